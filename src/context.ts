@@ -1,0 +1,99 @@
+/**
+ * What a command is handed. Types only: wire.ts builds the real one, tests build theirs. Everything expensive is a
+ * function, so that a command pays for what it uses.
+ */
+import type { Checkout } from './checkout/index.ts';
+import type { Emitter } from './output/emit.ts';
+import type { ProfileStore } from './profiles/store.ts';
+import type { ResolvedTarget } from './profiles/resolve.ts';
+import type { Server } from './servers/server.ts';
+import type { Progress } from './terminal/progress.ts';
+import type { Prompt } from './terminal/prompt.ts';
+import type { LocalService } from './service-control.ts';
+
+export interface OutputStream {
+  /** Resolves when the stream has taken the bytes; rejects with AppError interrupted (141) when the reader is gone. */
+  write(chunk: string | Uint8Array): Promise<void>;
+  readonly isTTY: boolean;
+  /** Columns of a terminal; undefined elsewhere. */
+  readonly columns: number | undefined;
+}
+
+export interface InputStream {
+  readonly isTTY: boolean;
+  /** Everything until the end. Throws `usage` on a second reader: one command may read stdin once. */
+  readAll(limitBytes?: number): Promise<Uint8Array>;
+  /** The stream itself, for prompts. */
+  readonly raw: NodeJS.ReadableStream;
+}
+
+export interface Io {
+  stdin: InputStream;
+  stdout: OutputStream;
+  stderr: OutputStream;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
+
+/** The global flags as given; nothing here is resolved. */
+export interface GlobalOptions {
+  profile?: string;
+  baseUrl?: string;
+  apiKeyFile?: string;
+  format?: Format;
+  fields?: string[];
+  output?: string;
+  input: 'allowed' | 'never';
+  yes: 'given' | 'not-given';
+  mode: 'live' | 'dry-run';
+  requestTimeoutMs?: number;
+  /** Requests a second. */
+  rate?: number;
+  color: 'auto' | 'never';
+  debug: 'on' | 'off';
+}
+
+export interface Context {
+  readonly io: Io;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Aborts on SIGINT, SIGTERM and SIGHUP; its reason is the AppError `interrupted` with the right exit code. */
+  readonly signal: AbortSignal;
+  /** Set once the command line has been read. */
+  globals: GlobalOptions;
+
+  /** True on a terminal where questions may be asked: stdin and stderr are terminals, no CI, no --no-input. */
+  readonly interactive: boolean;
+  /** True when stdin or stderr is no terminal, or CI is set (contract 1). */
+  readonly offTerminal: boolean;
+
+  /** Data to stdout (or --output). */
+  readonly out: Emitter;
+  /** One line to stderr: plain text, or {"notice":…} with json and ndjson. */
+  notice(text: string): Promise<void>;
+  /** As notice, for what a user should act on. */
+  warn(text: string): Promise<void>;
+  progress(text: string): Promise<Progress>;
+  prompt(): Promise<Prompt>;
+
+  /** The server in force, resolved and probed. Starts the local service when `local` is in force and none answers. */
+  server(): Promise<Server>;
+  /** For `a,b,c` in --profile: each server by its profile name; an unreachable one rejects on its own. */
+  servers(): Promise<{ profile: string; server: Promise<Server> }[]>;
+  /** Which server and key would be used and where they came from; no request, nothing started. */
+  target(): Promise<ResolvedTarget>;
+  profiles(): Promise<ProfileStore>;
+  /** The checkout the command runs in or at `dir`; null when there is none. */
+  checkout(dir?: string): Promise<Checkout | null>;
+  localService(): Promise<LocalService>;
+  /** Remembers and recalls `@last` for a server origin. */
+  lastConversation: { get(origin: string): Promise<string | null>; set(origin: string, id: string): Promise<void> };
+}

@@ -1,0 +1,70 @@
+/**
+ * What a conversation is to a user of acs, over both dialects. Field names and values are the public contract.
+ */
+
+/** `starting` also covers a start task that has no conversation yet; `unknown(<word>)` is a word invented later. */
+export type ConversationStatus =
+  | 'starting'
+  | 'idle'
+  | 'running'
+  | 'waiting'
+  | 'paused'
+  | 'finished'
+  | 'failed'
+  | 'stuck'
+  | 'stopped'
+  | 'archived'
+  | `unknown(${string})`;
+
+export const CONVERSATION_STATUSES = [
+  'starting',
+  'idle',
+  'running',
+  'waiting',
+  'paused',
+  'finished',
+  'failed',
+  'stuck',
+  'stopped',
+  'archived',
+] as const;
+
+export type Dialect = 'v0' | 'v1';
+
+/** Why a conversation is where it is: `code` for scripts, `text` for people. */
+export interface Reason {
+  code: string;
+  text: string;
+}
+
+export interface Conversation {
+  /** 32 hex digits without dashes; empty while only the start task exists. */
+  id: string;
+  start_task_id: string | null;
+  title: string | null;
+  status: ConversationStatus;
+  reason: Reason | null;
+  /** What `waiting` or `idle` waits for. */
+  waiting_for: 'confirmation' | 'user' | null;
+  dialect: Dialect;
+  /** The server's own word, null where it gives none (V0, or a sandbox that is paused or gone). */
+  execution_status: string | null;
+  sandbox_id: string | null;
+  sandbox_status: SandboxStatus | null;
+  /** `owner/name`, a URL or, on the local service, a path. */
+  repository: string | null;
+  branch: string | null;
+  git_provider: string | null;
+  model: string | null;
+  /** RFC 3339 with `Z`, as all times. */
+  created_at: string | null;
+  updated_at: string | null;
+  cost_usd: number | null;
+  tokens: { input: number; output: number } | null;
+  /** Where a browser shows it; null where the server has no user interface. */
+  url: string | null;
+}
+
+export type SandboxStatus = 'starting' | 'running' | 'paused' | 'error' | 'missing' | `unknown(${string})`;
+
+export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing'] as const;

@@ -1,0 +1,18 @@
+import type { SandboxStatus } from './conversation.ts';
+
+export interface Sandbox {
+  id: string;
+  status: SandboxStatus;
+  status_detail: string | null;
+  spec_id: string | null;
+  created_at: string | null;
+  last_active_at: string | null;
+  conversation_ids: string[];
+  repositories: string[];
+  urls: { name: string; url: string }[];
+}
+
+/** What only `sandbox show --show-secrets` may print. */
+export interface SandboxSecrets {
+  session_api_key: string | null;
+}

@@ -1,0 +1,65 @@
+/**
+ * Every way a command can end other than well. One class, told by a tag and not by `instanceof`, because the build may
+ * hold this module in more than one chunk.
+ */
+
+/** Exit codes by kind; the kind is also `error.code` in JSON. They are a promise to scripts: never renumber. */
+export const EXIT_CODES = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  config: 3,
+  auth: 4,
+  'not-found': 5,
+  conflict: 6,
+  'rate-limited': 7,
+  'needs-input': 8,
+  server: 9,
+  network: 10,
+  'unknown-outcome': 11,
+  unsupported: 12,
+  internal: 70,
+  timeout: 124,
+  interrupted: 130,
+} as const;
+
+export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;
+
+export interface ErrorDetails {
+  /** The next step, in one line. */
+  hint?: string;
+  /** HTTP status of the answer that led here. */
+  status?: number;
+  /** The request that failed; the URL without credentials and secrets. */
+  request?: { method: string; url: string };
+  /** Whether the same command may succeed later without any change. */
+  retryable?: boolean;
+  /** Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, 141 for a reader that went away. */
+  exitCode?: number;
+  /** Further members of the JSON error, e.g. `candidates` of an ambiguous id. */
+  data?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+const TAG = 'acs.AppError';
+
+export class AppError extends Error {
+  readonly tag = TAG;
+  readonly kind: ErrorKind;
+  readonly details: ErrorDetails;
+
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'AppError';
+    this.kind = kind;
+    this.details = details;
+  }
+
+  get exitCode(): number {
+    return this.details.exitCode ?? EXIT_CODES[this.kind];
+  }
+}
+
+export function isAppError(error: unknown): error is AppError {
+  return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
+}

@@ -1,0 +1,171 @@
+/**
+ * The port to a server: everything a command may ask, in terms of the domain. Commands never know the dialect; each
+ * adapter (v0/, v1/, and both/ for servers that speak the two) implements this.
+ *
+ * All methods throw AppError: `auth`, `not-found`, `conflict`, `rate-limited`, `server`, `network`, `unsupported`,
+ * `unknown-outcome` (a create or send whose answer was lost). Ids are full ids; matching prefixes is the commands'.
+ */
+import type { Conversation, Dialect } from '../domain/conversation.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import type { NewConversation } from '../domain/new-conversation.ts';
+import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
+import type { SettingsSnapshot, SettingsChange, SettingsField } from '../domain/settings.ts';
+import type { Spec } from '../domain/spec.ts';
+
+export interface ServerInfo {
+  /** Origin and path prefix, without a trailing slash. */
+  base_url: string;
+  /** Newest dialect it speaks, and all of them. */
+  dialect: Dialect;
+  dialects: Dialect[];
+  /** Release of the server, where it tells; most do not. */
+  version: string | null;
+  flavour: 'local' | 'self-hosted' | 'cloud' | null;
+  features: Feature[];
+}
+
+export type Feature =
+  | 'replay'
+  | 'caller-conversation-id'
+  | 'send-message'
+  | 'git-changes'
+  | 'delete-conversation'
+  | 'v1-settings'
+  | 'settings-schema'
+  | 'model-profiles'
+  | 'secrets'
+  | 'events'
+  | 'sandboxes';
+
+export interface Account {
+  user: string | null;
+  email: string | null;
+  organization: string | null;
+}
+
+export interface Page<T> {
+  items: T[];
+  /** Opaque; null on the last page. */
+  next: string | null;
+}
+
+export interface ListQuery {
+  /** At most this many items are asked for in one page. */
+  pageSize?: number;
+  titleContains?: string;
+  createdAfter?: string;
+  createdBefore?: string;
+  sandboxId?: string;
+}
+
+export interface EventQuery {
+  /** From here on, inclusive: RFC 3339. */
+  since?: string;
+  order?: 'oldest-first' | 'newest-first';
+  /** Kinds as the event record shows them. */
+  kinds?: readonly string[];
+  limit?: number;
+}
+
+/** What a follower is told: events once and in order, and every change of the record. */
+export type FollowItem =
+  | { type: 'event'; event: ConversationEvent }
+  | { type: 'state'; conversation: Conversation }
+  /** Connection news worth a notice, e.g. a reconnect that took longer than 5 s. */
+  | { type: 'notice'; text: string };
+
+export interface FollowOptions {
+  /** Start after this event instead of at the beginning. */
+  afterEventId?: string;
+  /** Start at this time, inclusive: RFC 3339. */
+  since?: string;
+  signal: AbortSignal;
+}
+
+export interface FileChange {
+  path: string;
+  status: 'added' | 'modified' | 'deleted' | 'renamed';
+}
+
+/** The difference of a workspace against the commit the run started from. */
+export interface WorkspaceDiff {
+  /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
+  patch: Uint8Array;
+  changes: FileChange[];
+  /** What this server cannot tell (binary content, file modes), one line each. */
+  omissions: string[];
+}
+
+export interface StartProgress {
+  start_task_id: string;
+  /** Server's word for the step, lower case with dashes: `waiting-for-sandbox`. */
+  step: string;
+  conversation_id: string | null;
+  sandbox_id: string | null;
+}
+
+export interface Server {
+  readonly info: ServerInfo;
+  has(feature: Feature): boolean;
+  account(): Promise<Account>;
+
+  readonly conversations: {
+    /**
+     * Starts one; yields each step and returns the conversation when it has started. The request goes out once.
+     * Throws AppError `failed` with the server's reason when the start task ends in ERROR.
+     */
+    start(request: NewConversation, options: StartOptions): AsyncGenerator<StartProgress, Conversation, void>;
+    list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
+    /** By conversation id or start task id; throws `not-found`. */
+    get(id: string): Promise<Conversation>;
+    /** As get, with the last state of the run and its reason looked up where the record does not tell. */
+    getSettled(id: string): Promise<Conversation>;
+    rename(id: string, title: string): Promise<Conversation>;
+    remove(id: string): Promise<void>;
+    events(id: string, query: EventQuery): AsyncIterable<ConversationEvent>;
+    follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
+    /** The final answer to the latest user message; null when there is none yet. */
+    result(id: string): Promise<string | null>;
+    /** Sends a user message and lets the agent run. Sent once. */
+    send(id: string, message: OutgoingMessage): Promise<void>;
+    /** Interrupts the run where the server can, else pauses it. Resolves when the server has taken it. */
+    stop(id: string): Promise<void>;
+    diff(id: string): Promise<WorkspaceDiff>;
+  };
+
+  readonly sandboxes: {
+    list(page: string | null, pageSize?: number): Promise<Page<Sandbox>>;
+    get(id: string): Promise<Sandbox>;
+    secrets(id: string): Promise<SandboxSecrets>;
+    /** Creates one from a spec (null: the server's default). Sent once. */
+    create(specId: string | null): Promise<Sandbox>;
+    pause(id: string): Promise<void>;
+    resume(id: string): Promise<void>;
+    remove(id: string): Promise<void>;
+  };
+
+  readonly specs: {
+    list(page: string | null, pageSize?: number): Promise<Page<Spec>>;
+    get(id: string): Promise<Spec>;
+  };
+
+  readonly settings: {
+    /** The 25 fields under their flat names, whatever the dialect; nothing stored yet: `stored` is false. */
+    read(): Promise<SettingsSnapshot>;
+    /** Writes what differs, keeping everything else. Throws `conflict` when a known secret would be lost. */
+    write(change: SettingsChange): Promise<SettingsSnapshot>;
+    schema(): Promise<SettingsField[]>;
+  };
+}
+
+export interface StartOptions {
+  signal: AbortSignal;
+  /** 'started': until the conversation exists (the default). 'accepted': return with the start task. */
+  until: 'started' | 'accepted';
+}
+
+export interface OutgoingMessage {
+  text: string;
+  /** http(s) or data URLs. */
+  image_urls: string[];
+}

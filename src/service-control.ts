@@ -1,0 +1,37 @@
+/** What the CLI may ask of the local service; wire.ts joins it to src/service. */
+export interface LocalService {
+  /** Runs in the foreground until a signal, a stop or idleness ends it. */
+  run(options: ServeOptions): Promise<void>;
+  /** Starts one in the background, or finds the one that runs. */
+  ensure(options: ServeOptions): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before' }>;
+  status(): Promise<LocalServiceStatus>;
+  /** Ends it and everything it started. */
+  stop(): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
+  /** Path of the log of a service in the background. */
+  logFile(): Promise<string>;
+  /** Deletes what is older than the retention (milliseconds); returns what went. */
+  prune(retentionMs: number): Promise<{ conversations: number; sandboxes: number }>;
+}
+
+export interface ServeOptions {
+  host?: string;
+  port?: number;
+  dataDir?: string;
+  api?: 'v0' | 'v1' | 'both';
+  /** Ends after this long with no conversation running and no client; 0 = never. */
+  idleTimeoutMs?: number;
+  /** Called once it answers (foreground). */
+  onReady?: (service: { url: string; pid: number; data_dir: string }) => Promise<void> | void;
+  signal?: AbortSignal;
+}
+
+export interface LocalServiceStatus {
+  running: boolean;
+  url: string | null;
+  pid: number | null;
+  version: string | null;
+  started_at: string | null;
+  data_dir: string;
+  conversations_running: number | null;
+  sandboxes_running: number | null;
+}
