@@ -1,0 +1,266 @@
+/**
+ * The event log of one conversation: an SQLite file in which every event and the state of the conversation are written
+ * before anybody is told of them. The worker is its only writer; the app server reads the same file, so its answers do
+ * not lag behind and outlive the worker.
+ *
+ * Kept as SQLite with a write-ahead log: a kill at any moment loses nothing that `append` returned for, and a reader
+ * never waits for the writer.
+ */
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import Database from 'libsql';
+import type { ReplayStep } from './replay/steps.ts';
+import type { ExecutionStatus } from './worker-protocol.ts';
+
+/**
+ * An event as an agent server serves it: `timestamp` naive (no zone), UTC, with microseconds, strictly increasing
+ * within a log; members that are null are left out.
+ */
+export interface StoredEvent {
+  id: string;
+  timestamp: string;
+  source: string;
+  kind: string;
+  [member: string]: unknown;
+}
+
+/** What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars. */
+export interface Metrics {
+  model_name: string;
+  accumulated_cost: number;
+  max_budget_per_task: number | null;
+  accumulated_token_usage: {
+    model: string;
+    prompt_tokens: number;
+    completion_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    reasoning_tokens: number;
+    context_window: number;
+    per_turn_token: number;
+    response_id: string;
+  };
+}
+
+/** When the agent asks before it acts. */
+export type ConfirmationPolicy =
+  | { kind: 'NeverConfirm' }
+  | { kind: 'AlwaysConfirm' }
+  | { kind: 'ConfirmRisky'; threshold: 'LOW' | 'MEDIUM' | 'HIGH' | 'UNKNOWN'; confirm_unknown: boolean };
+
+/** Everything of a conversation that is not an event. Times RFC 3339 with microseconds and `Z`. */
+export interface ConversationState {
+  /** 32 hexadecimal digits. */
+  conversation_id: string;
+  execution_status: ExecutionStatus;
+  title: string | null;
+  created_at: string;
+  updated_at: string;
+  /** As seen by the commands inside. */
+  working_dir: string;
+  max_iterations: number;
+  confirmation_policy: ConfirmationPolicy;
+  security_analyzer: { kind: string } | null;
+  model: string;
+  metrics: Metrics;
+  last_user_message_id: string | null;
+  /** The trajectory that plays the agent; null: this conversation has none. */
+  replay: ReplayStep[] | null;
+  /** Index of the next step of the replay. */
+  replay_cursor: number;
+  /** Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off. */
+  pending_action_id: string | null;
+  tags: Record<string, string>;
+}
+
+/** Which events. Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
+export interface EventFilter {
+  kind?: string;
+  source?: string;
+  body?: string;
+  gte?: string;
+  lt?: string;
+}
+
+/** Where a page starts: at an event (an unknown one means the beginning) or after so many events; neither: the start. */
+export interface EventPageRequest extends EventFilter {
+  fromId?: string;
+  offset?: number;
+  limit: number;
+  order: 'asc' | 'desc';
+}
+
+/** `next`: the first event of the following page, by id and by its offset within the filter; null: no more. */
+export interface EventPage {
+  items: StoredEvent[];
+  next: { id: string; offset: number } | null;
+}
+
+export interface EventLog {
+  /** Writes one event. Returns when it is on its way to the disk for good: a kill of this process cannot lose it. */
+  append(event: StoredEvent): void;
+  /** Writes events and state together: after a crash either all of it is there or nothing. */
+  appendWithState(events: StoredEvent[], state: ConversationState): void;
+  count(filter?: EventFilter): number;
+  search(page: EventPageRequest): EventPage;
+  /** In the order asked for; null where there is no such event. */
+  get(ids: string[]): (StoredEvent | null)[];
+  /** Null in a log that holds no conversation yet. */
+  readState(): ConversationState | null;
+  writeState(state: ConversationState): void;
+  /** Values that the user gave for this conversation only, by environment name. Never part of the state. */
+  readSecrets(): Record<string, string>;
+  writeSecrets(secrets: Record<string, string>): void;
+  close(): void;
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS events (
+    sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, timestamp TEXT NOT NULL,
+    kind TEXT NOT NULL, source TEXT NOT NULL, body TEXT NOT NULL);
+  CREATE INDEX IF NOT EXISTS events_by_time ON events (timestamp);
+  CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);`;
+
+/** The file of a conversation's log; the id is 32 hexadecimal digits. */
+export function eventLogFile(eventsDir: string, conversationId: string): string {
+  return path.join(eventsDir, `${conversationId}.db`);
+}
+
+/** Removes a log with what SQLite keeps beside it. The log must be closed. */
+export function deleteEventLog(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+}
+
+/** Opens a log to read; null when there is none. */
+export function openEventLogReadOnly(file: string): EventLog | null {
+  if (!existsSync(file)) return null;
+  const database = new Database(file);
+  database.exec('PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;');
+  const hasSchema = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'documents'").get();
+  if (hasSchema === undefined) {
+    database.close();
+    return null;
+  }
+  return new SqliteEventLog(database);
+}
+
+/** Opens a log to read and write; creates it, readable by its owner alone. Throws when the disk refuses. */
+export function openEventLog(file: string): EventLog {
+  closeSync(openSync(file, 'a', 0o600));
+  const database = new Database(file);
+  // Readers hold no lock that stops the writer; the wait is for the moment in which one of them recovers the log.
+  database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  database.exec(SCHEMA);
+  return new SqliteEventLog(database);
+}
+
+class SqliteEventLog implements EventLog {
+  readonly #database: Database.Database;
+  readonly #insert: Database.Statement;
+  readonly #byId: Database.Statement;
+  readonly #readDocument: Database.Statement;
+  readonly #writeDocument: Database.Statement;
+
+  constructor(database: Database.Database) {
+    this.#database = database;
+    this.#insert = database.prepare('INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)');
+    this.#byId = database.prepare('SELECT sequence, body FROM events WHERE id = ?');
+    this.#readDocument = database.prepare('SELECT body FROM documents WHERE name = ?');
+    this.#writeDocument = database.prepare('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
+  }
+
+  append(event: StoredEvent): void {
+    this.#insert.run(event.id, event.timestamp, event.kind, event.source, JSON.stringify(event));
+  }
+
+  appendWithState(events: StoredEvent[], state: ConversationState): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      for (const event of events) this.append(event);
+      this.writeState(state);
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  count(filter: EventFilter = {}): number {
+    const { clause, values } = where(filter);
+    const row = this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as { n: number };
+    return row.n;
+  }
+
+  search(page: EventPageRequest): EventPage {
+    const { clause, values } = where(page);
+    const offset = page.fromId === undefined ? (page.offset ?? 0) : this.#offsetOf(page.fromId, page);
+    const rows = this.#database
+      .prepare(`SELECT body FROM events ${clause} ORDER BY sequence ${page.order} LIMIT ? OFFSET ?`)
+      .all(...values, page.limit + 1, offset) as { body: string }[];
+    const events = rows.map((row) => JSON.parse(row.body) as StoredEvent);
+    const following = events[page.limit];
+    return {
+      items: events.slice(0, page.limit),
+      next: following === undefined ? null : { id: following.id, offset: offset + page.limit },
+    };
+  }
+
+  get(ids: string[]): (StoredEvent | null)[] {
+    return ids.map((id) => {
+      const row = this.#byId.get(id) as { body: string } | undefined;
+      return row === undefined ? null : (JSON.parse(row.body) as StoredEvent);
+    });
+  }
+
+  readState(): ConversationState | null {
+    return this.#read('state') as ConversationState | null;
+  }
+
+  writeState(state: ConversationState): void {
+    this.#writeDocument.run('state', JSON.stringify(state));
+  }
+
+  readSecrets(): Record<string, string> {
+    return (this.#read('secrets') ?? {}) as Record<string, string>;
+  }
+
+  writeSecrets(secrets: Record<string, string>): void {
+    this.#writeDocument.run('secrets', JSON.stringify(secrets));
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #read(name: string): unknown {
+    const row = this.#readDocument.get(name) as { body: string } | undefined;
+    return row === undefined ? null : JSON.parse(row.body);
+  }
+
+  /** How many events of the filter come before this one; 0 for an unknown id, as genuine servers begin anew. */
+  #offsetOf(id: string, page: EventPageRequest): number {
+    const row = this.#byId.get(id) as { sequence: number } | undefined;
+    if (row === undefined) return 0;
+    const { clause, values } = where(page, [`sequence ${page.order === 'asc' ? '<' : '>'} ?`], [row.sequence]);
+    const counted = this.#database.prepare(`SELECT count(*) AS n FROM events ${clause}`).get(...values) as {
+      n: number;
+    };
+    return counted.n;
+  }
+}
+
+function where(filter: EventFilter, conditions: string[] = [], given: (string | number)[] = []) {
+  const all = [...conditions];
+  const values: (string | number)[] = [...given];
+  const add = (condition: string, value: string | undefined): void => {
+    if (value === undefined) return;
+    all.push(condition);
+    values.push(value);
+  };
+  add('kind = ?', filter.kind);
+  add('source = ?', filter.source);
+  add('instr(lower(body), lower(?)) > 0', filter.body);
+  add('timestamp >= ?', filter.gte);
+  add('timestamp < ?', filter.lt);
+  return { clause: all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`, values };
+}
