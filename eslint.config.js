@@ -2,10 +2,18 @@ import tseslint from 'typescript-eslint';
 
 // Type-aware: a promise that nobody awaits is a command that ends before its work.
 export default tseslint.config(
-  { ignores: ['dist/', 'completions/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
+  { ignores: ['dist/', 'dist.*/', 'completions/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   ...tseslint.configs.recommended,
   {
-    files: ['src/**/*.ts', 'test/**/*.ts', 'scripts/**/*.ts'],
+    rules: {
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'no-console': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+    },
+  },
+  {
+    files: ['**/*.ts'],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',
@@ -15,9 +23,38 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-type-assertion': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
-      eqeqeq: ['error', 'always', { null: 'ignore' }],
-      'no-console': 'error',
     },
+  },
+  {
+    // Whatever comes from outside is unknown until it was looked at. (Tests read what they just made.)
+    files: ['src/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-argument': 'error',
+      '@typescript-eslint/no-unsafe-assignment': 'error',
+      '@typescript-eslint/no-unsafe-call': 'error',
+      '@typescript-eslint/no-unsafe-member-access': 'error',
+      '@typescript-eslint/no-unsafe-return': 'error',
+    },
+  },
+  {
+    // A test is a list of behaviours that all run, and nothing replaces a module of ours while it does.
+    files: ['test/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name=/^(skip|only|todo)$/]',
+          message: 'Every test runs: fix it or remove it.',
+        },
+        {
+          selector: 'MemberExpression[object.name="vi"][property.name=/^(mock|doMock|spyOn|stubGlobal)$/]',
+          message: 'Use the real thing, or what the context hands over.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.cjs'],
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
 );

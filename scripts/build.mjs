@@ -3,11 +3,15 @@
 // Why two steps: only esbuild's ESM output can be split, so that no module of ours exists twice; but Node 20 starts
 // CommonJS faster, and on Node 22 and 24 an ESM import of node:http costs 30 ms. So the split ESM output is turned into
 // CommonJS file by file.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { readFileSync } from 'node:fs';
+//
+// The same sources give the same bytes: names of chunks come from their content, and nothing of the machine gets in.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
+import { digest } from './build/digest.mjs';
+import { licenses } from './build/licenses.mjs';
+import { readableNames } from './build/names.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
@@ -16,7 +20,11 @@ const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'ut
 const result = await build({
   absWorkingDir: root,
   // main: the command line · worker: the agent server of one sandbox · inside: what runs in the isolation of a sandbox
-  entryPoints: { main: 'src/main.ts', worker: 'src/service/worker/main.ts', inside: 'src/service/jail/inside.ts' },
+  entryPoints: present({
+    main: 'src/main.ts',
+    worker: 'src/service/worker/main.ts',
+    inside: 'src/service/jail/inside.ts',
+  }),
   outdir: dist,
   bundle: true,
   splitting: true,
@@ -31,11 +39,45 @@ const result = await build({
   metafile: true,
   write: false,
   logLevel: 'warning',
-});
+}).catch(() => process.exit(1)); // esbuild has said why
 
-rmSync(dist, { recursive: true, force: true });
+// Written beside and then put in place, so that nobody meets half a build.
+const fresh = `${dist}.${process.pid}`;
+const names = readableNames(result.metafile);
+const chunks = {};
+rmSync(fresh, { recursive: true, force: true });
 for (const file of result.outputFiles) {
-  const { code } = await transform(file.text, {
+  const name = names.rename(path.relative(dist, file.path));
+  const target = path.join(fresh, name);
+  mkdirSync(path.dirname(target), { recursive: true });
+  writeFileSync(target, await commonJs(name, names.rename(file.text)));
+  chunks[name] = Object.keys(result.metafile.outputs[path.relative(root, file.path)].inputs).sort();
+}
+writeFileSync(path.join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
+writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, result.metafile));
+// Not published: which source went into which file, for the tests of the start and of a build that is out of date.
+const sources = Object.keys(result.metafile.inputs)
+  .filter((input) => input.startsWith('src/'))
+  .sort();
+writeFileSync(
+  path.join(fresh, 'meta.json'),
+  `${JSON.stringify({ version, sources, digest: digest(root, sources), chunks }, null, 2)}\n`,
+);
+const previous = `${fresh}.previous`;
+try {
+  renameSync(dist, previous);
+} catch (error) {
+  if (error.code !== 'ENOENT') throw error;
+}
+renameSync(fresh, dist);
+rmSync(previous, { recursive: true, force: true });
+
+function present(entries) {
+  return Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(path.join(root, file))));
+}
+
+async function commonJs(name, text) {
+  const { code, warnings } = await transform(text, {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
@@ -43,35 +85,6 @@ for (const file of result.outputFiles) {
     legalComments: 'none',
     supported: { 'dynamic-import': false },
   });
-  mkdirSync(path.dirname(file.path), { recursive: true });
-  writeFileSync(file.path, code);
-}
-writeFileSync(path.join(dist, 'package.json'), '{ "type": "commonjs" }\n');
-writeFileSync(path.join(dist, 'licenses.txt'), licenses(result.metafile));
-
-/** The licences of everything that is bundled, one after the other. */
-function licenses(metafile) {
-  const packages = new Set();
-  for (const input of Object.keys(metafile.inputs)) {
-    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
-    if (match) packages.add(match[1]);
-  }
-  return [...packages]
-    .sort()
-    .map((dir) => {
-      const { name, version: itsVersion, license } = JSON.parse(readFileSync(path.join(root, dir, 'package.json'), 'utf8'));
-      return `${name} ${itsVersion} (${license})\n\n${licenseText(dir)}\n`;
-    })
-    .join(`${'-'.repeat(80)}\n`);
-}
-
-function licenseText(dir) {
-  for (const name of ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license', 'License.md', 'license.md']) {
-    try {
-      return readFileSync(path.join(root, dir, name), 'utf8').trim();
-    } catch {
-      continue;
-    }
-  }
-  return '';
+  for (const warning of warnings) process.stderr.write(`${name}: ${warning.text}\n`);
+  return code;
 }

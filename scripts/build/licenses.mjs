@@ -1,0 +1,23 @@
+// The licences of what is bundled: most of them ask to be shipped with every copy.
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+/** One text, the packages in order of their names. Throws when a package has neither a licence file nor a name of one. */
+export function licenses(root, metafile) {
+  const packages = new Set();
+  for (const input of Object.keys(metafile.inputs)) {
+    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (match) packages.add(match[1]);
+  }
+  return [...packages]
+    .sort()
+    .map((folder) => entry(path.join(root, folder)))
+    .join(`${'-'.repeat(80)}\n`);
+}
+
+function entry(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((each) => /^licen[cs]e(\.(md|txt))?$/i.test(each));
+  if (!file && !license) throw new Error(`${name} ${version} names no licence: it cannot be bundled`);
+  return `${name} ${version} (${license})\n\n${file ? `${readFileSync(path.join(folder, file), 'utf8').trim()}\n` : ''}`;
+}

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
+
+export default defineConfig({
+  define: { ACS_VERSION: JSON.stringify(version) },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/build-is-current.ts'],
+    // Processes, not threads: tests change directories, send signals and start processes of their own.
+    pool: 'forks',
+    // A test starts services and sandboxes beside itself: more workers than cores only make each of them wait.
+    maxWorkers: 2,
+    // Generous, for a loaded machine: a test waits for conditions, and a bound that is hit means that one never came.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
