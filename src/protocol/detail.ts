@@ -1,0 +1,312 @@
+/**
+ * Checks what came over the wire and says what is wrong with it in the form of the genuine servers: a list of
+ * `{type, loc, msg, input, ctx?}` (interface section 8.1).
+ *
+ * The leaves below carry that wording as their message, so a schema built from them says the same as a genuine server.
+ */
+import * as v from 'valibot';
+
+/** One thing that is wrong. */
+export interface Detail {
+  type: string;
+  /** Where: `body`, `query` or `path`, then keys and indexes. */
+  loc: (string | number)[];
+  msg: string;
+  /** What was found. Left out where it could be a secret or is large. */
+  input?: unknown;
+  ctx?: Record<string, unknown>;
+}
+
+/** The checked value, or what is wrong with it. */
+export type Checked<Value> = { ok: true; value: Value } | { ok: false; detail: Detail[] };
+
+/** Checks a value. `part` is the first word of each place. */
+export function check<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  part: 'body' | 'query' | 'path',
+): Checked<v.InferOutput<Schema>> {
+  const result = v.safeParse(schema, value);
+  if (result.success) return { ok: true, value: result.output };
+  return { ok: false, detail: result.issues.flatMap((issue) => toDetail(issue, [part])) };
+}
+
+// The words of a leaf: type, message and context, in one string because that is what a schema can carry.
+function words(type: string, msg: string, ctx?: Record<string, unknown>): string {
+  return JSON.stringify({ type, msg, ctx });
+}
+
+function fromWords(message: string): Pick<Detail, 'type' | 'msg' | 'ctx'> | null {
+  if (!message.startsWith('{"type":')) return null;
+  const { type, msg, ctx } = JSON.parse(message) as Pick<Detail, 'type' | 'msg' | 'ctx'>;
+  return ctx === undefined ? { type, msg } : { type, msg, ctx };
+}
+
+type Issue = v.BaseIssue<unknown>;
+
+function toDetail(issue: Issue, start: (string | number)[]): Detail[] {
+  const loc = [...start, ...(issue.path ?? []).map((item) => item.key as string | number)];
+  const isMissing = issue.received === 'undefined' && issue.input === undefined;
+  if (isMissing) {
+    const parent = issue.path?.at(-1)?.input;
+    return [{ type: 'missing', loc, msg: 'Field required', ...shown(loc.slice(0, -1), parent ?? null) }];
+  }
+  if (issue.type === 'strict_object' && issue.expected === 'never') {
+    return [{ type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted', ...shown(loc, lastValue(issue)) }];
+  }
+  const said = fromWords(issue.message) ?? { type: 'value_error', msg: issue.message };
+  const { ctx, ...rest } = said;
+  return [{ type: rest.type, loc, msg: rest.msg, ...shown(loc, issue.input), ...(ctx === undefined ? {} : { ctx }) }];
+}
+
+function lastValue(issue: Issue): unknown {
+  return issue.path?.at(-1)?.value;
+}
+
+const SECRET_NAME = /key|token|secret|password|value|env|header|auth|replay/i;
+
+/** Genuine servers echo what they were sent; a secret or a large thing is not echoed here. */
+function shown(loc: (string | number)[], input: unknown): { input?: unknown } {
+  if (loc.some((part) => typeof part === 'string' && SECRET_NAME.test(part))) return {};
+  if (typeof input === 'object' && input !== null) {
+    const text = JSON.stringify(input);
+    return text.length > 200 || SECRET_NAME.test(text) ? {} : { input };
+  }
+  return typeof input === 'string' && input.length > 200 ? {} : { input };
+}
+
+/** The list of a body that is no JSON. */
+export function malformedJson(position: number): Detail[] {
+  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', input: {} }];
+}
+
+/** The list of a body that is not there. */
+export function missingBody(): Detail[] {
+  return [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }];
+}
+
+/** Text. */
+export const text = () => v.string(words('string_type', 'Input should be a valid string'));
+
+/** A list. */
+export const list = <Item extends v.GenericSchema>(item: Item) =>
+  v.array(item, words('list_type', 'Input should be a valid list'));
+
+const NOT_AN_OBJECT = 'Input should be a valid dictionary or object to extract fields from';
+
+/** An object whose unknown members are ignored. */
+export const record = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.object(entries, words('model_attributes_type', NOT_AN_OBJECT));
+
+/** An object that may have no other members. */
+export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.strictObject(entries, words('model_attributes_type', NOT_AN_OBJECT));
+
+/** An object of any members. */
+export const dictionary = () =>
+  v.pipe(
+    v.custom<Record<string, unknown>>(
+      (input) => typeof input === 'object' && input !== null && !Array.isArray(input),
+      words('dict_type', 'Input should be a valid dictionary'),
+    ),
+  );
+
+/** An object from names to values of one kind. */
+export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
+  v.record(v.string(), value, words('dict_type', 'Input should be a valid dictionary'));
+
+/** One of some words. */
+export const oneOf = <const Options extends readonly string[]>(options: Options) =>
+  v.picklist(options, words('enum', `Input should be ${choices(options)}`, { expected: choices(options) }));
+
+function choices(options: readonly string[]): string {
+  const quoted = options.map((option) => `'${option}'`);
+  const last = quoted.pop() ?? '';
+  return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`;
+}
+
+/** A whole number; a text that is one counts, as genuine servers take it. */
+export const integer = () =>
+  v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, number>(({ dataset, addIssue, NEVER }) => {
+      const input = dataset.value;
+      const number = typeof input === 'string' && /^\s*[+-]?\d+\s*$/.test(input) ? Number(input) : input;
+      if (typeof number === 'number' && Number.isSafeInteger(number)) return number;
+      const problem =
+        typeof input === 'string'
+          ? words('int_parsing', 'Input should be a valid integer, unable to parse string as an integer')
+          : typeof input === 'number'
+            ? words('int_from_float', 'Input should be a valid integer, got a number with a fractional part')
+            : words('int_type', 'Input should be a valid integer');
+      addIssue({ message: problem, input });
+      return NEVER;
+    }),
+  );
+
+/** A whole number within bounds, both included. */
+export const integerFrom = (min: number, max?: number) =>
+  v.pipe(
+    integer(),
+    v.minValue(min, words('greater_than_equal', `Input should be greater than or equal to ${min}`, { ge: min })),
+    v.maxValue(
+      max ?? Number.MAX_SAFE_INTEGER,
+      words('less_than_equal', `Input should be less than or equal to ${max}`, { le: max }),
+    ),
+  );
+
+/** The `limit` of a page, from 1 to `max`; genuine servers say "greater than 0". */
+export const pageLimit = (max: number) =>
+  v.pipe(
+    integer(),
+    v.minValue(1, words('greater_than', 'Input should be greater than 0', { gt: 0 })),
+    v.maxValue(max, words('less_than_equal', `Input should be less than or equal to ${max}`, { le: max })),
+  );
+
+/** A number; a text that is one counts. */
+export const number = () =>
+  v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, number>(({ dataset, addIssue, NEVER }) => {
+      const input = dataset.value;
+      const found = typeof input === 'string' && input.trim() !== '' ? Number(input) : input;
+      if (typeof found === 'number' && Number.isFinite(found)) return found;
+      const problem =
+        typeof input === 'string'
+          ? words('float_parsing', 'Input should be a valid number, unable to parse string as a number')
+          : words('float_type', 'Input should be a valid number');
+      addIssue({ message: problem, input });
+      return NEVER;
+    }),
+  );
+
+const YES = new Set(['true', '1', 'yes', 'on', 't', 'y']);
+const NO = new Set(['false', '0', 'no', 'off', 'f', 'n']);
+
+/** True or false; the words for it count, as genuine servers take them. */
+export const truth = () =>
+  v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, boolean>(({ dataset, addIssue, NEVER }) => {
+      const input = dataset.value;
+      if (typeof input === 'boolean') return input;
+      const word = typeof input === 'string' ? input.toLowerCase() : typeof input === 'number' ? String(input) : '';
+      if (YES.has(word)) return true;
+      if (NO.has(word)) return false;
+      const problem =
+        typeof input === 'string' || typeof input === 'number'
+          ? words('bool_parsing', 'Input should be a valid boolean, unable to interpret input')
+          : words('bool_type', 'Input should be a valid boolean');
+      addIssue({ message: problem, input });
+      return NEVER;
+    }),
+  );
+
+const UUID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/i;
+
+/** A UUID with or without dashes; comes out as 32 hexadecimal digits. */
+export const uuid = () =>
+  v.pipe(
+    text(),
+    v.rawTransform<string, string>(({ dataset, addIssue, NEVER }) => {
+      const input = dataset.value;
+      if (UUID.test(input)) return input.replaceAll('-', '').toLowerCase();
+      const at = [...input].findIndex((letter) => !/[0-9a-f-]/i.test(letter));
+      const error =
+        at >= 0
+          ? `invalid character: found \`${[...input][at]}\` at ${at}`
+          : `invalid length: expected length 32 for simple format, found ${input.length}`;
+      addIssue({ message: words('uuid_parsing', `Input should be a valid UUID, ${error}`, { error }), input });
+      return NEVER;
+    }),
+  );
+
+/** The 32 hexadecimal digits of a UUID in either form; null when it is none. */
+export function toHexId(id: string): string | null {
+  return UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : null;
+}
+
+/** A UUID as agent servers and some messages print it, with dashes. */
+export function toDashedId(hex: string): string {
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
+
+/** A time, naive ones being UTC; comes out as RFC 3339 in UTC with microseconds and `Z`. */
+export const time = () =>
+  v.pipe(
+    text(),
+    v.rawTransform<string, string>(({ dataset, addIssue, NEVER }) => {
+      const stamp = toStamp(dataset.value);
+      if (stamp !== null) return stamp;
+      const error = dataset.value.length < 10 ? 'input is too short' : 'invalid character in year';
+      const problem = `Input should be a valid datetime or date, ${error}`;
+      addIssue({ message: words('datetime_from_date_parsing', problem, { error }), input: dataset.value });
+      return NEVER;
+    }),
+  );
+
+function toStamp(input: string): string | null {
+  // A plus sign in a query arrives as a space.
+  const written = input
+    .trim()
+    .replace(/ (\d{2}:?\d{2})$/, (whole, zone: string) => (input.includes('T') ? `+${zone}` : whole));
+  if (!TIME.test(written)) return null;
+  const fraction = /\.(\d+)/.exec(written)?.[1] ?? '';
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(written) && written.length > 10;
+  const plain = written.replace(/\.\d+/, '').replace(' ', 'T');
+  const millis = Date.parse(hasZone ? plain : plain.length > 10 ? `${plain}Z` : plain);
+  if (Number.isNaN(millis)) return null;
+  return new Date(millis).toISOString().replace('.000Z', `.${fraction.slice(0, 6).padEnd(6, '0')}Z`);
+}
+
+/** Text with a rule; `msg` in the words of a genuine server. */
+export const textThat = (rule: (value: string) => boolean, say: (value: string) => string) =>
+  v.pipe(
+    text(),
+    v.rawCheck<string>(({ dataset, addIssue }) => {
+      if (!dataset.typed || rule(dataset.value)) return;
+      addIssue({ message: words('value_error', `Value error, ${say(dataset.value)}`, { error: {} }) });
+    }),
+  );
+
+/** Text that matches a pattern. */
+export const textLike = (pattern: RegExp) =>
+  v.pipe(
+    text(),
+    v.regex(
+      pattern,
+      words('string_pattern_mismatch', `String should match pattern '${pattern.source}'`, { pattern: pattern.source }),
+    ),
+  );
+
+/** Text of a length within bounds, both included. */
+export const textOf = (min: number, max: number) =>
+  v.pipe(
+    text(),
+    v.minLength(
+      min,
+      words('string_too_short', `String should have at least ${min} character${min === 1 ? '' : 's'}`, {
+        min_length: min,
+      }),
+    ),
+    v.maxLength(max, words('string_too_long', `String should have at most ${max} characters`, { max_length: max })),
+  );
+
+/** A list with at least one item. */
+export const filledList = <Item extends v.GenericSchema>(item: Item) =>
+  v.pipe(
+    list(item),
+    v.minLength(
+      1,
+      words('too_short', 'List should have at least 1 item after validation, not 0', {
+        field_type: 'List',
+        min_length: 1,
+        actual_length: 0,
+      }),
+    ),
+  );
+
+/** A member that may be left out or null. */
+export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));

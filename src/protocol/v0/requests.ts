@@ -1,0 +1,207 @@
+/** What clients send to the V0 routes of an app server (interface sections 2 and 3), as schemas. */
+import * as v from 'valibot';
+import {
+  closedRecord,
+  dictionary,
+  integer,
+  integerFrom,
+  list,
+  maybe,
+  number,
+  oneOf,
+  record,
+  text,
+  textOf,
+  textThat,
+  truth,
+} from '../detail.ts';
+import { provider, suggestedTask } from '../v1/requests.ts';
+
+const URL_SCHEME = /^(?:https?|wss?):\/\/[^\s/]+/i;
+const url = () =>
+  textThat(
+    (value) => URL_SCHEME.test(value),
+    () => 'URL must use http, https, ws or wss scheme',
+  );
+
+const stdioArguments = v.pipe(
+  v.unknown(),
+  v.transform((given) => (typeof given === 'string' ? splitWords(given) : given)),
+  list(text()),
+);
+
+const stdioEnvironment = v.pipe(
+  v.unknown(),
+  v.transform((given) => (typeof given === 'string' ? splitAssignments(given) : given)),
+  v.record(v.string(), text()),
+);
+
+/** The MCP servers of V0; unknown members at the top are refused, within a server they are ignored. */
+export const mcpConfig = closedRecord({
+  sse_servers: v.optional(list(record({ url: url(), api_key: maybe(text()) })), []),
+  shttp_servers: v.optional(
+    list(record({ url: url(), api_key: maybe(text()), timeout: maybe(integerFrom(1, 3600)) })),
+    [],
+  ),
+  stdio_servers: v.optional(
+    list(
+      record({
+        name: textThat(
+          (name) => /^[A-Za-z0-9_-]+$/.test(name),
+          () => 'Server name can only contain letters, numbers, hyphens, and underscores',
+        ),
+        command: textThat(
+          (command) => /^\S+$/.test(command),
+          () => 'Command should be a single executable without spaces',
+        ),
+        args: v.optional(v.nullable(stdioArguments)),
+        env: v.optional(v.nullable(stdioEnvironment)),
+      }),
+    ),
+    [],
+  ),
+});
+export type McpConfigV0 = v.InferOutput<typeof mcpConfig>;
+
+/** Words of one string, quotes respected: `--dir "a b"` is two. */
+function splitWords(given: string): string[] {
+  const found = given.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g);
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+}
+
+/** `K=V,K=V`. */
+function splitAssignments(given: string): Record<string, string> | string {
+  const pairs = given.split(',').filter((pair) => pair.trim() !== '');
+  if (pairs.some((pair) => !pair.includes('='))) return given;
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
+  );
+}
+
+export const GROUPING_STRATEGIES = [
+  'NO_GROUPING',
+  'GROUP_BY_NEWEST',
+  'LEAST_RECENTLY_USED',
+  'FEWEST_CONVERSATIONS',
+  'ADD_TO_ANY',
+] as const;
+
+/** The settings object that V0 replaces as a whole. `secrets_store` is taken and dropped, as genuine servers do. */
+export const settings = record({
+  language: maybe(text()),
+  agent: maybe(text()),
+  max_iterations: maybe(integerFrom(1)),
+  security_analyzer: maybe(text()),
+  confirmation_mode: maybe(truth()),
+  llm_model: maybe(text()),
+  llm_api_key: maybe(text()),
+  llm_base_url: maybe(text()),
+  user_version: maybe(integer()),
+  remote_runtime_resource_factor: maybe(integer()),
+  secrets_store: maybe(dictionary()),
+  enable_default_condenser: v.optional(truth(), true),
+  enable_sound_notifications: v.optional(truth(), false),
+  enable_proactive_conversation_starters: v.optional(truth(), true),
+  enable_solvability_analysis: v.optional(truth(), true),
+  user_consents_to_analytics: maybe(truth()),
+  sandbox_base_container_image: maybe(text()),
+  sandbox_runtime_container_image: maybe(text()),
+  mcp_config: maybe(mcpConfig),
+  disabled_skills: maybe(list(text())),
+  search_api_key: maybe(text()),
+  sandbox_api_key: maybe(text()),
+  max_budget_per_task: maybe(number()),
+  condenser_max_size: maybe(
+    v.pipe(
+      integer(),
+      v.check(
+        (size) => size >= 20,
+        JSON.stringify({
+          type: 'value_error',
+          msg: 'Value error, condenser_max_size must be at least 20',
+          ctx: { error: {} },
+        }),
+      ),
+    ),
+  ),
+  email: maybe(text()),
+  email_verified: maybe(truth()),
+  git_user_name: maybe(text()),
+  git_user_email: maybe(text()),
+  v1_enabled: v.optional(truth(), true),
+  sandbox_grouping_strategy: v.optional(oneOf(GROUPING_STRATEGIES), 'NO_GROUPING'),
+});
+export type SettingsV0 = v.InferOutput<typeof settings>;
+
+const TASK_TYPES = [
+  'MERGE_CONFLICTS',
+  'FAILING_CHECKS',
+  'UNRESOLVED_COMMENTS',
+  'OPEN_ISSUE',
+  'OPEN_PR',
+  'CREATE_MICROAGENT',
+] as const;
+
+/** Creating a conversation; unknown members are refused. */
+export const conversationCreate = closedRecord({
+  repository: maybe(text()),
+  git_provider: maybe(provider()),
+  selected_branch: maybe(text()),
+  initial_user_msg: maybe(text()),
+  image_urls: maybe(list(text())),
+  replay_json: maybe(text()),
+  suggested_task: maybe(suggestedTask(TASK_TYPES)),
+  create_microagent: maybe(record({ repo: text(), git_provider: maybe(provider()), title: maybe(text()) })),
+  conversation_instructions: maybe(text()),
+  mcp_config: maybe(mcpConfig),
+  conversation_id: maybe(text()),
+});
+export type ConversationCreateV0 = v.InferOutput<typeof conversationCreate>;
+
+export const conversationPatch = closedRecord({ title: textOf(1, 200) });
+export const conversationStart = record({ providers_set: maybe(list(provider())) });
+export const messagePost = record({ message: text() });
+/** A raw event; only a member `action` makes it one. */
+export const eventPost = record({ action: text(), args: v.optional(dictionary(), {}) });
+
+const TRIGGERS = [
+  'resolver',
+  'gui',
+  'suggested_task',
+  'openhands_api',
+  'slack',
+  'microagent_management',
+  'jira',
+  'jira_dc',
+  'linear',
+  'bitbucket',
+] as const;
+
+export const conversationListQuery = record({
+  page_id: v.optional(text()),
+  limit: v.optional(integerFrom(0), 20),
+  selected_repository: v.optional(text()),
+  conversation_trigger: v.optional(oneOf(TRIGGERS)),
+  include_sub_conversations: v.optional(truth(), false),
+});
+/** The upper bound of `limit` is checked by the route, which answers it with 400. */
+export const eventListQuery = record({
+  start_id: v.optional(integer(), 0),
+  end_id: v.optional(integer()),
+  reverse: v.optional(truth(), false),
+  limit: v.optional(integer(), 20),
+});
+export const listFilesQuery = record({ path: v.optional(text()) });
+export const selectFileQuery = record({ file: text() });
+export const gitDiffQuery = record({ path: text() });
+export const rememberPromptQuery = record({ event_id: integer() });
+
+export const secretCreate = record({ name: text(), value: text(), description: maybe(text()) });
+export const secretUpdate = record({ name: text(), description: maybe(text()) });
+/** Provider names are checked by the route, for the sake of the place it names. */
+export const gitProviders = record({
+  provider_tokens: v.optional(
+    v.nullable(v.record(v.string(), record({ token: maybe(text()), user_id: maybe(text()), host: maybe(text()) }))),
+  ),
+  mcp_config: maybe(mcpConfig),
+});

@@ -1,0 +1,218 @@
+/** What clients send to the V1 routes of an app server (interface sections 2, 4 and 5), as schemas. */
+import * as v from 'valibot';
+import {
+  closedRecord,
+  dictionary,
+  filledList,
+  list,
+  mapOf,
+  maybe,
+  integer,
+  oneOf,
+  pageLimit,
+  record,
+  text,
+  textLike,
+  textThat,
+  time,
+  truth,
+  uuid,
+} from '../detail.ts';
+
+export const PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'bitbucket_data_center',
+  'forgejo',
+  'azure_devops',
+  'enterprise_sso',
+] as const;
+/** A git provider by the name the interface gives it. */
+export type Provider = (typeof PROVIDERS)[number];
+export const provider = () => oneOf(PROVIDERS);
+
+export const TRIGGERS = [
+  'resolver',
+  'gui',
+  'suggested_task',
+  'openhands_api',
+  'slack',
+  'microagent_management',
+  'jira',
+  'jira_dc',
+  'linear',
+  'bitbucket',
+  'automation',
+] as const;
+
+const TASK_TYPES = ['MERGE_CONFLICTS', 'FAILING_CHECKS', 'UNRESOLVED_COMMENTS', 'OPEN_ISSUE', 'OPEN_PR'] as const;
+
+/** All five members are required. */
+export const suggestedTask = (taskTypes: readonly string[] = TASK_TYPES) =>
+  record({
+    git_provider: provider(),
+    task_type: oneOf(taskTypes),
+    repo: text(),
+    issue_number: integer(),
+    title: text(),
+  });
+
+const textContent = closedRecord({ type: v.literal('text'), text: text(), cache_prompt: v.optional(truth()) });
+const imageContent = closedRecord({
+  type: v.literal('image'),
+  image_urls: list(text()),
+  cache_prompt: v.optional(truth()),
+});
+
+/** One block of a message: text or images. */
+export const content = () =>
+  v.lazy((input) => ((input as { type?: unknown } | null)?.type === 'image' ? imageContent : textContent));
+
+const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
+
+const initialMessage = record({
+  role: v.optional(oneOf(ROLES), 'user'),
+  content: v.optional(list(content()), []),
+  run: v.optional(truth(), false),
+});
+
+/** Starting a conversation. `replay_json` is this service's own extension: a recorded trajectory to play. */
+export const appConversationStart = record({
+  sandbox_id: maybe(text()),
+  conversation_id: maybe(uuid()),
+  initial_message: maybe(initialMessage),
+  system_message_suffix: maybe(text()),
+  processors: maybe(list(dictionary())),
+  llm_model: maybe(text()),
+  agent_profile_id: maybe(text()),
+  selected_repository: maybe(text()),
+  selected_branch: maybe(text()),
+  git_provider: maybe(provider()),
+  suggested_task: maybe(suggestedTask()),
+  title: maybe(text()),
+  trigger: maybe(oneOf(TRIGGERS)),
+  pr_number: v.optional(list(integer()), []),
+  parent_conversation_id: maybe(uuid()),
+  agent_type: v.optional(oneOf(['default', 'plan'] as const), 'default'),
+  public: maybe(truth()),
+  plugins: maybe(
+    list(record({ source: text(), ref: maybe(text()), repo_path: maybe(text()), parameters: maybe(dictionary()) })),
+  ),
+  secrets: maybe(mapOf(text())),
+  observability_metadata: maybe(dictionary()),
+  observability_tags: maybe(list(text())),
+  observability_span_name: maybe(text()),
+  replay_json: maybe(text()),
+  sandbox_spec_id: maybe(text()),
+});
+export type AppConversationStart = v.InferOutput<typeof appConversationStart>;
+
+export const appConversationPatch = record({
+  title: maybe(text()),
+  public: maybe(truth()),
+  selected_repository: maybe(text()),
+  selected_branch: maybe(text()),
+  git_provider: maybe(provider()),
+});
+
+export const sendMessage = record({
+  role: v.optional(oneOf(['user'] as const), 'user'),
+  content: filledList(content()),
+  run: v.optional(truth(), true),
+});
+
+/** The content is looked at by the route, which has a status of its own for an empty one. */
+export const pendingMessage = record({ role: v.optional(text(), 'user'), content: v.unknown() });
+
+const page = (max: number, limit: number) => ({
+  page_id: v.optional(text()),
+  limit: v.optional(pageLimit(max), limit),
+});
+const conversationFilter = {
+  title__contains: v.optional(text()),
+  created_at__gte: v.optional(time()),
+  created_at__lt: v.optional(time()),
+  updated_at__gte: v.optional(time()),
+  updated_at__lt: v.optional(time()),
+  sandbox_id__eq: v.optional(text()),
+  include_sub_conversations: v.optional(truth(), false),
+};
+export const conversationCountQuery = record(conversationFilter);
+export const conversationSearchQuery = record({ ...conversationFilter, ...page(100, 100) });
+
+const startTaskFilter = { conversation_id__eq: v.optional(uuid()), created_at__gte: v.optional(time()) };
+export const startTaskCountQuery = record(startTaskFilter);
+export const startTaskSearchQuery = record({
+  ...startTaskFilter,
+  ...page(100, 100),
+  sort_order: v.optional(
+    oneOf(['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC'] as const),
+    'CREATED_AT_DESC',
+  ),
+});
+
+/** Kinds of events that a filter may name (interface section 7.2). */
+export const EVENT_KINDS = [
+  'ServerErrorEvent',
+  'ACPToolCallEvent',
+  'Condensation',
+  'CondensationRequest',
+  'CondensationSummaryEvent',
+  'ConversationErrorEvent',
+  'ConversationStateUpdateEvent',
+  'HookExecutionEvent',
+  'InterruptEvent',
+  'LLMCompletionLogEvent',
+  'ActionEvent',
+  'MessageEvent',
+  'AgentErrorEvent',
+  'ObservationEvent',
+  'UserRejectObservation',
+  'SystemPromptEvent',
+  'PauseEvent',
+  'StreamingDeltaEvent',
+  'TokenEvent',
+] as const;
+
+const eventFilter = {
+  kind__eq: v.optional(oneOf(EVENT_KINDS)),
+  timestamp__gte: v.optional(time()),
+  timestamp__lt: v.optional(time()),
+};
+export const eventCountQuery = record(eventFilter);
+export const eventSearchQuery = record({
+  ...eventFilter,
+  ...page(100, 100),
+  sort_order: v.optional(oneOf(['TIMESTAMP', 'TIMESTAMP_DESC'] as const), 'TIMESTAMP'),
+});
+
+/** Any list that is only paged. */
+export const pageQuery = record(page(100, 100));
+
+export const uuidList = filledList(uuid());
+export const idList = filledList(text());
+
+export const gitSearchQuery = record({ provider: provider(), ...page(100, 100) });
+export const branchSearchQuery = record({ provider: provider(), repository: text(), query: text(), ...page(100, 30) });
+export const configSearchQuery = record({ query: v.optional(text()), ...page(100, 50) });
+
+const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const secretName = () =>
+  textThat(
+    (name) => SECRET_NAME.test(name),
+    (name) =>
+      `Invalid secret name '${name}'. Must start with a letter or underscore, and contain only alphanumeric characters and underscores.`,
+  );
+export const secretCreate = record({ name: secretName(), value: text(), description: maybe(text()) });
+export const secretUpdate = record({ name: secretName(), description: maybe(text()) });
+export const secretSearchQuery = record({ name__contains: v.optional(text()), ...page(100, 100) });
+
+export const PROFILE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+export const profileName = () => textLike(PROFILE_NAME);
+export const profileRename = record({ new_name: profileName() });
+export const profileSave = record({
+  include_secrets: v.optional(truth(), true),
+  llm: maybe(dictionary()),
+  preserve_existing_api_key: v.optional(truth(), false),
+});

@@ -1,0 +1,53 @@
+import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { ServiceError } from './failure.ts';
+
+/**
+ * Where the local service keeps its data unless it is told otherwise: `$ACS_DATA_DIR`; on macOS
+ * `~/Library/Application Support/acs`; elsewhere `$XDG_DATA_HOME/acs` or `~/.local/share/acs`.
+ * @param env the environment; empty values count as absent
+ * @param platform as `process.platform`
+ * @param home the user's home directory
+ */
+export function defaultDataDir(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: string,
+  home: string,
+): string {
+  if (env.ACS_DATA_DIR) return path.resolve(env.ACS_DATA_DIR);
+  if (platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'acs');
+  // The specification says that a relative path is to be ignored.
+  const dataHome = env.XDG_DATA_HOME;
+  const base = dataHome && path.isAbsolute(dataHome) ? dataHome : path.join(home, '.local', 'share');
+  return path.join(base, 'acs');
+}
+
+/**
+ * Creates the data directory, readable by its owner alone, and makes sure that it can be written.
+ * @throws ServiceError `data-dir`
+ */
+export function prepareDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (!statSync(dataDir).isDirectory()) throw new Error('it is not a directory');
+    // An existing directory may have been made with a wider mode; only its owner can change that.
+    if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${reason(error)}`, {
+      hint: 'Set ACS_DATA_DIR to a folder that you can write.',
+      cause: error,
+    });
+  }
+}
+
+/** What the system said, in words: Node's own message repeats the path and the call. */
+export function reason(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EROFS') return 'the file system is read-only';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'ENOSPC') return 'the disk is full';
+  if (code === 'EDQUOT') return 'the disk quota is used up';
+  if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of the path is not a directory';
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,27 @@
+/** Why the service could not be started, found or stopped. */
+export type ServiceErrorCode =
+  /** The data directory cannot be created, read or written. */
+  | 'data-dir'
+  /** Another service owns the data directory. */
+  | 'locked'
+  /** The port is taken or the address cannot be listened on. */
+  | 'listen'
+  /** It started and ended before it listened. */
+  | 'start-failed'
+  /** It did not end in time. */
+  | 'stop-failed'
+  /** This platform has no local service. */
+  | 'unsupported';
+
+/** A failure of the local service's life that its user can do something about; `hint` says what. */
+export class ServiceError extends Error {
+  readonly code: ServiceErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ServiceErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'ServiceError';
+    this.code = code;
+    this.hint = options.hint;
+  }
+}

@@ -1,0 +1,40 @@
+import { ServiceError } from './failure.ts';
+import { dataPaths } from './paths.ts';
+import { isAlive, sendSignal } from './process.ts';
+import { identityOf, readRunning } from './state-file.ts';
+
+/** `stopped: false`: none was running. */
+export interface StopResult {
+  stopped: boolean;
+  pid: number | null;
+}
+
+/** The service needs a few seconds at most to end its workers; what is left after that is killed. */
+const STOP_TIMEOUT_MS = 15_000;
+const KILL_TIMEOUT_MS = 5_000;
+
+/**
+ * Ends the service of a data directory and waits until it is gone. A service that does not end in time is killed; its
+ * workers then see the end of their input and kill what runs inside.
+ * @throws ServiceError `stop-failed`
+ */
+export async function stopService(dataDir: string): Promise<StopResult> {
+  const state = readRunning(dataPaths(dataDir).state);
+  if (state === null) return { stopped: false, pid: null };
+  const identity = identityOf(state);
+  sendSignal(state.pid, 'SIGTERM');
+  if (await isGone(() => isAlive(identity), STOP_TIMEOUT_MS)) return { stopped: true, pid: state.pid };
+  sendSignal(state.pid, 'SIGKILL');
+  if (await isGone(() => isAlive(identity), KILL_TIMEOUT_MS)) return { stopped: true, pid: state.pid };
+  throw new ServiceError('stop-failed', `the local service (pid ${state.pid}) does not end`);
+}
+
+/** Waits until a process is gone; the system tells nobody but its parent, so this asks again and again. */
+export async function isGone(lives: () => boolean, timeoutMs: number): Promise<boolean> {
+  const pauseMs = 20;
+  for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += pauseMs) {
+    if (!lives()) return true;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  return !lives();
+}

@@ -1,0 +1,98 @@
+import Database from 'libsql';
+
+/** What a column may hold. */
+export type SqlValue = string | number | null;
+
+/** The few calls of the embedded database that the store uses; every call returns when it is done. */
+export interface Sql {
+  run(sql: string, ...values: SqlValue[]): number;
+  get<Row>(sql: string, ...values: SqlValue[]): Row | undefined;
+  all<Row>(sql: string, ...values: SqlValue[]): Row[];
+  /** Everything in `work` or nothing. */
+  transaction<Result>(work: () => Result): Result;
+  close(): void;
+}
+
+/** Grows by one with each change of the tables; `user_version` of the file says what it was written with. */
+const SCHEMA_VERSION = 1;
+
+const SCHEMA = `
+  CREATE TABLE documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);
+  CREATE TABLE secrets (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL, description TEXT NOT NULL);
+  CREATE TABLE sandboxes (
+    id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, status TEXT NOT NULL, status_detail TEXT, session_api_key TEXT NOT NULL,
+    port INTEGER, working_dir TEXT, worker_pid INTEGER, worker_start TEXT,
+    created_at TEXT NOT NULL, last_active_at TEXT NOT NULL);
+  CREATE INDEX sandboxes_by_time ON sandboxes (created_at);
+  CREATE TABLE conversations (
+    id TEXT PRIMARY KEY, dialect TEXT NOT NULL, start_state TEXT NOT NULL, start_detail TEXT, sandbox_id TEXT,
+    title TEXT, execution_status TEXT, parent_id TEXT, public INTEGER, repository TEXT, branch TEXT, git_provider TEXT,
+    trigger TEXT, pr_number TEXT NOT NULL, llm_model TEXT, metrics TEXT, working_dir TEXT, base_commit TEXT,
+    extras TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
+  CREATE INDEX conversations_by_time ON conversations (created_at);
+  CREATE INDEX conversations_by_sandbox ON conversations (sandbox_id);
+  CREATE INDEX conversations_by_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
+  CREATE INDEX conversations_running ON conversations (execution_status) WHERE execution_status = 'running';
+  CREATE TABLE start_tasks (
+    id TEXT PRIMARY KEY, status TEXT NOT NULL, detail TEXT, app_conversation_id TEXT, conversation_id TEXT NOT NULL,
+    sandbox_id TEXT, agent_server_url TEXT, request TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
+  CREATE INDEX start_tasks_by_time ON start_tasks (created_at);
+  CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
+  CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);
+  CREATE TABLE pending_messages (
+    id TEXT PRIMARY KEY, target TEXT NOT NULL, message TEXT NOT NULL, position INTEGER NOT NULL);
+  CREATE INDEX pending_by_target ON pending_messages (target, position);`;
+
+/**
+ * Opens the database of a data directory and creates its tables.
+ * Every write is on the disk when the call returns (`synchronous = FULL`): acknowledged means written.
+ * @throws Error when the file cannot be written, is damaged, or comes from a newer version
+ */
+export function openDatabase(file: string): Sql {
+  const database = new Database(file);
+  try {
+    database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (version > SCHEMA_VERSION) throw new Error(`it was written by a newer version (${version})`);
+    if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return wrap(database);
+}
+
+function wrap(database: Database.Database): Sql {
+  const statements = new Map<string, Database.Statement>();
+  const prepared = (sql: string): Database.Statement => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  return {
+    run: (sql, ...values) => prepared(sql).run(...values).changes,
+    get<Row>(sql: string, ...values: SqlValue[]) {
+      const row = prepared(sql).get(...values) as (Row & { _metadata?: unknown }) | undefined;
+      if (row !== undefined) delete row._metadata; // the driver's own, on single rows only
+      return row;
+    },
+    all: <Row>(sql: string, ...values: SqlValue[]) => prepared(sql).all(...values) as Row[],
+    transaction(work) {
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work();
+        database.exec('COMMIT');
+        return result;
+      } catch (error) {
+        database.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    close: () => {
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { Sql } from './database.ts';
+
+/** Single JSON documents by name: the settings and the model profiles. */
+export interface DocumentStore {
+  read(name: string): unknown;
+  write(name: string, value: unknown): void;
+}
+
+export function createDocumentStore(sql: Sql): DocumentStore {
+  return {
+    read(name) {
+      const row = sql.get<{ body: string }>('SELECT body FROM documents WHERE name = ?', name);
+      return row === undefined ? null : (JSON.parse(row.body) as unknown);
+    },
+    write(name, value) {
+      sql.run('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)', name, JSON.stringify(value));
+    },
+  };
+}

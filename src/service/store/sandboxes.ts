@@ -1,0 +1,85 @@
+import type { Sql } from './database.ts';
+
+/** States of a sandbox as interface section 5.2 names them; MISSING is one that is not in the store. */
+export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
+
+/** A sandbox as it is stored. Times RFC 3339 with `Z`. */
+export interface SandboxRow {
+  /** 22 letters of base62. */
+  id: string;
+  spec_id: string;
+  status: SandboxStatus;
+  /** A sentence for the user; null: nothing to say. */
+  status_detail: string | null;
+  session_api_key: string;
+  /** Port of its agent server, the last one it had when it does not run. */
+  port: number | null;
+  /** Where commands see the workspace. */
+  working_dir: string | null;
+  /** The worker's process, to find what a crash of the service left behind. */
+  worker_pid: number | null;
+  worker_start: string | null;
+  created_at: string;
+  last_active_at: string;
+}
+
+export type SandboxChange = Partial<Omit<SandboxRow, 'id' | 'created_at' | 'spec_id'>>;
+
+export interface SandboxStore {
+  insert(row: SandboxRow): void;
+  get(id: string): SandboxRow | null;
+  update(id: string, change: SandboxChange): void;
+  /** Newest first. */
+  page(limit: number, offset: number): SandboxRow[];
+  all(): SandboxRow[];
+  remove(id: string): boolean;
+}
+
+const COLUMNS =
+  'id, spec_id, status, status_detail, session_api_key, port, working_dir, worker_pid, worker_start, created_at, last_active_at';
+const CHANGEABLE = [
+  'status',
+  'status_detail',
+  'session_api_key',
+  'port',
+  'working_dir',
+  'worker_pid',
+  'worker_start',
+  'last_active_at',
+] as const;
+
+export function createSandboxStore(sql: Sql): SandboxStore {
+  return {
+    insert(row) {
+      sql.run(
+        `INSERT INTO sandboxes (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        row.id,
+        row.spec_id,
+        row.status,
+        row.status_detail,
+        row.session_api_key,
+        row.port,
+        row.working_dir,
+        row.worker_pid,
+        row.worker_start,
+        row.created_at,
+        row.last_active_at,
+      );
+    },
+    get: (id) => sql.get<SandboxRow>(`SELECT ${COLUMNS} FROM sandboxes WHERE id = ?`, id) ?? null,
+    update(id, change) {
+      const names = CHANGEABLE.filter((name) => change[name] !== undefined);
+      if (names.length === 0) return;
+      const sets = names.map((name) => `${name} = ?`).join(', ');
+      sql.run(`UPDATE sandboxes SET ${sets} WHERE id = ?`, ...names.map((name) => change[name] ?? null), id);
+    },
+    page: (limit, offset) =>
+      sql.all<SandboxRow>(
+        `SELECT ${COLUMNS} FROM sandboxes ORDER BY created_at DESC, id LIMIT ? OFFSET ?`,
+        limit,
+        offset,
+      ),
+    all: () => sql.all<SandboxRow>(`SELECT ${COLUMNS} FROM sandboxes ORDER BY created_at`),
+    remove: (id) => sql.run('DELETE FROM sandboxes WHERE id = ?', id) > 0,
+  };
+}
