@@ -1,0 +1,141 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { breaches } from './architecture/rules.ts';
+import { readSources, readTree } from './architecture/sources.ts';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Breaches of a made-up tree: one line a file keeps the rule in sight. */
+function breachesOf(files: Record<string, string>): string[] {
+  return breaches(readSources(new Map(Object.entries(files))));
+}
+
+describe('the house', () => {
+  it('keeps its rules', () => {
+    expect(breaches(readSources(readTree(root, 'src')))).toEqual([]);
+  });
+});
+
+describe('the rules', () => {
+  it('let a command load records and name the ports of its context', () => {
+    const found = breachesOf({
+      'src/commands/sandbox/list.ts': `
+        import type { Context } from '../../context.ts';
+        import type { Server } from '../../servers/server.ts';
+        import { sandboxView } from './view.ts';
+        import { idOf } from '../ids.ts';`,
+      'src/commands/sandbox/view.ts': `import { age } from '../../text/time.ts';`,
+      'src/commands/ids.ts': `import { AppError } from '../errors.ts';`,
+      'src/context.ts': `import type { Server } from './servers/server.ts';`,
+      'src/servers/server.ts': `export interface Server {}`,
+      'src/errors.ts': `export class AppError extends Error {}`,
+      'src/text/time.ts': `export const age = 1;`,
+    });
+
+    expect(found).toEqual([]);
+  });
+
+  it('keep commands away from the dialects, however they ask', () => {
+    const v1 = { 'src/servers/v1/index.ts': `export const list = 1;` };
+    const asked = (statement: string) => breachesOf({ ...v1, 'src/commands/conv/list.ts': statement });
+
+    const breach = 'src/commands/conv/list.ts may not import src/servers/v1/index.ts: commands does not know servers';
+    expect(asked(`import { list } from '../../servers/v1/index.ts';`)).toEqual([breach]);
+    expect(asked(`import type { List } from '../../servers/v1/index.ts';`)).toEqual([breach]);
+    expect(asked(`export * from '../../servers/v1/index.ts';`)).toEqual([breach]);
+    expect(asked(`export const load = () => import('../../servers/v1/index.ts');`)).toEqual([breach]);
+    expect(asked(`export type List = import('../../servers/v1/index.ts').List;`)).toEqual([breach]);
+  });
+
+  it('keep one noun out of another', () => {
+    const found = breachesOf({
+      'src/commands/conv/stop.ts': `import { pause } from '../sandbox/pause.ts';`,
+      'src/commands/sandbox/pause.ts': `export const pause = 1;`,
+      'src/commands/bulk.ts': `import { pause } from './sandbox/pause.ts';`,
+      'src/commands/index.ts': `import { pause } from './sandbox/pause.ts';`,
+    });
+
+    expect(found).toEqual([
+      'src/commands/conv/stop.ts may not import src/commands/sandbox/pause.ts: conv does not know the noun sandbox',
+      'src/commands/bulk.ts may not import src/commands/sandbox/pause.ts: what nouns share does not know the noun sandbox',
+    ]);
+  });
+
+  it('keep the service and the client apart', () => {
+    const found = breachesOf({
+      'src/service/app/routes.ts': `import { AppError } from '../../errors.ts';`,
+      'src/servers/v1/list.ts': `import { page } from '../../service/page.ts';`,
+      'src/service/page.ts': `import { Page } from '../protocol/v1/page.ts';`,
+      'src/protocol/v1/page.ts': `import { Item } from '../../domain/item.ts'; export class Page {}`,
+      'src/domain/item.ts': `export class Item {}`,
+      'src/errors.ts': `export class AppError extends Error {}`,
+    });
+
+    expect(found).toEqual([
+      'src/service/app/routes.ts may not import src/errors.ts: service does not know errors',
+      'src/servers/v1/list.ts may not import src/service/page.ts: servers does not know service',
+      'src/protocol/v1/page.ts may not import src/domain/item.ts: protocol does not know domain',
+    ]);
+  });
+
+  it('let nobody but its owner load a library, but anybody name its types', () => {
+    const found = breachesOf({
+      'src/commands/conv/list.ts': `import type { Command } from 'commander'; import Table from 'cli-table3';`,
+      'src/output/table.ts': `export const table = () => import('cli-table3');`,
+      'src/text/case.ts': `import { camelCase } from 'change-case/dist/index.js';`,
+    });
+
+    expect(found).toEqual([
+      'src/commands/conv/list.ts may not load cli-table3: its owner is src/output/',
+      'src/text/case.ts loads change-case, which has no owner in the rules',
+    ]);
+  });
+
+  it('keep the process, the network and the clock at the edges', () => {
+    const found = breachesOf({
+      'src/main.ts': `process.exitCode = Date.now();`,
+      'src/service/worker/main.ts': `console.log(process.pid);`,
+      'src/output/emit.ts': `
+        import process from 'node:process';
+        console.log(globalThis.fetch);
+        export const now = () => [Date.now(), new Date(), new Date(0)];`,
+      'src/domain/item.ts': `export const ended = (process: { exitCode: number }) => process.exitCode;`,
+      'src/domain/item-state.ts': `export const state = (item: { process: string }) => item.process;`,
+    });
+
+    expect(found).toEqual([
+      'src/output/emit.ts:2 uses process: the context hands over what a command needs',
+      'src/output/emit.ts:3 uses console: the context hands over what a command needs',
+      'src/output/emit.ts:3 uses fetch: the context hands over what a command needs',
+      'src/output/emit.ts:4 uses Date.now: the context hands over what a command needs',
+      'src/output/emit.ts:4 uses new Date(): the context hands over what a command needs',
+    ]);
+  });
+
+  it('find circles of any length, also those closed on use, but not those of types', () => {
+    const found = breachesOf({
+      'src/text/c.ts': `import { a } from './a.ts';`,
+      'src/text/a.ts': `import { b } from './b.ts';`,
+      'src/text/b.ts': `export const load = () => import('./c.ts');`,
+      'src/text/d.ts': `import type { E } from './e.ts';`,
+      'src/text/e.ts': `import { d } from './d.ts';`,
+    });
+
+    expect(found).toEqual(['cycle: src/text/a.ts → src/text/b.ts → src/text/c.ts → src/text/a.ts']);
+  });
+
+  it('notice a file that grew too long, one that is gone and one that nobody can follow', () => {
+    const found = breachesOf({
+      'src/domain/long.ts': '\n'.repeat(301),
+      'src/text/lost.ts': `import { here } from './gone.ts';`,
+      'src/text/hidden.ts': `export const load = (name: string) => import(name);`,
+    });
+
+    expect(found).toEqual([
+      'src/text/lost.ts imports src/text/gone.ts, which does not exist',
+      'src/text/hidden.ts loads something whose name is computed: nobody can tell what',
+      'src/domain/long.ts has 301 lines: split it by idea (300 at most)',
+    ]);
+  });
+});

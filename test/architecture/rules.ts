@@ -1,0 +1,152 @@
+/**
+ * The rules of the house. One direction: main, wire, then everybody; commands see records and ports, never a dialect;
+ * servers and the service read the interface each for themselves, so that the one checks the other.
+ */
+import type { Import, Sources } from './sources.ts';
+
+/** What each room may load. A room's own files are always allowed; `types` may be named, but not loaded. */
+const ROOMS: Record<string, { loads: readonly string[]; types?: readonly string[] }> = {
+  main: { loads: ['cli', 'wire', 'clock', 'errors', 'text'], types: ['context'] },
+  wire: { loads: ['*'] },
+  cli: { loads: ['commands', 'errors', 'output', 'domain', 'text'], types: ['context'] },
+  context: { loads: ['text'], types: ['*'] },
+  commands: { loads: ['domain', 'output', 'errors', 'text'], types: ['context', 'ports'] },
+  domain: { loads: ['errors', 'text'] },
+  errors: { loads: ['text'] },
+  servers: { loads: ['protocol', 'domain', 'errors', 'text'], types: ['context'] },
+  service: { loads: ['protocol', 'text'] },
+  protocol: { loads: [] },
+  output: { loads: ['errors', 'domain', 'text'], types: ['context'] },
+  profiles: { loads: ['errors', 'domain', 'text'], types: ['context'] },
+  terminal: { loads: ['errors', 'domain', 'text'], types: ['context'] },
+  checkout: { loads: ['errors', 'domain', 'text'], types: ['context'] },
+  clock: { loads: ['errors'], types: ['context'] },
+  ports: { loads: [], types: ['context', 'errors', 'domain'] },
+  text: { loads: [] },
+};
+
+/** Files at the top of src/ that are part of a room. Any other is a room of its own, by its name. */
+const TOP_FILES: Record<string, string> = {
+  'src/cli.ts': 'cli',
+  'src/global-options.ts': 'cli',
+  'src/report.ts': 'cli',
+  'src/wire.ts': 'wire',
+  'src/local-service.ts': 'wire',
+  'src/service-control.ts': 'ports',
+};
+
+/** Each library is loaded by one owner; who wants what it does asks the owner. */
+const LIBRARY_OWNERS: Record<string, readonly string[]> = {
+  '@hono/node-server': ['src/service/'],
+  '@inquirer/prompts': ['src/terminal/'],
+  chalk: ['src/terminal/'],
+  'cli-table3': ['src/output/'],
+  commander: ['src/cli.ts'],
+  conf: ['src/profiles/'],
+  fflate: ['src/servers/'],
+  hono: ['src/service/'],
+  libsql: ['src/service/event-log.ts', 'src/service/store/database.ts'],
+  ora: ['src/terminal/'],
+  'string-width': ['src/text/'],
+  undici: ['src/servers/transport/'],
+  valibot: ['src/protocol/'],
+  ws: ['src/service/worker/', 'src/servers/agent-server/'],
+};
+
+/** Where the process, the network and the clock of the wall may be touched. */
+const EDGES = /^src\/(main\.ts|wire\.ts|servers\/transport|service\/(.*\/)?(main\.ts|jail\/|supervisor|life\/))/;
+
+const FILE_LINES = 300;
+
+/** Every breach as a sentence; none for a house in order. */
+export function breaches(sources: Sources): string[] {
+  return [
+    ...sources.imports.flatMap((each) => importBreach(each, sources)),
+    ...sources.imports.flatMap(libraryBreach),
+    ...sources.globalUses.filter(({ from }) => !EDGES.test(from)).map(globalBreach),
+    ...cycles(sources.imports).map((cycle) => `cycle: ${cycle.join(' → ')}`),
+    ...[...sources.lineCounts]
+      .filter(([, lines]) => lines > FILE_LINES)
+      .map(([file, lines]) => `${file} has ${lines} lines: split it by idea (${FILE_LINES} at most)`),
+  ];
+}
+
+export function roomOf(file: string): string {
+  const [, first = ''] = file.split('/');
+  return TOP_FILES[file] ?? first.replace(/\.ts$/, '');
+}
+
+function importBreach({ from, to, origin, loading }: Import, sources: Sources): string[] {
+  if (to === '(computed)') return [`${from} loads something whose name is computed: nobody can tell what`];
+  if (origin !== 'ours') return [];
+  if (!sources.lineCounts.has(to)) return [`${from} imports ${to}, which does not exist`];
+  const room = roomOf(from);
+  const target = roomOf(to);
+  const rule = ROOMS[room];
+  if (!rule) return [`${from} is in no room that the rules know`];
+  if (room === 'commands' && target === 'commands') return nounBreach(from, to);
+  if (room === target || allows(rule.loads, target)) return [];
+  if (loading === 'type' && (allows(rule.types ?? [], target) || isPort(room, to, sources))) return [];
+  return [`${from} may not import ${to}: ${room} does not know ${target}`];
+}
+
+function allows(rooms: readonly string[], room: string): boolean {
+  return rooms.includes('*') || rooms.includes(room);
+}
+
+/** A command may name the types of what its context hands it. */
+function isPort(room: string, to: string, sources: Sources): boolean {
+  return room === 'commands' && sources.imports.some((each) => each.from === 'src/context.ts' && each.to === to);
+}
+
+/** Nouns share what lies at the top of commands/; none looks into another. Only the index knows them all. */
+function nounBreach(from: string, to: string): string[] {
+  const own = nounOf(from);
+  const other = nounOf(to);
+  if (other === null || own === other || from === 'src/commands/index.ts') return [];
+  return [`${from} may not import ${to}: ${own ?? 'what nouns share'} does not know the noun ${other}`];
+}
+
+function nounOf(file: string): string | null {
+  return /^src\/commands\/([^/]+)\//.exec(file)?.[1] ?? null;
+}
+
+function libraryBreach({ from, to, origin, loading }: Import): string[] {
+  if (origin !== 'library' || loading === 'type' || to === '(computed)') return [];
+  const owners = LIBRARY_OWNERS[to];
+  if (!owners) return [`${from} loads ${to}, which has no owner in the rules`];
+  if (owners.some((owner) => from.startsWith(owner))) return [];
+  return [`${from} may not load ${to}: its owner is ${owners.join(' and ')}`];
+}
+
+function globalBreach({ from, name, line }: Sources['globalUses'][number]): string {
+  return `${from}:${line} uses ${name}: the context hands over what a command needs`;
+}
+
+/** Circles among files that load each other, whenever that is; each once, from its first file in the alphabet. */
+function cycles(imports: readonly Import[]): string[][] {
+  const next = new Map<string, string[]>();
+  for (const { from, to, origin, loading } of imports) {
+    if (origin === 'ours' && loading !== 'type') next.set(from, [...(next.get(from) ?? []), to]);
+  }
+  const found = new Map<string, string[]>();
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(file);
+    if (start >= 0) {
+      const cycle = rotated(trail.slice(start));
+      found.set(cycle.join(), [...cycle, cycle[0] ?? file]);
+      return;
+    }
+    if (done.has(file)) return;
+    for (const each of next.get(file) ?? []) walk(each, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of [...next.keys()].sort()) walk(file, []);
+  return [...found.values()];
+}
+
+function rotated(cycle: readonly string[]): string[] {
+  const first = cycle.indexOf([...cycle].sort()[0] ?? '');
+  return [...cycle.slice(first), ...cycle.slice(0, first)];
+}
