@@ -103,6 +103,12 @@ export interface EventLog {
   appendWithState(events: StoredEvent[], state: ConversationState): void;
   count(filter?: EventFilter): number;
   search(page: EventPageRequest): EventPage;
+  /** The events after a place in the log (0: from the beginning), as JSON texts ready to be sent. */
+  readAfter(sequence: number, limit: number): { sequence: number; json: string }[];
+  /** The place of the newest event; 0 in an empty log. */
+  lastSequence(): number;
+  /** The place before the first event of that time or later. */
+  sequenceBefore(timestamp: string): number;
   /** In the order asked for; null where there is no such event. */
   get(ids: string[]): (StoredEvent | null)[];
   /** Null in a log that holds no conversation yet. */
@@ -158,6 +164,7 @@ class SqliteEventLog implements EventLog {
   readonly #database: Database.Database;
   readonly #insert: Database.Statement;
   readonly #byId: Database.Statement;
+  readonly #after: Database.Statement;
   readonly #readDocument: Database.Statement;
   readonly #writeDocument: Database.Statement;
 
@@ -165,6 +172,9 @@ class SqliteEventLog implements EventLog {
     this.#database = database;
     this.#insert = database.prepare('INSERT INTO events (id, timestamp, kind, source, body) VALUES (?, ?, ?, ?, ?)');
     this.#byId = database.prepare('SELECT sequence, body FROM events WHERE id = ?');
+    this.#after = database.prepare(
+      'SELECT sequence, body AS json FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
+    );
     this.#readDocument = database.prepare('SELECT body FROM documents WHERE name = ?');
     this.#writeDocument = database.prepare('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)');
   }
@@ -203,6 +213,21 @@ class SqliteEventLog implements EventLog {
       items: events.slice(0, page.limit),
       next: following === undefined ? null : { id: following.id, offset: offset + page.limit },
     };
+  }
+
+  readAfter(sequence: number, limit: number): { sequence: number; json: string }[] {
+    return this.#after.all(sequence, limit) as { sequence: number; json: string }[];
+  }
+
+  lastSequence(): number {
+    const row = this.#database.prepare('SELECT max(sequence) AS last FROM events').get() as { last: number | null };
+    return row.last ?? 0;
+  }
+
+  sequenceBefore(timestamp: string): number {
+    const row = this.#database.prepare('SELECT min(sequence) AS first FROM events WHERE timestamp >= ?').get(timestamp);
+    const { first } = row as { first: number | null };
+    return first === null ? this.lastSequence() : first - 1;
   }
 
   get(ids: string[]): (StoredEvent | null)[] {

@@ -2,6 +2,9 @@
 
 export type EditorCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'undo_edit';
 
+/** How dangerous the recorded agent judged an action. */
+export type Risk = 'UNKNOWN' | 'LOW' | 'MEDIUM' | 'HIGH';
+
 /** A change or a look at a file, as the file editor tool takes it. Relative paths count from the working directory. */
 export interface EditStep {
   type: 'edit';
@@ -15,9 +18,10 @@ export interface EditStep {
   /** First and last line, from 1; -1 is the end. */
   view_range?: [number, number];
   thought: string;
+  risk?: Risk;
 }
 
-/** A shell command. `timeoutSeconds`: it is ended after that long. */
+/** A shell command. `timeout_seconds`: it is ended after that long. */
 export interface TerminalStep {
   type: 'terminal';
   command: string;
@@ -25,6 +29,7 @@ export interface TerminalStep {
   reset: boolean;
   timeout_seconds?: number;
   thought: string;
+  risk?: Risk;
 }
 
 /** Words of the agent. `ends_turn`: the user speaks next, so the run finishes here. */

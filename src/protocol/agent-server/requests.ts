@@ -1,0 +1,144 @@
+/**
+ * Bodies and queries that an agent server accepts, as schemas. Unknown members are ignored, as genuine servers do.
+ * Source: openapi of agent server 1.34.0 (the one of app server 1.11.0) and recorded refusals.
+ */
+import * as v from 'valibot';
+import {
+  dictionary,
+  integer,
+  integerFrom,
+  list,
+  mapOf,
+  number,
+  oneOf,
+  pageLimit,
+  record,
+  text,
+  time,
+  truth,
+  uuid,
+} from '../detail.ts';
+
+const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
+
+const contentPart = record({
+  type: oneOf(['text', 'image']),
+  text: v.optional(text()),
+  image_urls: v.optional(list(text())),
+});
+
+/** `POST /api/conversations/{id}/events`. */
+export const sendMessage = record({
+  role: v.optional(oneOf(ROLES), 'user'),
+  content: v.optional(list(contentPart), []),
+  run: v.optional(truth(), false),
+});
+
+/** A frame of a client over `/sockets/events/{id}`; it always runs. */
+export const socketMessage = record({ role: oneOf(ROLES), content: v.optional(list(contentPart), []) });
+
+/** The first frame of a socket that was opened without a key. */
+export const socketAuthentication = record({ type: oneOf(['auth']), session_api_key: text() });
+
+export const confirmationPolicy = record({
+  kind: oneOf(['NeverConfirm', 'AlwaysConfirm', 'ConfirmRisky']),
+  threshold: v.optional(oneOf(['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN']), 'HIGH'),
+  confirm_unknown: v.optional(truth(), true),
+});
+export const setConfirmationPolicy = record({ policy: confirmationPolicy });
+
+const securityAnalyzer = record({ kind: text() });
+export const setSecurityAnalyzer = record({ security_analyzer: v.nullish(securityAnalyzer, null) });
+
+/** `POST …/events/respond_to_confirmation`. */
+export const respondToConfirmation = record({
+  accept: truth(),
+  reason: v.optional(text(), 'User rejected the action.'),
+});
+
+/** A value, or a source of one that holds it (`{kind: "StaticSecret", value}`). */
+const secret = v.union([v.string(), record({ value: v.nullish(text()) })]);
+export const setSecrets = record({ secrets: mapOf(secret) });
+
+export const updateConversation = record({
+  title: v.nullish(v.pipe(text(), v.minLength(1), v.maxLength(200))),
+  tags: v.nullish(mapOf(text())),
+});
+
+export const askAgent = record({ question: text() });
+
+/** `POST /api/conversations`. `replay` is a member of the local service alone: the steps that play the agent. */
+export const startConversation = record({
+  conversation_id: v.nullish(uuid()),
+  initial_message: v.nullish(sendMessage),
+  workspace: v.nullish(record({ working_dir: v.nullish(text()) })),
+  max_iterations: v.optional(integerFrom(1), 500),
+  confirmation_policy: v.nullish(confirmationPolicy),
+  security_analyzer: v.nullish(securityAnalyzer),
+  secrets: v.nullish(mapOf(secret)),
+  tags: v.nullish(mapOf(text())),
+  title: v.nullish(text()),
+  agent: v.nullish(record({ llm: v.nullish(record({ model: v.nullish(text()) })) })),
+  replay: v.nullish(list(dictionary())),
+});
+
+/** `POST /api/bash/execute_bash_command` and `start_bash_command`; `timeout` in seconds. */
+export const bashCommand = record({
+  command: text(),
+  cwd: v.nullish(text(), null),
+  timeout: v.optional(v.pipe(number(), v.minValue(0)), 300),
+});
+
+const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
+
+/** Query of `…/events/search` and `/count`; `kind` as full class path or as short name. */
+export const eventSearch = record({
+  page_id: v.optional(text()),
+  limit: v.optional(pageLimit(100), 100),
+  kind: v.optional(text()),
+  source: v.optional(text()),
+  body: v.optional(text()),
+  sort_order: v.optional(oneOf(ORDERS), 'TIMESTAMP'),
+  timestamp__gte: v.optional(time()),
+  timestamp__lt: v.optional(time()),
+});
+
+/** Query of `/api/conversations/search` and `/count`. */
+export const conversationSearch = record({
+  page_id: v.optional(text()),
+  limit: v.optional(pageLimit(100), 100),
+  status: v.optional(text()),
+  sort_order: v.optional(oneOf(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC']), 'CREATED_AT_DESC'),
+});
+
+/** Query of `/api/bash/bash_events/search`. */
+export const bashEventSearch = record({
+  kind__eq: v.optional(oneOf(['BashCommand', 'BashOutput'])),
+  command_id__eq: v.optional(text()),
+  timestamp__gte: v.optional(time()),
+  timestamp__lt: v.optional(time()),
+  order__gt: v.optional(integer()),
+  sort_order: v.optional(oneOf(ORDERS), 'TIMESTAMP'),
+  page_id: v.optional(text()),
+  limit: v.optional(pageLimit(100), 100),
+});
+
+/** Query of `/api/git/changes`, `/api/git/diff` and the routes of files. */
+export const pathQuery = record({ path: text(), ref: v.optional(text()), format: v.optional(text()) });
+
+/** Query of `/sockets/events/{id}` and `/sockets/bash-events`. */
+export const socketQuery = record({
+  session_api_key: v.optional(text()),
+  resend_mode: v.optional(oneOf(['all', 'since'])),
+  resend_all: v.optional(truth()),
+  after_timestamp: v.optional(time()),
+});
+
+export type MessageContent = v.InferOutput<typeof contentPart>;
+export type SendMessage = v.InferOutput<typeof sendMessage>;
+export type StartConversation = v.InferOutput<typeof startConversation>;
+export type SecretInput = v.InferOutput<typeof secret>;
+export type EventSearch = v.InferOutput<typeof eventSearch>;
+export type BashCommandRequest = v.InferOutput<typeof bashCommand>;
+export type BashEventSearch = v.InferOutput<typeof bashEventSearch>;
+export type SocketQuery = v.InferOutput<typeof socketQuery>;

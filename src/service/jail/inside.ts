@@ -1,0 +1,81 @@
+/**
+ * What runs inside the isolation of a sandbox, joined to the worker by stdio: it runs commands, touches files and asks
+ * git, so that the worker itself never follows a link or reads a repository that an agent made. When its stdin ends the
+ * worker is gone: it ends everything it started and exits.
+ */
+import { editFile, EditHistory } from './inside/editor.ts';
+import { readChunk, UploadWriter } from './inside/files.ts';
+import { OperationError } from './inside/failure.ts';
+import { gitChanges, gitDelta, gitDiff } from './inside/git.ts';
+import { prepareHome } from './inside/home.ts';
+import { LineReader } from './inside/lines.ts';
+import { Shell } from './inside/shell.ts';
+import { killProcesses, SANDBOX_MARKER } from './processes.ts';
+import type { Answer, Request } from './protocol.ts';
+
+const workingDir = process.cwd();
+const shell = new Shell(workingDir);
+const history = new EditHistory();
+const uploads = new UploadWriter(workingDir);
+
+function send(answer: Answer): boolean {
+  return process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+
+async function perform(request: Request): Promise<unknown> {
+  switch (request.op) {
+    case 'run':
+      return shell.run(request.id, request, (stream, text) => send({ type: 'output', id: request.id, stream, text }));
+    case 'kill':
+      shell.kill(request.run);
+      return {};
+    case 'edit':
+      return editFile(request, history);
+    case 'read':
+      return readChunk(workingDir, request.path, request.offset, request.length);
+    case 'write':
+      await uploads.write(request);
+      return {};
+    case 'home':
+      return { home: process.env['HOME'] ?? '/' };
+    case 'git_changes':
+      return { changes: await gitChanges(workingDir, request.path, request.ref) };
+    case 'git_diff':
+      return gitDiff(workingDir, request.path, request.ref);
+    case 'git_delta':
+      return { patch: await gitDelta(workingDir, request.path, request.ref) };
+  }
+}
+
+async function answer(request: Request): Promise<void> {
+  try {
+    send({ type: 'result', id: request.id, result: await perform(request) });
+  } catch (error) {
+    const code = error instanceof OperationError ? error.code : 'failed';
+    send({ type: 'failure', id: request.id, failure: { code, message: (error as Error).message } });
+  }
+}
+
+function endEverything(): void {
+  const sandbox = process.env[SANDBOX_MARKER];
+  killProcesses({
+    below: process.pid,
+    marked: sandbox === undefined ? null : `${SANDBOX_MARKER}=${sandbox}`,
+    except: [process.pid],
+  });
+  process.exit(0);
+}
+
+const reader = new LineReader((line) => void answer(JSON.parse(line) as Request));
+process.stdin.on('data', (chunk: Buffer) => {
+  reader.push(chunk);
+});
+process.stdin.on('end', endEverything);
+process.stdin.on('error', endEverything);
+process.stdout.on('error', endEverything);
+// A Ctrl-C at the terminal of the service is the service's business.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', endEverything);
+process.on('SIGHUP', endEverything);
+prepareHome(process.env['HOME']);
+send({ type: 'hello', workingDir });

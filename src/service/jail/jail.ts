@@ -1,0 +1,115 @@
+/**
+ * The jail of a sandbox as its worker sees it: start what runs inside, put questions to it, stop and continue all of
+ * it, end it. In this folder: bubblewrap.ts and plain.ts (how it is isolated), inside.ts with inside/ (what runs there),
+ * processes.ts and freeze.ts (the processes of a sandbox from outside).
+ */
+import { spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
+import { bubblewrapArguments, bubblewrapEnvironment } from './bubblewrap.ts';
+import { JailConnection } from './connection.ts';
+import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
+import { plainEnvironment } from './plain.ts';
+import { killProcesses, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
+
+/** A started jail. */
+export interface StartedJail {
+  connection: JailConnection;
+  freezer: Freezer;
+  /** Where the workspace is, as seen inside. */
+  workingDir: string;
+  /** The spec in force after a fall-back. */
+  spec: SandboxSpecName;
+  /** Why it is not the wanted one; null when it is. */
+  warning: string | null;
+  /** Ends every process inside. */
+  end: () => Promise<void>;
+}
+
+/**
+ * Starts the jail of a sandbox. Where bubblewrap does not work, `bubblewrap` falls back to `process` with a warning;
+ * `bubblewrap-offline` does not, because it was asked for what only isolation gives.
+ */
+export async function startJail(config: WorkerConfig): Promise<StartedJail> {
+  if (config.spec === 'process') return startPlain(config, null);
+  try {
+    return await startBubblewrap(config);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).message.replace(/^spawn bwrap ENOENT$/, 'bwrap is not installed');
+    if (config.spec === 'bubblewrap-offline') throw new Error(`bubblewrap does not work here: ${why}`);
+    return startPlain(config, `bubblewrap does not work here (${why}): commands run without isolation`);
+  }
+}
+
+async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
+  // The log folder lies in the service's data directory; it and the home are hidden even below a system folder.
+  const hidden = [homedir(), path.dirname(realpathSync(config.events_dir))];
+  const plan = {
+    workspaceDir: config.workspace_dir,
+    dist: path.join(config.root, 'dist'),
+    node: process.execPath,
+    offline: config.spec === 'bubblewrap-offline',
+    hidden,
+  };
+  const child = spawn('bwrap', bubblewrapArguments(plan), {
+    cwd: '/',
+    detached: true,
+    env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const connection = new JailConnection(child);
+  const workingDir = await connection.ready();
+  const pid = child.pid ?? -1;
+  return {
+    connection,
+    freezer: namespaceFreezer(pid),
+    workingDir,
+    spec: config.spec,
+    warning: null,
+    end: async () => {
+      killProcesses({ below: pid, marked: null, except: [] });
+      child.kill('SIGKILL');
+      await connection.ended;
+    },
+  };
+}
+
+async function startPlain(config: WorkerConfig, warning: string | null): Promise<StartedJail> {
+  reapLeftovers(config.sandbox_id);
+  const child = spawn(process.execPath, [path.join(config.root, 'dist', 'inside.js')], {
+    cwd: config.workspace_dir,
+    detached: true,
+    env: { ...plainEnvironment(process.env), ...commonEnvironment(config) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const connection = new JailConnection(child);
+  const workingDir = await connection.ready();
+  const pid = child.pid ?? -1;
+  const mark = `${SANDBOX_MARKER}=${config.sandbox_id}`;
+  return {
+    connection,
+    freezer: treeFreezer(pid, mark),
+    workingDir,
+    spec: 'process',
+    warning,
+    end: async () => {
+      killProcesses({ below: pid, marked: mark, except: [] });
+      child.kill('SIGKILL');
+      await connection.ended;
+    },
+  };
+}
+
+/** What commands find in their environment in every spec. */
+function commonEnvironment(config: WorkerConfig): Record<string, string> {
+  return {
+    GIT_PAGER: 'cat',
+    GIT_TERMINAL_PROMPT: '0',
+    PAGER: 'cat',
+    TERM: 'dumb',
+    ...config.initial_env,
+    [SANDBOX_MARKER]: config.sandbox_id,
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * Finding, stopping, continuing and ending processes by what they descend from or carry in their environment. Groups
+ * and sessions are no handle: anything inside may start its own.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Every process of a sandbox has this in its environment, so that one that left the process tree is still found. */
+export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
+/** The same for one command. */
+export const COMMAND_MARKER = 'ACS_COMMAND_ID';
+
+interface ProcessEntry {
+  pid: number;
+  parent: number;
+  state: string;
+}
+
+/** Which processes are meant. `below`: descendants of this one; `marked`: `NAME=value` in the environment as well. */
+export interface Selection {
+  below: number | null;
+  marked: string | null;
+  except: readonly number[];
+}
+
+/** The living processes of a selection; zombies are not among them. */
+export function selectProcesses(selection: Selection): number[] {
+  const entries = listProcesses();
+  const wanted = new Set<number>();
+  if (selection.below !== null) addDescendants(entries, selection.below, wanted);
+  if (selection.marked !== null) {
+    for (const entry of entries) {
+      if (!wanted.has(entry.pid) && hasMark(entry.pid, selection.marked)) {
+        wanted.add(entry.pid);
+        addDescendants(entries, entry.pid, wanted);
+      }
+    }
+  }
+  const zombies = new Set(entries.filter((entry) => entry.state === 'Z' || entry.state === 'X').map(({ pid }) => pid));
+  return [...wanted].filter((pid) => pid !== process.pid && !zombies.has(pid) && !selection.except.includes(pid));
+}
+
+/**
+ * Stops every process of a selection: looked for again until none is new, since one that is not stopped yet may start
+ * another meanwhile.
+ */
+export function stopProcesses(selection: Selection): number[] {
+  const stopped = new Set<number>();
+  for (;;) {
+    const fresh = selectProcesses(selection).filter((pid) => !stopped.has(pid));
+    if (fresh.length === 0) return [...stopped];
+    for (const pid of fresh) {
+      signal(pid, 'SIGSTOP');
+      stopped.add(pid);
+    }
+  }
+}
+
+export function continueProcesses(selection: Selection): void {
+  for (const pid of selectProcesses(selection)) signal(pid, 'SIGCONT');
+}
+
+/** Ends every process of a selection. They are stopped first, so that none can start another while it is searched. */
+export function killProcesses(selection: Selection): number[] {
+  const stopped = stopProcesses(selection);
+  for (const pid of stopped) signal(pid, 'SIGKILL');
+  return stopped;
+}
+
+/** Ends what an earlier life of this sandbox left behind; returns how many. */
+export function reapLeftovers(sandboxId: string): number {
+  return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${sandboxId}`, except: [] }).length;
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It ended by itself.
+  }
+}
+
+function addDescendants(entries: ProcessEntry[], root: number, found: Set<number>): void {
+  const children = new Map<number, number[]>();
+  for (const { pid, parent } of entries) {
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [pid]);
+    else siblings.push(pid);
+  }
+  const queue = [root];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    for (const child of children.get(next) ?? []) {
+      if (found.has(child)) continue;
+      found.add(child);
+      queue.push(child);
+    }
+  }
+}
+
+function listProcesses(): ProcessEntry[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return listWithPs();
+  }
+  return names.length === 0 ? listWithPs() : names.flatMap(readStat);
+}
+
+function readStat(name: string): ProcessEntry[] {
+  try {
+    const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+    // The second field is the program's name in brackets and may itself hold spaces and brackets.
+    const [state = '', parent = '0'] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [{ pid: Number(name), parent: Number(parent), state }];
+  } catch {
+    return [];
+  }
+}
+
+/** Where there is no /proc: macOS and the BSDs. */
+function listWithPs(): ProcessEntry[] {
+  const text = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' });
+  return text.split('\n').flatMap((line) => {
+    const [pid, parent, state = ''] = line.trim().split(/\s+/);
+    return pid && parent ? [{ pid: Number(pid), parent: Number(parent), state: state.charAt(0) }] : [];
+  });
+}
+
+function hasMark(pid: number, mark: string): boolean {
+  try {
+    return `\0${readFileSync(`/proc/${String(pid)}/environ`, 'latin1')}`.includes(`\0${mark}\0`);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * What the worker and `inside.ts` say to each other over stdio, one JSON object a line. The worker trusts nothing that
+ * comes back: a command inside the `process` spec, or one that opens another process's descriptors, could forge it.
+ */
+import type { EditorCommand } from '../replay/steps.ts';
+
+/** A shell command to run. */
+export interface RunParameters {
+  command: string;
+  /** Commands of one session share working directory and exported environment; null: a shell of its own. */
+  session: string | null;
+  /** Where to run; relative to the workspace. Null: where the session is. */
+  cwd: string | null;
+  /** Set on top of the session's environment. */
+  env: Record<string, string>;
+  timeoutMs: number;
+  /** True: stderr goes where stdout goes, in order, as on a terminal. */
+  merged: boolean;
+  /** Characters kept from the beginning and from the end of each stream; what lies between is counted and dropped. */
+  keepHead: number;
+  keepTail: number;
+}
+
+/** How a command ended. `exitCode` is -1 when it was ended by its timeout, by `kill`, or could not be started. */
+export interface RunResult {
+  exitCode: number;
+  timedOut: boolean;
+  killed: boolean;
+  stdout: string;
+  stderr: string;
+  /** Where the session is now. */
+  cwd: string;
+  pid: number;
+}
+
+/** The file editor's parameters; the path may be relative to `cwd`. */
+export interface EditParameters {
+  command: EditorCommand;
+  path: string;
+  cwd: string;
+  file_text?: string;
+  old_str?: string;
+  new_str?: string;
+  insert_line?: number;
+  view_range?: [number, number];
+}
+
+/** What the editor did. `text` is what the agent reads. */
+export interface EditResult {
+  text: string;
+  isError: boolean;
+  path: string;
+  previouslyExisted: boolean;
+  oldContent: string | null;
+  newContent: string | null;
+}
+
+export interface GitChange {
+  status: 'MOVED' | 'ADDED' | 'DELETED' | 'UPDATED';
+  path: string;
+}
+
+/** Each operation with what it takes and gives. Binary data goes as base64. */
+export interface Operations {
+  run: { takes: RunParameters; gives: RunResult };
+  kill: { takes: { run: number }; gives: Record<string, never> };
+  edit: { takes: EditParameters; gives: EditResult };
+  read: { takes: { path: string; offset: number; length: number }; gives: { data: string; size: number } };
+  write: {
+    /** Chunks of one upload share a token; the file appears at its place with the last one. */
+    takes: { path: string; token: string; data: string; last: boolean };
+    gives: Record<string, never>;
+  };
+  home: { takes: Record<string, never>; gives: { home: string } };
+  git_changes: { takes: { path: string; ref: string | null }; gives: { changes: GitChange[] } };
+  git_diff: {
+    takes: { path: string; ref: string | null };
+    gives: { original: string | null; modified: string | null };
+  };
+  git_delta: { takes: { path: string; ref: string | null }; gives: { patch: string } };
+}
+
+export type Operation = keyof Operations;
+
+export type Request = { [K in Operation]: { id: number; op: K } & Operations[K]['takes'] }[Operation];
+
+/** `code`: not-found, not-a-file, exists, invalid, failed. */
+export interface Failure {
+  code: string;
+  message: string;
+}
+
+export type Answer =
+  | { type: 'hello'; workingDir: string }
+  | { type: 'output'; id: number; stream: 'stdout' | 'stderr'; text: string }
+  | { type: 'result'; id: number; result: unknown }
+  | { type: 'failure'; id: number; failure: Failure };
+
+/** Longest line either side accepts: an upload's chunk or the largest file the editor takes, with room. */
+export const LONGEST_LINE = 64 * 1024 * 1024;
