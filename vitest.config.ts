@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
 
+const report = process.env.ACS_TEST_REPORT;
+
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify(version) },
   test: {
@@ -15,5 +17,7 @@ export default defineConfig({
     // Generous, for a loaded machine: a test waits for conditions, and a bound that is hit means that one never came.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // For a machine that counts: the file that gets the results as JSON.
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
   },
 });
