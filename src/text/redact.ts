@@ -1,0 +1,71 @@
+/**
+ * Keeps secrets out of everything that is printed, logged or stored for people. Two nets: the secrets that are known
+ * (a profile's key, a sandbox's session key), in every form they may be written in; and general rules by name and by
+ * the well-known forms of tokens. A replaced secret is always `<redacted>`, so that nothing tells its length.
+ */
+import { redactPatterns } from './redact-patterns.ts';
+import { redactMembers } from './redact-members.ts';
+
+export const REDACTED = '<redacted>';
+
+/** A secret this short would be found inside ordinary words; only names protect it. */
+const SHORTEST_SEARCHED = 6;
+
+export interface Redactor {
+  /** Any text: a log line, a message of a server, the output of a command. */
+  text(text: string): string;
+  /** A JSON value: a copy in which secret members and all strings are redacted. */
+  value(value: unknown): unknown;
+  /** A URL: no user information, no secret parameters; the rest as it was. */
+  url(url: string): string;
+}
+
+/**
+ * @param secrets known secrets, as they are sent; empty ones are ignored, surrounding blanks do not matter
+ */
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const known = knownPattern(secrets);
+  const text = (input: string): string => {
+    const withoutKnown = known ? input.replace(known, REDACTED) : input;
+    return redactPatterns(withoutKnown);
+  };
+  return {
+    text,
+    value: (value) => redactMembers(value, text),
+    url: text,
+  };
+}
+
+function knownPattern(secrets: readonly string[]): RegExp | null {
+  const forms = new Set<string>();
+  for (const secret of secrets) {
+    const trimmed = secret.trim();
+    if (trimmed.length < SHORTEST_SEARCHED) continue;
+    for (const form of writtenForms(trimmed)) forms.add(form);
+  }
+  if (forms.size === 0) return null;
+  // The longest first: an escaped form may contain the plain one.
+  const alternatives = [...forms].sort((a, b) => b.length - a.length).map(literally);
+  return new RegExp(alternatives.join('|'), 'g');
+}
+
+/** How one secret may look: plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
+function writtenForms(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const percent = encodeURIComponent(secret.toWellFormed());
+  return [
+    secret,
+    json,
+    JSON.stringify(json).slice(1, -1),
+    percent,
+    percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    percent.replaceAll('%20', '+'),
+    encodeURI(secret.toWellFormed()),
+    Buffer.from(secret, 'utf8').toString('base64'),
+    Buffer.from(secret, 'utf8').toString('base64url'),
+  ].filter((form) => form.length >= SHORTEST_SEARCHED);
+}
+
+function literally(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}
