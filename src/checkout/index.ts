@@ -1,3 +1,14 @@
+/**
+ * The git checkout a command runs in: what it is, where it comes from, and what a remote has. Everything is asked of the
+ * user's own git, so that worktrees, `insteadOf` and credential helpers mean what they mean elsewhere.
+ */
+import path from 'node:path';
+import { AppError } from '../errors.ts';
+import { git, type GitOptions } from './git.ts';
+import { parseRemoteUrl } from './remote-url.ts';
+
+export { parseRepository, type RepositoryChoice } from './repository.ts';
+
 /** What acs knows of the git checkout it runs in. */
 export interface Checkout {
   /** Top folder. */
@@ -11,4 +22,102 @@ export interface Checkout {
   unpushed: number | null;
   /** Whether tracked or untracked files differ from HEAD. */
   dirty: boolean;
+}
+
+export type CheckoutOptions = Omit<GitOptions, 'cwd'>;
+
+/**
+ * Reads the checkout that holds `dir`; null when there is none (no repository, a bare one, no git).
+ * Throws `config` when git refuses the repository because of its owner: to go on without it would start elsewhere.
+ */
+export async function readCheckout(dir: string, options: CheckoutOptions): Promise<Checkout | null> {
+  const root = await topFolder(dir, options);
+  if (root === null) return null;
+  const ask = { ...options, cwd: root };
+  const [status, origin] = await Promise.all([readStatus(ask), readOrigin(ask)]);
+  const { upstream, ...rest } = status;
+  const unpushed = rest.head === null ? null : (upstream ?? (origin ? await countUnpushed(ask) : null));
+  return { root, branch: rest.branch, head: rest.head, origin, unpushed, dirty: rest.dirty };
+}
+
+export type BranchOnRemote = { state: 'present' | 'absent' } | { state: 'unknown'; reason: string };
+
+/**
+ * Whether a remote has a branch. Unknown when it cannot be asked: no network, no access, no answer in time.
+ * @param remote a URL or path; for the checkout's own remote its name, so that its credentials are used
+ * @param options.cwd the checkout, for a remote's name; any folder otherwise
+ */
+export async function branchOnRemote(remote: string, branch: string, options: GitOptions): Promise<BranchOnRemote> {
+  const ref = `refs/heads/${branch}`;
+  const asked = await git(['ls-remote', '--heads', '--', remote, ref], { timeoutMs: 15_000, ...options });
+  if (asked.code === null) return { state: 'unknown', reason: 'the remote did not answer in time' };
+  if (asked.code !== 0)
+    return { state: 'unknown', reason: asked.stderr.split('\n').at(-1) ?? `git ended with ${asked.code}` };
+  // A pattern also matches the ends of longer names.
+  const found = asked.stdout.split('\n').some((line) => line.split('\t')[1] === ref);
+  return { state: found ? 'present' : 'absent' };
+}
+
+async function topFolder(dir: string, options: CheckoutOptions): Promise<string | null> {
+  let answer;
+  try {
+    answer = await git(['rev-parse', '--show-toplevel'], { ...options, cwd: dir });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    return null;
+  }
+  if (/dubious ownership/.test(answer.stderr)) {
+    throw new AppError('config', `git does not trust the repository at ${dir}: it belongs to another user`, {
+      hint: `git config --global --add safe.directory ${path.resolve(dir)}`,
+    });
+  }
+  const root = answer.stdout.replace(/\r?\n$/, '');
+  return answer.code === 0 && root !== '' ? root : null;
+}
+
+interface Status {
+  branch: string | null;
+  head: string | null;
+  dirty: boolean;
+  /** Commits ahead of the upstream; null without one. */
+  upstream: number | null;
+}
+
+async function readStatus(options: GitOptions): Promise<Status> {
+  const { code, stdout, stderr } = await git(['status', '--porcelain=v2', '--branch', '-z'], options);
+  if (code !== 0) {
+    throw new AppError(
+      'config',
+      `git cannot read the checkout ${options.cwd}: ${code === null ? 'it took too long' : stderr}`,
+    );
+  }
+  const records = stdout.split('\0').filter((record) => record !== '');
+  const header = (name: string) =>
+    records.find((record) => record.startsWith(`# ${name} `))?.slice(name.length + 3) ?? null;
+  const head = header('branch.oid');
+  const branch = header('branch.head');
+  const ahead = /^\+(\d+) /.exec(header('branch.ab') ?? '')?.[1];
+  return {
+    branch: branch === '(detached)' ? null : branch,
+    head: head === '(initial)' ? null : head,
+    dirty: records.some((record) => !record.startsWith('# ')),
+    upstream: ahead === undefined ? null : Number(ahead),
+  };
+}
+
+async function readOrigin(options: GitOptions): Promise<Checkout['origin']> {
+  const { code, stdout } = await git(['remote', 'get-url', 'origin'], options);
+  const text = stdout.replace(/\r?\n$/, '');
+  if (code !== 0 || text === '') return null;
+  const parsed = parseRemoteUrl(text);
+  if (parsed === null) return null;
+  // A relative path is relative to the top folder, not to where the command runs.
+  const isPath = parsed.host === null && !parsed.url.startsWith('file://');
+  return isPath ? { ...parsed, url: path.resolve(options.cwd, parsed.url) } : parsed;
+}
+
+/** Without an upstream: what no branch of origin has, as far as this clone knows. */
+async function countUnpushed(options: GitOptions): Promise<number | null> {
+  const { code, stdout } = await git(['rev-list', '--count', 'HEAD', '--not', '--remotes=origin'], options);
+  return code === 0 ? Number(stdout.trim()) : null;
 }

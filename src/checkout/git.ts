@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { AppError } from '../errors.ts';
+
+export interface GitOptions {
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Aborting ends git; the reason is thrown. */
+  signal?: AbortSignal;
+  /** Default 10 s. */
+  timeoutMs?: number;
+}
+
+export interface GitResult {
+  /** Exit code; null when git was ended because it took too long. */
+  code: number | null;
+  stdout: string;
+  /** With credentials in URLs replaced. */
+  stderr: string;
+}
+
+/** Set by git for its hooks; they would turn every question to the repository of the hook. */
+const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+
+/**
+ * Asks git. Never prompts, takes no locks, and does not run what a repository's own configuration names as a file
+ * system monitor. Throws `config` when git is not installed, and the signal's reason.
+ */
+export function git(args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const { cwd, signal, timeoutMs = 10_000 } = options;
+  return new Promise((resolve, reject) => {
+    execFile(
+      'git',
+      ['-c', 'core.fsmonitor=false', '-c', 'protocol.ext.allow=never', ...args],
+      {
+        cwd,
+        env: gitEnvironment(options.env),
+        signal,
+        timeout: timeoutMs,
+        killSignal: 'SIGKILL',
+        maxBuffer: 64 * 1024 * 1024,
+      },
+      (error, stdout, stderr) => {
+        if (signal?.aborted) return reject(signal.reason instanceof Error ? signal.reason : error);
+        const code = error ? (error as NodeJS.ErrnoException).code : 0;
+        if (code === 'ENOENT') return reject(gitMissing(cwd, error));
+        resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hideCredentials(stderr.trim()) });
+      },
+    );
+  });
+}
+
+/** Replaces user names, passwords and tokens inside URLs. */
+export function hideCredentials(text: string): string {
+  return text.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1***@');
+}
+
+function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => !FOREIGN.includes(name));
+  return {
+    ...Object.fromEntries(kept),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: '',
+    SSH_ASKPASS: '',
+    GIT_OPTIONAL_LOCKS: '0',
+    LC_ALL: 'C',
+  };
+}
+
+/** Node says ENOENT for a missing folder as for a missing program. */
+function gitMissing(cwd: string, cause: unknown): AppError {
+  return new AppError('config', `cannot run git in ${cwd}`, {
+    hint: 'is git installed, and does the folder exist?',
+    cause,
+  });
+}

@@ -1,0 +1,87 @@
+/** What a remote URL tells: every form git takes, without the credentials that may be in it. */
+export interface RemoteUrl {
+  /** Fit to be shown and sent: no password, and no user name where it is a credential. */
+  url: string;
+  /** Lower case, without a port; null for a path. */
+  host: string | null;
+  /** `owner/name`, with the groups between them where the provider has such; null for a path. */
+  repository: string | null;
+  /** The server's word for the provider; null for a host that does not tell. */
+  git_provider: string | null;
+}
+
+const PROVIDERS: Record<string, string> = {
+  'github.com': 'github',
+  'www.github.com': 'github',
+  'ssh.github.com': 'github',
+  'gitlab.com': 'gitlab',
+  'altssh.gitlab.com': 'gitlab',
+  'bitbucket.org': 'bitbucket',
+  'altssh.bitbucket.org': 'bitbucket',
+  'codeberg.org': 'forgejo',
+  'dev.azure.com': 'azure_devops',
+  'ssh.dev.azure.com': 'azure_devops',
+  'vs-ssh.visualstudio.com': 'azure_devops',
+};
+
+/** The provider at a host; null when the name alone does not tell. */
+export function providerOf(host: string): string | null {
+  if (host.endsWith('.visualstudio.com')) return 'azure_devops';
+  return Object.hasOwn(PROVIDERS, host) ? (PROVIDERS[host] ?? null) : null;
+}
+
+/** Null when the text is no URL, no `[user@]host:path` and no path. */
+export function parseRemoteUrl(text: string): RemoteUrl | null {
+  const trimmed = text.trim();
+  // eslint-disable-next-line no-control-regex -- exactly those are refused
+  if (trimmed === '' || trimmed.startsWith('-') || /[\x00-\x1f\x7f]/.test(trimmed)) return null;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed)) return parseUrl(trimmed);
+  const scp = /^(?:([^@/\s:]+)@)?([^:/\s@]+|\[[^\]]+\]):(?!\/\/)(.+)$/.exec(trimmed);
+  if (scp && !isDrive(trimmed)) return parseScp(scp[1], scp[2] ?? '', scp[3] ?? '');
+  return { url: trimmed, host: null, repository: null, git_provider: null };
+}
+
+/** Whether the text begins with a drive letter of Windows, which reads like a host. */
+export function isDrive(text: string): boolean {
+  return /^[a-z]:[\\/]/i.test(text);
+}
+
+function parseUrl(text: string): RemoteUrl | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.protocol === 'file:')
+    return { url: `file://${url.pathname}`, host: null, repository: null, git_provider: null };
+  if (url.hostname === '') return null;
+  // `git@` of ssh is an account name that everybody shares; over http the user name may be the token itself.
+  const user = url.protocol === 'ssh:' || url.protocol === 'git+ssh:' ? url.username : '';
+  const shown = `${url.protocol}//${user === '' ? '' : `${user}@`}${url.host}${url.pathname}`;
+  return describe(shown, url.hostname.toLowerCase(), safeDecode(url.pathname));
+}
+
+function parseScp(user: string | undefined, host: string, path: string): RemoteUrl {
+  return describe(`${user === undefined ? '' : `${user}@`}${host}:${path}`, host.toLowerCase(), path);
+}
+
+function describe(url: string, host: string, path: string): RemoteUrl {
+  const parts = path.split('/').filter((part) => part !== '');
+  const name = parts.pop()?.replace(/\.git$/, '') ?? '';
+  const provider = providerOf(host);
+  const groups = provider === 'azure_devops' ? azureGroups(host, parts) : parts;
+  const repository = groups.length > 0 && name !== '' ? [...groups, name].join('/') : null;
+  return { url, host, repository, git_provider: provider };
+}
+
+/** `org/project/_git/name` over https, `v3/org/project/name` over ssh, and the organisation in the host of the old form. */
+function azureGroups(host: string, parts: string[]): string[] {
+  const groups = parts.filter((part, index) => part !== '_git' && !(part === 'v3' && index === 0));
+  const organization = /^(?!vs-ssh\.)([^.]+)\.visualstudio\.com$/.exec(host)?.[1];
+  return organization === undefined ? groups : [organization, ...groups.filter((part) => part !== 'DefaultCollection')];
+}
+
+function safeDecode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

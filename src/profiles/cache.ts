@@ -1,0 +1,82 @@
+/**
+ * What acs remembers between commands and may lose at any time: how a server answered the probe, and which
+ * conversation was started last there. One small file (0600) for each, so that two commands at once do not undo each
+ * other; unreadable or corrupt is the same as absent, and a directory that cannot be written is not an error.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+export interface ServerCache {
+  /** Any JSON value, kept for its lifetime; the reader checks its shape. */
+  probe: {
+    get(origin: string): Promise<unknown>;
+    set(origin: string, value: unknown, lifetimeMs: number): Promise<void>;
+    drop(origin: string): Promise<void>;
+  };
+  /** Id of the conversation that was started last; null when none is known. */
+  last: {
+    get(origin: string): Promise<string | null>;
+    set(origin: string, id: string): Promise<void>;
+  };
+}
+
+interface Entry {
+  origin: string;
+  value: unknown;
+  /** Milliseconds since the epoch; null = no end. */
+  expires_at: number | null;
+}
+
+/**
+ * @param options.configDir see configDirectory
+ * @param options.now milliseconds since the epoch
+ */
+export function openServerCache(options: { configDir: string; now: () => number }): ServerCache {
+  const dir = path.join(options.configDir, 'cache');
+  // An origin is no file name.
+  const fileOf = (kind: string, origin: string) =>
+    path.join(dir, `${kind}-${createHash('sha256').update(origin).digest('hex').slice(0, 32)}.json`);
+  const get = async (kind: string, origin: string): Promise<unknown> => {
+    const entry = await readEntry(fileOf(kind, origin));
+    if (entry === null || entry.origin !== origin) return null;
+    return entry.expires_at !== null && entry.expires_at <= options.now() ? null : entry.value;
+  };
+  return {
+    probe: {
+      get: (origin) => get('probe', origin),
+      set: (origin, value, lifetimeMs) =>
+        writeEntry(fileOf('probe', origin), { origin, value, expires_at: options.now() + lifetimeMs }),
+      drop: (origin) => rm(fileOf('probe', origin), { force: true }).catch(() => undefined),
+    },
+    last: {
+      async get(origin) {
+        const id = await get('last', origin);
+        return typeof id === 'string' && /^[A-Za-z0-9-]{1,64}$/.test(id) ? id : null;
+      },
+      set: (origin, id) => writeEntry(fileOf('last', origin), { origin, value: id, expires_at: null }),
+    },
+  };
+}
+
+async function readEntry(file: string): Promise<Entry | null> {
+  try {
+    const entry = JSON.parse(await readFile(file, 'utf8')) as Partial<Entry> | null;
+    if (typeof entry?.origin !== 'string') return null;
+    const { origin, value = null, expires_at: expiresAt = null } = entry;
+    return expiresAt === null || typeof expiresAt === 'number' ? { origin, value, expires_at: expiresAt } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function writeEntry(file: string, entry: Entry): Promise<void> {
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(temporary, JSON.stringify(entry), { flag: 'wx', mode: 0o600 });
+    await rename(temporary, file);
+  } catch {
+    await rm(temporary, { force: true }).catch(() => undefined);
+  }
+}
