@@ -1,0 +1,173 @@
+/**
+ * Lists that a server gives page by page, from one server or from several profiles at once: how far to read, what to
+ * drop, when to stop, and how the list is printed.
+ */
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { AppError, isAppError } from '../errors.ts';
+import type { Field, View } from '../output/view.ts';
+import type { Page, Server } from '../servers/server.ts';
+import { positiveInteger } from './options.ts';
+
+const DEFAULT_LIMIT = 30;
+/** More is refused by servers (interface 4.3, 5.3). */
+const PAGE_SIZE_MAX = 100;
+/** A server that invents a new page id for ever would otherwise hold the command for ever. */
+const PAGES_MAX = 10_000;
+
+export interface PagingOptions {
+  limit?: number;
+  allPages?: boolean;
+}
+
+export function addPagingOptions(command: Command): Command {
+  return command
+    .option('-L, --limit <n>', `at most this many (default ${DEFAULT_LIMIT})`, positiveInteger)
+    .addOption(command.createOption('--all-pages', 'all there are').conflicts('limit'));
+}
+
+/** Infinity with --all-pages. */
+export function limitOf({ limit, allPages }: PagingOptions): number {
+  return allPages ? Number.POSITIVE_INFINITY : (limit ?? DEFAULT_LIMIT);
+}
+
+export interface PageSource<T> {
+  fetch(page: string | null, pageSize: number): Promise<Page<T>>;
+  /** Duplicates are told by it; an empty one is never a duplicate. */
+  id(item: T): string;
+  /** Applied before the limit counts. */
+  filter?: (item: T) => boolean;
+  limit: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads pages until one item more than the limit is found, which tells for certain whether there are more.
+ * Throws `server` when a page id comes a second time.
+ */
+export async function collectList<T>(source: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
+  const items: T[] = [];
+  const seenIds = new Set<string>();
+  const pageSize = source.filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, source.limit + 1);
+  for await (const page of pagesOf(source, pageSize)) {
+    for (const item of page) {
+      const id = source.id(item);
+      if (id !== '' && seenIds.has(id)) continue;
+      seenIds.add(id);
+      if (source.filter && !source.filter(item)) continue;
+      if (items.length === source.limit) return { items, has_more: true };
+      items.push(item);
+    }
+  }
+  return { items, has_more: false };
+}
+
+async function* pagesOf<T>(source: Pick<PageSource<T>, 'fetch' | 'signal'>, pageSize: number): AsyncGenerator<T[]> {
+  const seenPages = new Set<string>();
+  let next: string | null = null;
+  do {
+    source.signal.throwIfAborted();
+    const page: Page<T> = await source.fetch(next, pageSize);
+    yield page.items;
+    next = page.next;
+    if (next === null) return;
+    if (seenPages.has(next) || seenPages.size >= PAGES_MAX) {
+      throw new AppError('server', 'the server repeats its pages: the list has no end', {
+        hint: 'what was read up to there is not printed, because it may be wrong',
+      });
+    }
+    seenPages.add(next);
+  } while (true);
+}
+
+export interface ListRequest<T> {
+  view: View<T>;
+  paging: PagingOptions;
+  fetch(server: Server, page: string | null, pageSize: number): Promise<Page<T>>;
+  /** Made per server, because a condition may need a look at the server first. */
+  filter?: (server: Server) => Promise<((item: T) => boolean) | undefined>;
+}
+
+/** Reads and prints a list, of the server in force or of each of `-p a,b,c`. */
+export async function printList<T>(ctx: Context, request: ListRequest<T>): Promise<void> {
+  if (hasSeveralProfiles(ctx)) return await printListOfProfiles(ctx, request);
+  ctx.out.check(request.view, 'list');
+  const { items, has_more } = await listOf(ctx, request, await ctx.server());
+  await ctx.out.list(request.view, items, { has_more });
+  if (has_more) await noticeMore(ctx, request);
+}
+
+/** Several profiles were asked for: every item then says which one it is from. */
+export function hasSeveralProfiles(ctx: Context): boolean {
+  return ctx.globals.profile?.includes(',') ?? false;
+}
+
+async function listOf<T>(ctx: Context, request: ListRequest<T>, server: Server) {
+  const filter = await request.filter?.(server);
+  return await collectList({
+    fetch: (page, pageSize) => request.fetch(server, page, pageSize),
+    id: (item) => request.view.id(item),
+    ...(filter ? { filter } : {}),
+    limit: limitOf(request.paging),
+    signal: ctx.signal,
+  });
+}
+
+async function noticeMore<T>(ctx: Context, { view, paging }: ListRequest<T>): Promise<void> {
+  await ctx.notice(`there are more than ${limitOf(paging)} ${view.noun}s: use -L <n> or --all-pages to see them`);
+}
+
+/** An item of a list over several profiles; `item` is null where the server could not be read. */
+interface ProfileItem<T> {
+  profile: string;
+  item: T | null;
+  error: { code: string; message: string } | null;
+}
+
+async function printListOfProfiles<T>(ctx: Context, request: ListRequest<T>): Promise<void> {
+  ctx.out.check(viewOfProfiles(request.view, true), 'list');
+  const lists = await Promise.all(
+    (await ctx.servers()).map(async ({ profile, server }) => {
+      try {
+        const { items, has_more } = await listOf(ctx, request, await server);
+        return { rows: items.map((item): ProfileItem<T> => ({ profile, item, error: null })), has_more };
+      } catch (error) {
+        if (!isAppError(error) || error.kind === 'interrupted') throw error;
+        const row: ProfileItem<T> = { profile, item: null, error: { code: error.kind, message: error.message } };
+        return { rows: [row], has_more: false };
+      }
+    }),
+  );
+  const rows = lists.flatMap((list) => list.rows);
+  const failed = rows.filter((row) => row.error !== null);
+  const has_more = lists.some((list) => list.has_more);
+  const shown = ctx.out.format === 'id' ? rows.filter((row) => row.error === null) : rows;
+  await ctx.out.list(viewOfProfiles(request.view, failed.length > 0), shown, { has_more });
+  for (const { profile, error } of failed) await ctx.warn(`${profile}: ${error?.message ?? ''}`);
+  if (has_more) await noticeMore(ctx, request);
+  if (failed.length > 0) ctx.exitCode = 1;
+}
+
+function viewOfProfiles<T>(view: View<T>, withErrors: boolean): View<ProfileItem<T>> {
+  const fields: Field<ProfileItem<T>>[] = view.fields.map((field) => ({
+    ...field,
+    get: ({ item }) => (item === null ? null : field.get(item)),
+  }));
+  return {
+    noun: view.noun,
+    id: ({ item }) => (item === null ? '' : view.id(item)),
+    fields: [
+      ...fields,
+      { name: 'profile', get: ({ profile }) => profile, weight: 0 },
+      { name: 'error', get: ({ error }) => error?.message ?? null },
+    ],
+    table: ['profile', ...view.table, ...(withErrors ? ['error'] : [])],
+    tsv: [...view.tsv, 'profile', 'error'],
+    record: ({ profile, item, error }) => (item === null ? { profile, error } : { ...recordOf(view, item), profile }),
+  };
+}
+
+function recordOf<T>(view: View<T>, item: T): object {
+  if (view.record) return view.record(item) as object;
+  return Object.fromEntries(view.fields.map((field) => [field.name, field.get(item)]));
+}

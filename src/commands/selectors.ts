@@ -1,0 +1,64 @@
+/** The selectors of lists and bulk commands as options: --status --older-than --idle --spec --repo and their twins. */
+import type { Command } from 'commander';
+import type { Selection } from '../domain/selectors.ts';
+import { collectList, duration, invalidValue } from './options.ts';
+
+export interface SelectorOptions {
+  status?: string[];
+  notStatus?: string[];
+  olderThan?: number;
+  notOlderThan?: number;
+  idle?: number;
+  notIdle?: number;
+  spec?: string[];
+  notSpec?: string[];
+  repo?: string[];
+  notRepo?: string[];
+}
+
+/** @param statuses the words of this noun; a word invented later is given as it is shown, `unknown(<word>)`. */
+export function addSelectorOptions(command: Command, statuses: readonly string[]): Command {
+  const status = statusReader(statuses);
+  return command
+    .option('--status <word,…>', `in one of these states: ${statuses.join(', ')}`, status)
+    .option('--not-status <word,…>', 'in none of these states', status)
+    .option('--older-than <duration>', 'created at least this long ago', duration)
+    .option('--not-older-than <duration>', 'created less than this long ago', duration)
+    .option('--idle <duration>', 'no run in progress and nothing updated for this long', duration)
+    .option('--not-idle <duration>', 'a run in progress, or updated less than this long ago', duration)
+    .option('--spec <id,…>', 'made from one of these specs', collectList)
+    .option('--not-spec <id,…>', 'made from none of these specs', collectList)
+    .option('--repo <glob,…>', "with a repository like this: 'acme/*', '**/docs'", collectList)
+    .option('--not-repo <glob,…>', 'with no repository like this', collectList);
+}
+
+/** The conditions given, or null when there is none. */
+export function readSelection(options: SelectorOptions): Selection | null {
+  const selection: Selection = {
+    ...(options.status && { status: options.status }),
+    ...(options.notStatus && { notStatus: options.notStatus }),
+    ...(options.olderThan !== undefined && { olderThanMs: options.olderThan }),
+    ...(options.notOlderThan !== undefined && { notOlderThanMs: options.notOlderThan }),
+    ...(options.idle !== undefined && { idleMs: options.idle }),
+    ...(options.notIdle !== undefined && { notIdleMs: options.notIdle }),
+    ...(options.spec && { spec: options.spec }),
+    ...(options.notSpec && { notSpec: options.notSpec }),
+    ...(options.repo && { repo: options.repo }),
+    ...(options.notRepo && { notRepo: options.notRepo }),
+  };
+  return Object.keys(selection).length === 0 ? null : selection;
+}
+
+/** Whether the selection asks what only the conversations of a sandbox tell. */
+export function asksForRuns(selection: Selection | null): boolean {
+  return selection?.idleMs !== undefined || selection?.notIdleMs !== undefined;
+}
+
+function statusReader(statuses: readonly string[]) {
+  return (value: string, previous: string[] | undefined): string[] => {
+    const words = collectList(value.toLowerCase(), undefined);
+    const unknown = words.find((word) => !statuses.includes(word) && !/^unknown\(.+\)$/.test(word));
+    if (unknown !== undefined) throw invalidValue(`It must be one of ${statuses.join(', ')}.`);
+    return [...(previous ?? []), ...words];
+  };
+}
