@@ -51,8 +51,10 @@ function knownPattern(secrets: readonly string[]): RegExp | null {
 
 /** How one secret may look: plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
 function writtenForms(secret: string): string[] {
+  // A lone surrogate is no text that a URL could hold.
+  const wellFormed = Buffer.from(secret, 'utf8').toString('utf8');
   const json = JSON.stringify(secret).slice(1, -1);
-  const percent = encodeURIComponent(secret.toWellFormed());
+  const percent = encodeURIComponent(wellFormed);
   return [
     secret,
     json,
@@ -60,7 +62,7 @@ function writtenForms(secret: string): string[] {
     percent,
     percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
     percent.replaceAll('%20', '+'),
-    encodeURI(secret.toWellFormed()),
+    encodeURI(wellFormed),
     Buffer.from(secret, 'utf8').toString('base64'),
     Buffer.from(secret, 'utf8').toString('base64url'),
   ].filter((form) => form.length >= SHORTEST_SEARCHED);

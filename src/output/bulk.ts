@@ -1,0 +1,20 @@
+/** The result of a bulk command as rows: one for each thing that was matched. */
+import type { BulkItem } from './emit.ts';
+import type { View } from './view.ts';
+
+export const bulkView: View<BulkItem> = {
+  noun: 'result',
+  id: (item) => item.id,
+  fields: [
+    { name: 'id', get: (item) => item.id, as: 'id', weight: 0 },
+    { name: 'ok', get: (item) => item.ok, weight: 0 },
+    { name: 'changed', get: (item) => item.changed, weight: 0 },
+    { name: 'before', get: (item) => item.before, as: 'status' },
+    { name: 'after', get: (item) => item.after, as: 'status' },
+    { name: 'error', get: (item) => (item.error ? `${item.error.code}: ${item.error.message}` : null), weight: 4 },
+    { name: 'profile', get: (item) => item.profile ?? null },
+  ],
+  table: ['id', 'ok', 'changed', 'before', 'after', 'error'],
+  tsv: ['id', 'ok', 'changed', 'before', 'after', 'error', 'profile'],
+  record: (item) => item,
+};

@@ -1,0 +1,56 @@
+/** Refuses formats and flags that make no sense for a command, before it sends anything. */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { AppError } from '../errors.ts';
+import type { EmitterSettings, Format, OutputKind } from './emit.ts';
+import { chosenFields } from './fields.ts';
+import type { View } from './view.ts';
+
+const FORMATS: readonly Format[] = ['table', 'tsv', 'json', 'ndjson', 'id'];
+
+/** @throws usage */
+export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings: EmitterSettings, cwd: string): void {
+  checkFile(settings.output, cwd);
+  const { format, fields } = settings;
+  if (kind === 'raw') {
+    if (format)
+      throw new AppError('usage', `this command prints its data as it is; --format ${format} makes no sense here`);
+    if (fields) throw new AppError('usage', 'this command prints its data as it is; it has no fields to choose');
+    return;
+  }
+  if (kind === 'stream' && format === 'table') {
+    throw new AppError('usage', 'a stream cannot be a table, whose columns need all rows', {
+      hint: 'leave --format out for plain lines, or use tsv, ndjson or id',
+    });
+  }
+  if (!fields) return;
+  if (!view) throw new AppError('usage', 'this command has no fields to choose');
+  if (format === 'id') throw new AppError('usage', 'ids only (-q) and --fields exclude each other');
+  chosenFields(view, fields);
+}
+
+function checkFile(output: string | undefined, cwd: string): void {
+  if (output === undefined || output === '-') return;
+  if (output === '') throw new AppError('usage', '--output needs the name of a file, or - for stdout');
+  const format = FORMATS.find((known) => known === output);
+  if (format) {
+    throw new AppError('usage', `-o is for a file, and "${output}" is a format`, {
+      hint: `${format === 'json' ? 'use --json' : `use --format ${format}`}; for a file of that name: -o ./${output}`,
+    });
+  }
+  const file = path.resolve(cwd, output);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new AppError('usage', `cannot write ${output}: it is a folder`);
+  }
+  if (!folderExists(path.dirname(file))) {
+    throw new AppError('usage', `cannot write ${output}: its folder does not exist`);
+  }
+}
+
+function folderExists(folder: string): boolean {
+  try {
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+/** Views as text for people: tables, key and value rows, lines of a stream. Pure: no streams, no clock. */
+import type { Palette, Tone } from '../text/palette.ts';
+import { safeMultiline } from '../text/safe-text.ts';
+import { rulerFor } from '../text/width.ts';
+import { exactCell, shortCell } from './cell.ts';
+import { fitColumns } from './columns.ts';
+import { shortenIds } from './short-ids.ts';
+import type { Field, LinePart, View } from './view.ts';
+
+export interface Look {
+  /** Columns of the terminal; Infinity where there is none. */
+  width: number;
+  palette: Palette;
+  nowMs: number;
+}
+
+/** Header and rows, each line at most `width` wide; ids are shortened where there is a terminal. */
+export async function renderTable<T>(fields: readonly Field<T>[], items: readonly T[], look: Look): Promise<string> {
+  const columns = fields.map((field) => columnOf(field, items, look));
+  const ruler = await rulerFor(columns.flatMap((column) => [column.heading, ...column.cells]));
+  const widths = fitColumns(
+    columns.map(({ heading, cells, field }) => ({
+      natural: Math.max(1, ruler.width(heading), ...cells.map((cell) => ruler.width(cell))),
+      weight: field.weight ?? 1,
+    })),
+    look.width,
+  );
+  const shown = columns.flatMap((column, index) => {
+    const width = widths[index];
+    return width === null || width === undefined ? [] : [{ ...column, width }];
+  });
+  const cell = (text: string, width: number, paint: (text: string) => string) => {
+    const cut = ruler.truncate(text, width);
+    return { text: cut, width: ruler.width(cut), paint };
+  };
+  const { drawTable } = await import('./table.ts');
+  const lines = drawTable(
+    [
+      shown.map(({ heading, width }) => cell(heading, width, look.palette.dim)),
+      ...items.map((_, row) =>
+        shown.map(({ cells, field, width }) =>
+          cell(cells[row] ?? '', width, painter(field, cells[row] ?? '', look.palette)),
+        ),
+      ),
+    ],
+    shown.map(({ width }) => width),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function columnOf<T>(field: Field<T>, items: readonly T[], look: Look) {
+  const cells = items.map((item) => shortCell(field, item, look.nowMs));
+  return {
+    field,
+    heading: field.name.toUpperCase().replaceAll('_', ' '),
+    cells: field.as === 'id' && Number.isFinite(look.width) ? shortenIds(cells) : cells,
+  };
+}
+
+/** Key and value rows of one thing. Values are never cut: a long one is wrapped by the terminal. */
+export async function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look): Promise<string> {
+  const keys = fields.map((field) => field.name.replaceAll('_', ' '));
+  const keyWidth = Math.max(0, ...keys.map((key) => key.length));
+  const lines = fields.map((field, index) => {
+    const key = (keys[index] ?? '').padEnd(keyWidth);
+    const value = pairValue(field, item, look);
+    return `${look.palette.dim(key)}  ${value}`.trimEnd();
+  });
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function pairValue<T>(field: Field<T>, item: T, look: Look): string {
+  const text = shortCell(field, item, look.nowMs);
+  const painted = painter(field, text, look.palette)(text);
+  if (field.as !== 'time' || text === '') return painted;
+  const exact = exactCell(field, item);
+  return exact === text || exact.startsWith(text) ? exact : `${exact} ${look.palette.dim(`(${text})`)}`;
+}
+
+/** One line of a stream; further lines of a text are indented, so that they cannot pose as lines of acs. */
+export function renderLine(parts: readonly LinePart[], palette: Palette): string {
+  const painted = parts.map(({ text, tone }) => {
+    const safe = safeMultiline(text);
+    return tone && safe !== '' ? palette[tone](safe) : safe;
+  });
+  return `${painted.join('').trimEnd()}\n`;
+}
+
+/** No header, tabs between, nothing cut. */
+export function renderTsv<T>(fields: readonly Field<T>[], items: readonly T[]): string {
+  return items.map((item) => `${fields.map((field) => exactCell(field, item)).join('\t')}\n`).join('');
+}
+
+/** Ids, one a line; something without an id has no line. */
+export function renderIds<T>(view: View<T>, items: readonly T[]): string {
+  return items
+    .map((item) => safeMultiline(view.id(item)))
+    .filter((id) => id !== '')
+    .map((id) => `${id}\n`)
+    .join('');
+}
+
+const STATUS_TONES: Readonly<Record<string, Tone>> = {
+  starting: 'accent',
+  running: 'accent',
+  finished: 'good',
+  ok: 'good',
+  waiting: 'warn',
+  failed: 'bad',
+  stuck: 'bad',
+  error: 'bad',
+  missing: 'bad',
+  idle: 'dim',
+  paused: 'dim',
+  stopped: 'dim',
+  archived: 'dim',
+};
+
+function painter<T>(field: Field<T>, text: string, palette: Palette): (text: string) => string {
+  const tone = field.as === 'status' ? STATUS_TONES[text] : field.as === 'time' ? 'dim' : undefined;
+  return tone ? palette[tone] : (plain) => plain;
+}
