@@ -31,7 +31,6 @@ const TOP_FILES: Record<string, string> = {
   'src/global-options.ts': 'cli',
   'src/report.ts': 'cli',
   'src/wire.ts': 'wire',
-  'src/local-service.ts': 'wire',
   'src/service-control.ts': 'ports',
 };
 
@@ -49,12 +48,13 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   ora: ['src/terminal/'],
   'string-width': ['src/text/'],
   undici: ['src/servers/transport/'],
-  valibot: ['src/protocol/'],
+  // Whoever reads an answer, a request or a trajectory checks its shape.
+  valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/worker/', 'src/servers/agent-server/'],
 };
 
 /** Where the process, the network and the clock of the wall may be touched. */
-const EDGES = /^src\/(main\.ts|wire\.ts|servers\/transport|service\/(.*\/)?(main\.ts|jail\/|supervisor|life\/))/;
+const EDGES = /^src\/(main\.ts|wire\.ts|wire\/|servers\/transport|service\/(.*\/)?(main\.ts|jail\/|supervisor|life\/))/;
 
 const FILE_LINES = 300;
 

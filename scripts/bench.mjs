@@ -1,0 +1,91 @@
+// `npm run bench`: how long a command takes, as a multiple of what Node itself takes to start. Absolute times belong to a
+// machine and an hour; the ratio of runs that took turns belongs to the program. Exit 1 when a budget is broken.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const acs = path.join(root, 'bin', 'acs.cjs');
+const rounds = Number(process.argv[2] ?? 25);
+
+// Budgets hold on Node 20, the floor. Newer ones start twice as fast and are better in every absolute figure, but worse in
+// ratio: they are shown and not judged.
+const judged = process.versions.node.startsWith('20.');
+const subjects = [
+  { name: 'node -e 0', args: ['-e', '0'] },
+  { name: 'acs --version', args: [acs, '--version'], budget: 1.25 },
+  { name: 'acs --help', args: [acs, '--help'], budget: 1.4 },
+  { name: 'acs conv list (a GET and a table)', args: [acs, 'conv', 'list', '--format', 'table'], budget: 3.2 },
+];
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'acs-bench-'));
+const server = spawn(process.execPath, [path.join(root, 'scripts', 'bench', 'server.mjs')], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+try {
+  const [line] = await once(server.stdout, 'data');
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    ACS_CONFIG_DIR: path.join(folder, 'config'),
+    ACS_BASE_URL: String(line).trim(),
+    ACS_API_KEY: 'key-of-the-bench',
+  };
+  for (const subject of subjects) time(subject, env); // warms the disk cache, and the probe of the server
+  const times = new Map(subjects.map((subject) => [subject, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const subject of subjects) times.get(subject).push(time(subject, env));
+  }
+  process.exitCode = report(times);
+} finally {
+  server.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Milliseconds from start to exit of the process. Throws when it fails: a fast failure is no result. */
+function time({ name, args }, env) {
+  const started = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const elapsedMs = performance.now() - started;
+  if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`);
+  return elapsedMs;
+}
+
+function report(times) {
+  const [bare] = times.values();
+  const rows = [['', 'median', 'least', 'ratio of medians', 'ratio of least', 'budget']];
+  const broken = [];
+  for (const [{ name, budget }, all] of times) {
+    // The least time is the one that the machine disturbed least.
+    const ratio = Math.min(...all) / Math.min(...bare);
+    rows.push([
+      name,
+      `${median(all).toFixed(1)} ms`,
+      `${Math.min(...all).toFixed(1)} ms`,
+      (median(all) / median(bare)).toFixed(2),
+      ratio.toFixed(2),
+      budget ? `≤ ${budget}` : '',
+    ]);
+    if (budget && ratio > budget && median(all) / median(bare) > budget)
+      broken.push(`${name}: ${ratio.toFixed(2)} × bare node, allowed ${budget}`);
+  }
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  for (const row of rows) {
+    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])));
+    process.stdout.write(`${cells.join('   ').trimEnd()}\n`);
+  }
+  process.stdout.write(`\nNode ${process.versions.node}, ${rounds} runs each, taking turns\n`);
+  if (!judged) process.stdout.write('Budgets are judged on Node 20 only.\n');
+  for (const each of broken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${each}\n`);
+  return judged && broken.length > 0 ? 1 : 0;
+}
+
+function median(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

@@ -1,0 +1,87 @@
+// `npm start`: builds acs and shows it at work on this checkout, with a service, data and settings of its own that are
+// gone afterwards. Every line that begins with `$` is a command as anybody would type it.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const folder = mkdtempSync(path.join(os.tmpdir(), 'acs-start-'));
+const env = {
+  ...withoutOwnVariables(process.env),
+  ACS_CONFIG_DIR: path.join(folder, 'config'),
+  ACS_DATA_DIR: path.join(folder, 'data'),
+  ACS_PROFILE: 'local',
+};
+
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+let interruptedBy = null;
+let running = null;
+for (const signal of Object.keys(EXIT_CODES)) {
+  process.on(signal, () => {
+    interruptedBy ??= signal;
+    // Ctrl-C reaches the whole group by itself; a signal that was sent to this process alone does not.
+    if (signal !== 'SIGINT') running?.kill(signal);
+  });
+}
+
+process.exitCode = await show();
+
+async function show() {
+  say('Building acs …');
+  const built = await run(process.execPath, [path.join(root, 'scripts', 'build.mjs')]);
+  if (built !== 0) return end(built);
+  const code = await tour();
+  const stopped = await acs('the local service ends, and everything that it started', 'serve', '--stop');
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  if (interruptedBy) return EXIT_CODES[interruptedBy];
+  if (code === 0 && stopped === 0) say('\nThat was all of it. Yours: npm install -g . && acs --help');
+  return code || stopped;
+}
+
+/** One conversation from its start to its diff. The first step that fails ends it. */
+async function tour() {
+  const steps = [
+    [
+      'a conversation on this checkout: a recorded run, whose commands are carried out for real',
+      ...['conv', 'new', '--repo', '.', '--replay', 'examples/tour.json', '--follow'],
+    ],
+    ['what the agent answered', 'conv', 'result', '@last'],
+    ['what it changed in its copy of the repository', 'conv', 'diff', '@last'],
+    ['all conversations of this server', 'conv', 'list'],
+  ];
+  for (const [about, ...args] of steps) {
+    const code = await acs(about, ...args);
+    if (code !== 0 || interruptedBy) return code;
+  }
+  return 0;
+}
+
+function end(code) {
+  rmSync(folder, { recursive: true, force: true });
+  return interruptedBy ? EXIT_CODES[interruptedBy] : code;
+}
+
+async function acs(about, ...args) {
+  say(`\n# ${about}\n$ acs ${args.join(' ')}`);
+  return run(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args]);
+}
+
+/** Runs a program on this terminal. Resolves to its exit code, as a shell would give it. */
+function run(file, args) {
+  return new Promise((resolve, reject) => {
+    running = spawn(file, args, { cwd: root, env, stdio: 'inherit' });
+    running.once('error', reject);
+    running.once('close', (code, signal) => resolve(code ?? 128 + (os.constants.signals[signal] ?? 0)));
+  });
+}
+
+/** A server or key in the environment is somebody's real one: none of it is used here. */
+function withoutOwnVariables(variables) {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)));
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const run = promisify(execFile);
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
+
+interface Manifest {
+  name: string;
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+}
+
+const manifest = JSON.parse(read('package.json')) as Manifest;
+
+/** Files under version control; in a copy without git, none. */
+async function trackedFiles(): Promise<string[]> {
+  const { stdout } = await run('git', ['ls-files', '-z'], { cwd: root, maxBuffer: 16 * 1024 * 1024 });
+  return stdout.split('\0').filter(Boolean);
+}
+
+describe('the package', () => {
+  it('holds what runs and its licences, and neither sources nor tests', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root });
+    const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
+    const files = (packed?.files ?? []).map((file) => file.path);
+    const folders = [...new Set(files.map((file) => file.split('/')[0]))].sort();
+
+    expect(folders).toEqual(
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'completions', 'dist', 'examples', 'package.json'].sort(),
+    );
+    expect(files).toEqual(
+      expect.arrayContaining(['bin/acs.cjs', 'dist/main.js', 'dist/worker.js', 'dist/inside.js', 'dist/licenses.txt']),
+    );
+    expect(files.filter((file) => /\.ts$|meta\.json$|\.test\./.test(file))).toEqual([]);
+  });
+
+  it('names the licence of every library that the build holds', () => {
+    const { chunks } = JSON.parse(read('dist/meta.json')) as { chunks: Record<string, string[]> };
+    const libraries = Object.values(chunks)
+      .flat()
+      .flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []);
+    const licences = read('dist/licenses.txt');
+
+    expect([...new Set(libraries)].filter((library) => !new RegExp(`^${library} \\d`, 'm').test(licences))).toEqual([]);
+  });
+
+  it('pins each dependency to one version', () => {
+    const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+
+    expect(all.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+
+  it('has a lock file that says nothing of where packages were fetched', () => {
+    expect(read('package-lock.json')).not.toMatch(/"resolved"/);
+  });
+
+  it('names nothing of the machine that it was made on', async () => {
+    const words =
+      /\/(?:root|home\/[a-z][\w-]*|Users\/[A-Za-z][\w-]*|work)\/|registry\.[a-z]+\.[a-z]+|node_modules\/\.cache/;
+    const found = (await trackedFiles())
+      .filter((file) => file !== 'test/package.test.ts')
+      .flatMap((file) =>
+        read(file)
+          .split('\n')
+          .flatMap((line, index) => (words.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+      );
+
+    expect(found).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  it('says of each dependency why it is there, and of no other', () => {
+    const rows = [...read('README.md').matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name);
+    const libraries = rows.filter((name) => name !== undefined && !name.includes(' ') && !name.startsWith('-'));
+    const listed = libraries.slice().sort();
+
+    expect(listed).toEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
+  });
+
+  it('names a changelog entry of this version', () => {
+    expect(read('CHANGELOG.md')).toContain(`## [${manifest.version}]`);
+  });
+});

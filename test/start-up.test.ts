@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-start-up-')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Start {
+  stdout: string;
+  /** Of the build, as in `main.js`. */
+  files: string[];
+  bytes: number;
+  /** Every package that has code in these files. */
+  libraries: string[];
+  /** Every file of ours that has code in these files. */
+  sources: string[];
+  builtins: string[];
+}
+
+/** Runs the built command line as a program and tells what that loaded. */
+async function start(...args: string[]): Promise<Start> {
+  const record = path.join(folder, `${args.join('-')}.json`);
+  const { stdout } = await promisify(execFile)(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      NODE_OPTIONS: `--require=${path.join(root, 'test', 'fixtures', 'record-loads.cjs')}`,
+      RECORD_LOADS: record,
+    },
+  });
+  const loads = JSON.parse(readFileSync(record, 'utf8')) as { files: string[]; builtins: string[] };
+  const dist = path.join(root, 'dist');
+  const inDist = loads.files.filter((file) => file.startsWith(dist + path.sep));
+  const files = inDist.map((file) => path.relative(dist, file).split(path.sep).join('/'));
+  const inputs = files.flatMap((file) => chunks[file] ?? []);
+  const outside = loads.files.filter((file) => file.includes('node_modules')).map(libraryOf);
+  return {
+    stdout,
+    files,
+    bytes: inDist.reduce((sum, file) => sum + statSync(file).size, 0),
+    libraries: [...new Set([...outside, ...inputs.map(libraryOf)].filter((each) => each !== ''))].sort(),
+    sources: inputs.filter((input) => input.startsWith('src/')),
+    builtins: loads.builtins,
+  };
+}
+
+const { chunks, version } = JSON.parse(readFileSync(path.join(root, 'dist', 'meta.json'), 'utf8')) as {
+  chunks: Record<string, string[]>;
+  version: string;
+};
+
+function libraryOf(file: string): string {
+  return /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? '';
+}
+
+const LIBRARIES_LOADED_ON_USE = [
+  '@hono/node-server',
+  '@inquirer/prompts',
+  'chalk',
+  'cli-table3',
+  'conf',
+  'hono',
+  'ora',
+  'undici',
+  'valibot',
+  'ws',
+];
+
+describe('the build', () => {
+  it('holds each library that is loaded on use in files that main.js does not load by itself', () => {
+    const everywhere = new Set(Object.values(chunks).flat().map(libraryOf));
+
+    // Guards the tests below: a library that is not in the build at all would never be seen as loaded.
+    expect(LIBRARIES_LOADED_ON_USE.filter((library) => !everywhere.has(library))).toEqual([]);
+  });
+
+  it('holds each file of ours once, so that an error is the same class everywhere', () => {
+    const all = Object.values(chunks)
+      .flat()
+      .filter((input) => input.startsWith('src/'));
+
+    expect(all.filter((input, index) => all.indexOf(input) !== index)).toEqual([]);
+  });
+});
+
+describe.each([['--version'], ['--help'], ['conv', '--help'], ['help', 'exit-codes']])('acs %s %s', (...args) => {
+  it('loads no library but the one that reads the command line', async () => {
+    const { libraries } = await start(...args);
+
+    expect(libraries).toEqual(['commander']);
+  });
+
+  it('loads nothing of the local service or of a server', async () => {
+    const { sources, builtins } = await start(...args);
+
+    expect(sources.filter((source) => /^src\/(service|servers|protocol)\//.test(source))).toEqual([]);
+    expect(builtins.filter((name) => /undici|child_process|NativeModule (http|https|tls|net)$/.test(name))).toEqual([]);
+  });
+
+  it('stays within its budget of files and bytes', async () => {
+    const { files, bytes } = await start(...args);
+
+    expect({ files, fewEnough: files.length <= 12 }).toEqual({ files, fewEnough: true });
+    expect(bytes).toBeLessThan(160 * 1024);
+  });
+});
+
+describe('acs --version', () => {
+  it('prints the version of the package and nothing else', async () => {
+    const { stdout } = await start('--version');
+
+    expect(stdout).toBe(`${version}\n`);
+  });
+});
