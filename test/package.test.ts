@@ -18,7 +18,7 @@ interface Manifest {
 
 const manifest = JSON.parse(read('package.json')) as Manifest;
 
-/** Files under version control; in a copy without git, none. */
+/** Files under version control. */
 async function trackedFiles(): Promise<string[]> {
   const { stdout } = await run('git', ['ls-files', '-z'], { cwd: root, maxBuffer: 16 * 1024 * 1024 });
   return stdout.split('\0').filter(Boolean);
@@ -75,16 +75,23 @@ describe('the package', () => {
   });
 });
 
-describe('README.md', () => {
+describe('what is written about it', () => {
   it('says of each dependency why it is there, and of no other', () => {
-    const rows = [...read('README.md').matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name);
-    const libraries = rows.filter((name) => name !== undefined && !name.includes(' ') && !name.startsWith('-'));
-    const listed = libraries.slice().sort();
+    const section = /## What it stands on\n([^]*?)(?:\n## |$)/.exec(read('README.md'))?.[1] ?? '';
+    const listed = [...section.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name).sort();
 
     expect(listed).toEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
   });
 
-  it('names a changelog entry of this version', () => {
+  it('shows the two commands that a newcomer needs, where the checks of a clean checkout look for them', () => {
+    const command = (name: string) =>
+      new RegExp(`<!-- ${name} -->\n\n\`\`\`sh\n(.*)\n\`\`\``).exec(read('README.md'))?.[1];
+
+    expect(command('first-command')).toBe('npm ci && npm start');
+    expect(command('test-command')).toBe('npm ci && npm test');
+  });
+
+  it('has an entry of this version in the changelog', () => {
     expect(read('CHANGELOG.md')).toContain(`## [${manifest.version}]`);
   });
 });
