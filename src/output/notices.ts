@@ -1,19 +1,12 @@
 /** What goes to stderr beside the data: notices, warnings, the one error. Plain lines, or one JSON object a line. */
 import type { AppError } from '../errors.ts';
+import { isForPrograms, noticeLine } from '../text/notice.ts';
 import { NO_COLORS, type Palette } from '../text/palette.ts';
 import { safeMultiline } from '../text/safe-text.ts';
 import type { Format } from './emit.ts';
 import { jsonLine } from './json.ts';
 
-/** With json and ndjson stderr is for programs too. */
-export function isForPrograms(format: Format | undefined): boolean {
-  return format === 'json' || format === 'ndjson';
-}
-
-/** One line: the text, or `{"notice":…}`. */
-export function noticeLine(text: string, format: Format | undefined): string {
-  return isForPrograms(format) ? jsonLine({ notice: text }) : `${safeMultiline(text)}\n`;
-}
+export { noticeLine };
 
 /** One line: `warning: …`, or `{"notice":…,"level":"warning"}`. */
 export function warningLine(text: string, format: Format | undefined, palette: Palette = NO_COLORS): string {

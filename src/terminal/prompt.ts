@@ -1,3 +1,12 @@
+/**
+ * Questions to a person, on stderr, so that stdout stays data. The one owner of inquirer; loaded with the first question.
+ */
+import { confirm, input, password, select } from '@inquirer/prompts';
+import { AppError, isAppError } from '../errors.ts';
+import { safeLine } from '../text/safe-text.ts';
+import { editText } from './editor.ts';
+import { TerminalStream, type TerminalWriter } from './writable.ts';
+
 /** Questions to a person. All reject with AppError `interrupted` on Ctrl-C. */
 export interface Prompt {
   confirm(question: { message: string; default?: 'yes' | 'no' }): Promise<boolean>;
@@ -10,4 +19,110 @@ export interface Prompt {
   secret(question: { message: string }): Promise<string>;
   /** Opens $VISUAL or $EDITOR on the text; returns what was saved. */
   editor(question: { message: string; initial: string; extension: string }): Promise<string>;
+}
+
+export interface PromptOptions {
+  io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
+  env: Readonly<Record<string, string | undefined>>;
+  signal: AbortSignal;
+}
+
+/** What inquirer is given besides the question. */
+interface Surroundings {
+  input: NodeJS.ReadableStream;
+  output: NodeJS.WritableStream;
+  signal: AbortSignal;
+}
+
+export function createPrompt({ io, env, signal }: PromptOptions): Prompt {
+  const ask = <T>(question: (surroundings: Surroundings) => Promise<T>) => askOnce(question, io, signal);
+  return {
+    confirm: ({ message, default: answer = 'no' }) =>
+      ask((around) => confirm({ message: safeLine(message), default: answer === 'yes' }, around)),
+    input: ({ message, default: answer, validate }) =>
+      ask((around) =>
+        input(
+          {
+            message: safeLine(message),
+            ...(answer === undefined ? {} : { default: answer }),
+            ...(validate ? { validate } : {}),
+          },
+          around,
+        ),
+      ),
+    select: ({ message, choices, default: answer }) =>
+      ask((around) =>
+        select(
+          {
+            message: safeLine(message),
+            // Names come from servers and repositories; values go back as they are.
+            choices: choices.map((choice) => ({
+              value: choice.value,
+              name: safeLine(choice.name),
+              ...(choice.description === undefined ? {} : { description: safeLine(choice.description) }),
+            })),
+            ...(answer === undefined ? {} : { default: answer }),
+          },
+          around,
+        ),
+      ),
+    // No way to show what was typed, and no star per character, which would tell the length.
+    secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
+    async editor({ message, initial, extension }) {
+      await io.stderr.write(`${safeLine(message)}\n`);
+      return await editText({ initial, extension, env, signal });
+    },
+  };
+}
+
+async function askOnce<T>(
+  question: (surroundings: Surroundings) => Promise<T>,
+  io: PromptOptions['io'],
+  signal: AbortSignal,
+): Promise<T> {
+  const output = new TerminalStream(io.stderr);
+  const source = io.stdin.raw;
+  const closed = new AbortController();
+  const watch = watchInput(source, closed);
+  try {
+    return await question({
+      input: source,
+      output: output,
+      signal: AbortSignal.any([signal, closed.signal]),
+    });
+  } catch (error) {
+    throw interruption(error, signal);
+  } finally {
+    watch.end();
+    await output.drained();
+  }
+}
+
+/**
+ * Ctrl-D and the end of the input close readline without an answer, and inquirer then waits for ever. Readline pauses
+ * its input when it closes; a question that is open after that never ends.
+ */
+function watchInput(source: NodeJS.ReadableStream, closed: AbortController): { end(): void } {
+  let open = true;
+  const check = (): void => {
+    setImmediate(() => {
+      if (open) closed.abort();
+    });
+  };
+  source.on('pause', check);
+  source.on('end', check);
+  return {
+    end() {
+      open = false;
+      source.removeListener('pause', check);
+      source.removeListener('end', check);
+    },
+  };
+}
+
+function interruption(error: unknown, signal: AbortSignal): unknown {
+  const name = error instanceof Error ? error.name : '';
+  if (!['ExitPromptError', 'AbortPromptError', 'CancelPromptError'].includes(name)) return error;
+  if (signal.aborted && isAppError(signal.reason)) return signal.reason;
+  return new AppError('interrupted', 'the question was left without an answer', { exitCode: 130, cause: error });
 }

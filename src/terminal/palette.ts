@@ -1,0 +1,23 @@
+/** Whether a stream takes colours. Knows no library: chalk is loaded when it does. */
+import { NO_COLORS, type Palette } from '../text/palette.ts';
+
+export interface ColorQuestion {
+  isTTY: boolean;
+  env: Readonly<Record<string, string | undefined>>;
+  /** What --no-color says. */
+  color: 'auto' | 'never';
+}
+
+/** The flag wins over FORCE_COLOR, that over NO_COLOR, that over what the stream is. Empty variables say nothing. */
+export function takesColors({ isTTY, env, color }: ColorQuestion): boolean {
+  if (color === 'never') return false;
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';
+  if (env.NO_COLOR || env.TERM === 'dumb') return false;
+  return isTTY;
+}
+
+export async function paletteFor(question: ColorQuestion): Promise<Palette> {
+  if (!takesColors(question)) return NO_COLORS;
+  const { coloredPalette } = await import('./color.ts');
+  return coloredPalette();
+}

@@ -1,0 +1,61 @@
+/** A Node stream over the writer of a context, for libraries that expect a terminal of Node. */
+import { Writable } from 'node:stream';
+
+export interface TerminalWriter {
+  write(chunk: string | Uint8Array): Promise<void>;
+  readonly isTTY: boolean;
+  readonly columns: number | undefined;
+}
+
+/** What ora and inquirer use of tty.WriteStream. */
+export class TerminalStream extends Writable {
+  readonly #writer: TerminalWriter;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(writer: TerminalWriter) {
+    super();
+    this.#writer = writer;
+  }
+
+  get isTTY(): boolean {
+    return this.#writer.isTTY;
+  }
+
+  get columns(): number {
+    return this.#writer.columns ?? 80;
+  }
+
+  /**
+   * Hands the chunk on at once, without the queue of Writable: ora tells its own writes from those of others by their
+   * being made while it draws. A reader that is gone is told to whoever writes data; a spinner has nothing to add.
+   */
+  override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
+    const text = typeof chunk === 'string' || chunk instanceof Uint8Array ? chunk : String(chunk);
+    const callback = [encoding, done].find((argument) => typeof argument === 'function') as (() => void) | undefined;
+    this.#last = this.#writer.write(text).then(
+      () => callback?.(),
+      () => callback?.(),
+    );
+    return true;
+  }
+
+  cursorTo(column: number): boolean {
+    return this.write(`\x1b[${column + 1}G`);
+  }
+
+  moveCursor(columns: number, rows: number): boolean {
+    const sideways = columns === 0 ? '' : `\x1b[${Math.abs(columns)}${columns > 0 ? 'C' : 'D'}`;
+    const upright = rows === 0 ? '' : `\x1b[${Math.abs(rows)}${rows > 0 ? 'B' : 'A'}`;
+    return this.write(sideways + upright);
+  }
+
+  /** As Node has it: -1 to the left, 1 to the right, 0 the whole line. */
+  clearLine(direction: -1 | 0 | 1): boolean {
+    return this.write(direction === 0 ? '\x1b[2K' : direction === 1 ? '\x1b[0K' : '\x1b[1K');
+  }
+
+  /** Resolves when all that was written has left. */
+  drained(): Promise<void> {
+    return this.#last;
+  }
+}
