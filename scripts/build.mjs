@@ -72,8 +72,14 @@ try {
 renameSync(fresh, dist);
 rmSync(previous, { recursive: true, force: true });
 
+/** Arguments name the entries to build, for work on one of them; without any it is all of them. */
 function present(entries) {
-  return Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(path.join(root, file))));
+  const wanted = process.argv.slice(2);
+  return Object.fromEntries(
+    Object.entries(entries).filter(
+      ([name, file]) => existsSync(path.join(root, file)) && (wanted.length === 0 || wanted.includes(name)),
+    ),
+  );
 }
 
 async function commonJs(name, text) {
