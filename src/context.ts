@@ -10,6 +10,7 @@ import type { Server } from './servers/server.ts';
 import type { Progress } from './terminal/progress.ts';
 import type { Prompt } from './terminal/prompt.ts';
 import type { LocalService } from './service-control.ts';
+import type { Palette } from './text/palette.ts';
 
 export interface OutputStream {
   /** Resolves when the stream has taken the bytes; rejects with AppError interrupted (141) when the reader is gone. */
@@ -60,6 +61,13 @@ export interface GlobalOptions {
   debug: 'on' | 'off';
 }
 
+/** A request that --dry-run kept back; secrets are redacted. */
+export interface DryRunRequest {
+  method: string;
+  url: string;
+  body: unknown;
+}
+
 export interface Context {
   readonly io: Io;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -77,10 +85,21 @@ export interface Context {
 
   /** Data to stdout (or --output). */
   readonly out: Emitter;
+  /** Set by a command that ends well in itself but whose outcome is not 0, e.g. `wait` on a run that failed. */
+  exitCode: number;
+  readonly dryRun: { requests: DryRunRequest[] };
+  /** Closes connections and timers, so that nothing keeps the process open. */
+  dispose(): Promise<void>;
   /** One line to stderr: plain text, or {"notice":…} with json and ndjson. */
   notice(text: string): Promise<void>;
   /** As notice, for what a user should act on. */
   warn(text: string): Promise<void>;
+  /** Colours of stderr. */
+  palette(): Promise<Palette>;
+  /** Makes sure that this value never appears in any output. */
+  keepSecret(secret: string): void;
+  /** Text without the secrets of this run. */
+  redact(text: string): string;
   progress(text: string): Promise<Progress>;
   prompt(): Promise<Prompt>;
 
@@ -94,6 +113,8 @@ export interface Context {
   /** The checkout the command runs in or at `dir`; null when there is none. */
   checkout(dir?: string): Promise<Checkout | null>;
   localService(): Promise<LocalService>;
+  /** Connects to a server that is not the one in force, e.g. to try a key before it is stored. */
+  connect(target: { base_url: string; key: string | null }): Promise<Server>;
   /** Remembers and recalls `@last` for a server origin. */
   lastConversation: { get(origin: string): Promise<string | null>; set(origin: string, id: string): Promise<void> };
 }

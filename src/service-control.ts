@@ -4,6 +4,8 @@ export interface LocalService {
   run(options: ServeOptions): Promise<void>;
   /** Starts one in the background, or finds the one that runs. */
   ensure(options: ServeOptions): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before' }>;
+  /** Address and key of the one that runs now; null when none does. Starts nothing. */
+  running(): Promise<{ url: string; key: string } | null>;
   status(): Promise<LocalServiceStatus>;
   /** Ends it and everything it started. */
   stop(): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;

@@ -1,0 +1,142 @@
+/**
+ * One command line from arguments to exit code. The tree of commands is built anew for each run; whatever is thrown
+ * below is caught here, once, and becomes a line on stderr and a code.
+ */
+import { Command, CommanderError } from 'commander';
+import { declareCommands } from './commands/index.ts';
+import type { Context, DryRunRequest } from './context.ts';
+import { AppError, isAppError } from './errors.ts';
+import { declareGlobalOptions, guessFormat, readGlobalOptions } from './global-options.ts';
+import { printDryRun, printError } from './report.ts';
+
+declare const ACS_VERSION: string;
+
+/** What commander wants to print: kept back until it is known whether it is help (stdout) or an error (ours to word). */
+interface CommanderOutput {
+  text: string;
+}
+
+/** @returns the exit code; never throws for what a user, a server or a file can cause. */
+export async function run(argv: readonly string[], context: Context): Promise<number> {
+  const output: CommanderOutput = { text: '' };
+  const current: { command: Command | null } = { command: null };
+  try {
+    const root = commandTree(context, output, current);
+    await root.parseAsync([...argv], { from: 'user' });
+    await context.out.close();
+    if (context.dryRun.requests.length > 0) await printDryRun(context);
+    return context.exitCode;
+  } catch (error) {
+    return await concludeError(error, { argv, context, output, command: current.command });
+  } finally {
+    await context.dispose();
+  }
+}
+
+function commandTree(context: Context, output: CommanderOutput, current: { command: Command | null }): Command {
+  const root = new Command('acs');
+  const keep = (text: string) => {
+    output.text += text;
+  };
+  root
+    .description('Start, follow, answer and bring home the conversations of OpenHands servers.')
+    .version(ACS_VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .showHelpAfterError(false)
+    .configureOutput({ writeOut: keep, writeErr: keep, getOutHelpWidth: () => context.io.stdout.columns ?? 80 })
+    .configureHelp({ sortSubcommands: false })
+    .exitOverride()
+    .hook('preAction', (_, command) => {
+      current.command = command;
+      context.globals = readGlobalOptions(root);
+    });
+  declareGlobalOptions(root);
+  declareCommands(root, context);
+  root.addHelpText('afterAll', ({ command }) =>
+    command.parent
+      ? '\nGlobal flags (acs --help): --profile --base-url --json --format --fields --output --dry-run …'
+      : '',
+  );
+  return root;
+}
+
+interface Ending {
+  argv: readonly string[];
+  context: Context;
+  output: CommanderOutput;
+  command: Command | null;
+}
+
+async function concludeError(error: unknown, ending: Ending): Promise<number> {
+  const { context, argv, output } = ending;
+  if (error instanceof CommanderError) {
+    if (isHelp(error)) return await printHelp(context, output.text);
+    return await report(usageError(error, argv), ending);
+  }
+  await context.out.abandon();
+  if (isDryRunStop(error)) {
+    context.dryRun.requests.push(...error.requests);
+    await printDryRun(context);
+    return 0;
+  }
+  if (isAppError(error)) {
+    if (error.exitCode === 141) return waits(ending.command) ? 141 : 0;
+    return await report(error, ending);
+  }
+  return await report(
+    new AppError('internal', `acs failed in a way it should not: ${describe(error)}`, {
+      hint: 'run it again with --debug and report what it prints',
+      cause: error,
+    }),
+    ending,
+  );
+}
+
+async function report(error: AppError, { context, argv }: Ending): Promise<number> {
+  // Before the arguments were read the globals are not set, and a script that asked for JSON still wants JSON.
+  const format = context.globals.format ?? guessFormat(argv);
+  try {
+    await printError(context, error, format);
+  } catch (failure) {
+    if (!isAppError(failure)) throw failure; // nobody reads stderr either; the code is all that is left to say
+  }
+  return error.exitCode;
+}
+
+async function printHelp(context: Context, text: string): Promise<number> {
+  try {
+    await context.io.stdout.write(text);
+  } catch (error) {
+    if (!isAppError(error)) throw error; // `acs --help | head -1`: the reader has what it wanted
+  }
+  return 0;
+}
+
+function isHelp(error: CommanderError): boolean {
+  return ['commander.helpDisplayed', 'commander.help', 'commander.version'].includes(error.code);
+}
+
+/** Commander ends all of its errors with 1; a wrong command line is 2, and the way to the right one belongs with it. */
+function usageError(error: CommanderError, argv: readonly string[]): AppError {
+  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const words = argv
+    .filter((word) => !word.startsWith('-'))
+    .slice(0, error.code === 'commander.unknownCommand' ? 0 : 2);
+  const hint = suggestion?.replace(/[()]/g, '').trim();
+  return new AppError('usage', message, { hint: hint || `see: acs ${[...words, '--help'].join(' ')}` });
+}
+
+/** A reader that went away ends a wait without its outcome; any other command has given what was asked for. */
+function waits(command: Command | null): boolean {
+  if (!command) return false;
+  const options = command.opts<{ wait?: unknown; follow?: unknown }>();
+  return ['follow', 'wait'].includes(command.name()) || options.wait === true || options.follow === true;
+}
+
+function isDryRunStop(error: unknown): error is { requests: DryRunRequest[] } {
+  return (error as { tag?: unknown } | null)?.tag === 'acs.DryRunStop';
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,116 @@
+/**
+ * The process: the only reader of `process`. Streams, signals, the broken pipe and the exit code are dealt with here;
+ * everything else gets them as values.
+ */
+import { setDefaultResultOrder } from 'node:dns';
+import { homedir } from 'node:os';
+import { run } from './cli.ts';
+import { clockFrom } from './clock.ts';
+import type { InputStream, OutputStream } from './context.ts';
+import { AppError } from './errors.ts';
+import { createContext } from './wire.ts';
+
+const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Runs one command line and sets the exit code; never calls process.exit after output, which would cut a pipe at 64 KiB.
+ * @param root folder of the package, where bin/ and dist/ are
+ */
+export function main(root: string): void {
+  // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first.
+  setDefaultResultOrder('ipv4first');
+  const interruption = new AbortController();
+  listenForSignals(interruption);
+  const context = createContext({
+    root,
+    io: {
+      stdin: inputStream(process.stdin),
+      stdout: outputStream(process.stdout),
+      stderr: outputStream(process.stderr),
+    },
+    env: process.env,
+    cwd: workingDirectory(),
+    home: homedir(),
+    platform: process.platform,
+    nodePath: process.execPath,
+    clock: clockFrom(() => Date.now()),
+    signal: interruption.signal,
+  });
+  run(process.argv.slice(2), context).then(
+    (code) => {
+      process.exitCode = code;
+      // A terminal's stdin that was read keeps the process open; nothing more is read from it.
+      if (stdinWasUsed) process.stdin.destroy();
+    },
+    (error: unknown) => {
+      process.exitCode = 70;
+      process.stderr.write(`error: acs failed in a way it should not: ${String(error)}\n`);
+    },
+  );
+}
+
+let stdinWasUsed = false;
+
+/** The first signal asks the command to end; a second one ends the process at once, as people expect of Ctrl-C twice. */
+function listenForSignals(interruption: AbortController): void {
+  for (const [name, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
+    process.on(name, () => {
+      if (interruption.signal.aborted) process.exit(exitCode);
+      interruption.abort(new AppError('interrupted', `interrupted by ${name}`, { exitCode }));
+    });
+  }
+}
+
+function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/'; // the folder was deleted under us; commands that need it will say so
+  }
+}
+
+function outputStream(stream: NodeJS.WriteStream): OutputStream {
+  let gone = false;
+  const readerGone = () => new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
+  stream.on('error', () => {
+    gone = true;
+  });
+  return {
+    write: (chunk) =>
+      new Promise((resolve, reject) => {
+        if (gone) return reject(readerGone());
+        stream.write(chunk, (error) => (error ? reject(readerGone()) : resolve()));
+      }),
+    get isTTY() {
+      return Boolean(stream.isTTY);
+    },
+    get columns() {
+      return stream.columns;
+    },
+  };
+}
+
+function inputStream(stream: NodeJS.ReadStream): InputStream {
+  let read = false;
+  return {
+    isTTY: Boolean(stream.isTTY),
+    get raw() {
+      stdinWasUsed = true;
+      return stream;
+    },
+    async readAll(limitBytes = 64 * 1024 * 1024) {
+      if (read)
+        throw new AppError('usage', 'stdin can be read only once in a command', { hint: 'use "-" in one place' });
+      read = true;
+      stdinWasUsed = true;
+      const chunks: Buffer[] = [];
+      let size = 0;
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > limitBytes) throw new AppError('usage', `more than ${limitBytes} bytes on stdin`);
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks);
+    },
+  };
+}

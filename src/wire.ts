@@ -1,0 +1,147 @@
+/**
+ * Builds the real context from what main.ts read of the process. Each part is made when a command first asks for it, so
+ * that `--help` and `--version` load nothing.
+ */
+import type { Context, GlobalOptions } from './context.ts';
+import { AppError } from './errors.ts';
+import { DEFAULT_GLOBALS } from './global-options.ts';
+import { createEmitter } from './output/emit.ts';
+import type { Emitter } from './output/emit.ts';
+import { noticeLine, warningLine } from './output/notices.ts';
+import { createRedactor } from './text/redact.ts';
+import { createConnections } from './wire/connections.ts';
+import type { Platform } from './wire/platform.ts';
+import { configDirOf, createTargets } from './wire/targets.ts';
+
+declare const ACS_VERSION: string;
+
+export function createContext(platform: Platform): Context {
+  const { io, env, clock, signal } = platform;
+  const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isSet(env.CI);
+  const secrets = createSecretKeeper();
+  let globals: GlobalOptions = DEFAULT_GLOBALS;
+  let emitter: Emitter | null = null;
+  const cache = once(async () => {
+    const { openServerCache } = await import('./profiles/cache.ts');
+    return openServerCache({ configDir: configDirOf(platform), now: () => clock.now() });
+  });
+
+  const palette = async (isTTY: boolean) => {
+    const { paletteFor } = await import('./terminal/palette.ts');
+    return await paletteFor({ isTTY, env, color: globals.color });
+  };
+
+  const context: Context = {
+    io,
+    env,
+    cwd: platform.cwd,
+    clock,
+    signal,
+    offTerminal,
+    exitCode: 0,
+    dryRun: { requests: [] },
+    get globals() {
+      return globals;
+    },
+    set globals(given) {
+      globals = given;
+      emitter = null; // made for other flags
+    },
+    get interactive() {
+      return !offTerminal && globals.input === 'allowed';
+    },
+    get out() {
+      emitter ??= createEmitter({
+        io,
+        globals,
+        cwd: platform.cwd,
+        now: () => clock.now(),
+        palette: () => palette(io.stdout.isTTY),
+        redact: secrets.text,
+      });
+      return emitter;
+    },
+    notice: (text) => io.stderr.write(noticeLine(secrets.text(text), globals.format)),
+    warn: async (text) =>
+      io.stderr.write(warningLine(secrets.text(text), globals.format, await palette(io.stderr.isTTY))),
+    palette: () => palette(io.stderr.isTTY),
+    keepSecret: secrets.keep,
+    redact: secrets.text,
+    async progress(text) {
+      const { createProgress } = await import('./terminal/progress.ts');
+      return createProgress({ io, env, globals, text });
+    },
+    prompt: once(async () => {
+      if (!context.interactive) throw mayNotAsk();
+      const { createPrompt } = await import('./terminal/prompt.ts');
+      return createPrompt({ io, env, signal });
+    }),
+    server: once(async () => await connections.of(await targets.plan())),
+    async servers() {
+      const plans = await targets.plans();
+      return plans.map((plan) => {
+        const server = connections.of(plan);
+        server.catch(() => undefined); // told to whoever awaits it; until then it is no unhandled rejection
+        return { profile: plan.profile ?? plan.origin, server };
+      });
+    },
+    target: once(async () => await targets.fill(await targets.plan())),
+    profiles: once(async () => {
+      const { openProfileStore } = await import('./profiles/store.ts');
+      return openProfileStore({ configDir: configDirOf(platform) });
+    }),
+    async checkout(dir = platform.cwd) {
+      const { readCheckout } = await import('./checkout/index.ts');
+      return await readCheckout(dir, { env, signal });
+    },
+    localService: once(async () => {
+      const { createLocalService } = await import('./wire/local-service.ts');
+      const log = (line: string) => void context.notice(line).catch(() => undefined);
+      return await createLocalService({ ...platform, version: ACS_VERSION, log });
+    }),
+    connect: (target) => connections.to({ ...target, local: false }),
+    lastConversation: {
+      get: async (origin) => (await cache()).last.get(origin),
+      set: async (origin, id) => (await cache()).last.set(origin, id),
+    },
+    dispose: () => connections.close(),
+  };
+  const targets = createTargets(platform, context);
+  const connections = createConnections({ platform, context, targets, cache, keepSecret: secrets.keep });
+  return context;
+}
+
+/** Knows the secrets of this run, the keys it read above all, and takes them out of everything that is printed. */
+function createSecretKeeper() {
+  const kept = new Set<string>();
+  let redactor = createRedactor([]);
+  return {
+    keep: (secret: string) => {
+      kept.add(secret);
+      redactor = createRedactor([...kept]);
+    },
+    text: (text: string) => redactor.text(text),
+  };
+}
+
+/** Makes a value on first use and keeps it; a failure is not kept. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && value !== 'false';
+}
+
+function mayNotAsk(): AppError {
+  return new AppError('usage', 'an answer is needed and may not be asked for', {
+    hint: 'give it as a flag or an argument; -y answers the questions of acs itself',
+  });
+}

@@ -1,0 +1,93 @@
+/** Opens servers and keeps them, so that they can be closed at the end of the command. */
+import type { Context } from '../context.ts';
+import { AppError } from '../errors.ts';
+import type { ServerCache } from '../profiles/cache.ts';
+import type { TargetPlan } from '../profiles/resolve.ts';
+import type { Server } from '../servers/server.ts';
+import type { Platform } from './platform.ts';
+import type { Targets } from './targets.ts';
+
+/** A server may be upgraded at any time; a surprise drops what is known of it before that. */
+const PROBE_LIFETIME_MS = 24 * 3_600_000;
+
+export interface Connections {
+  /** The server of a plan; for `local`, starts the local service when none runs. */
+  of(plan: TargetPlan): Promise<Server>;
+  to(target: { base_url: string; key: string | null; local: boolean }): Promise<Server>;
+  close(): Promise<void>;
+}
+
+export interface ConnectionsWiring {
+  platform: Platform;
+  context: Context;
+  targets: Targets;
+  cache: () => Promise<ServerCache>;
+  keepSecret: (secret: string) => void;
+}
+
+export function createConnections({ platform, context, targets, cache, keepSecret }: ConnectionsWiring): Connections {
+  const open: Server[] = [];
+  const connections: Connections = {
+    async of(plan) {
+      for (const notice of plan.notices) await context.notice(notice);
+      if (plan.local) return await connections.to({ ...(await localAddress(context)), local: true });
+      const { base_url, key } = await targets.fill(plan);
+      if (base_url === null) throw new AppError('internal', 'a target without a URL');
+      return await connections.to({ base_url, key, local: false });
+    },
+    async to({ base_url, key, local }) {
+      if (key !== null) keepSecret(key);
+      const { connect } = await import('../servers/index.ts');
+      const server = await connect({
+        baseUrl: base_url,
+        key,
+        local,
+        env: platform.env,
+        clock: platform.clock,
+        signal: platform.signal,
+        mode: context.globals.mode,
+        requestTimeoutMs: context.globals.requestTimeoutMs,
+        rate: context.globals.rate,
+        ...(context.globals.debug === 'on' ? { log: (line: string) => tell(context, line) } : {}),
+        notice: (text) => tell(context, text),
+        cache: await probeCache(cache),
+      });
+      open.push(server);
+      return server;
+    },
+    async close() {
+      await Promise.allSettled(open.map((server) => server.close()));
+    },
+  };
+  return connections;
+}
+
+/** Nobody waits for these lines: they must not hold up a request. */
+function tell(context: Context, text: string): void {
+  context.notice(text).catch(() => undefined);
+}
+
+async function probeCache(cache: () => Promise<ServerCache>) {
+  const { probe } = await cache();
+  return {
+    get: (origin: string) => probe.get(origin),
+    set: (origin: string, value: unknown) => probe.set(origin, value, PROBE_LIFETIME_MS),
+    drop: (origin: string) => probe.drop(origin),
+  };
+}
+
+async function localAddress(context: Context): Promise<{ base_url: string; key: string }> {
+  const service = await context.localService();
+  if (context.globals.mode === 'dry-run') {
+    const running = await service.running();
+    if (running) return { base_url: running.url, key: running.key };
+    throw new AppError('config', 'the local service does not run, and --dry-run does not start it', {
+      hint: 'start it with: acs serve --detach',
+    });
+  }
+  const { url, key, pid, started } = await service.ensure({});
+  if (started === 'now') {
+    await context.notice(`started the local service at ${url} (pid ${pid}); end it with: acs serve --stop`);
+  }
+  return { base_url: url, key };
+}

@@ -1,0 +1,110 @@
+/** Joins what the command line asks of the local service (service-control.ts) to the service itself (service/). */
+import type { Clock } from '../context.ts';
+import { AppError } from '../errors.ts';
+import type { LocalService, LocalServiceStatus, ServeOptions } from '../service-control.ts';
+
+type Service = typeof import('../service/index.ts');
+
+export interface LocalServiceWiring {
+  root: string;
+  version: string;
+  env: Readonly<Record<string, string | undefined>>;
+  platform: string;
+  home: string;
+  /** Path of the node binary, for the service in the background. */
+  nodePath: string;
+  clock: Clock;
+  /** Takes the log lines of a service in the foreground. */
+  log: (line: string) => void;
+}
+
+export async function createLocalService(wiring: LocalServiceWiring): Promise<LocalService> {
+  const service: Service = await import('../service/index.ts');
+  const dataDirOf = (options: { dataDir?: string } = {}) =>
+    options.dataDir ?? service.defaultDataDir(wiring.env, wiring.platform, wiring.home);
+  const common = { root: wiring.root, version: wiring.version, env: wiring.env };
+  return {
+    run: (options) =>
+      translated(() => runInForeground(service, { ...common, dataDir: dataDirOf(options) }, wiring, options)),
+    ensure: (options) =>
+      translated(async () => {
+        const { url, key, pid, started } = await service.ensureLocalService({
+          ...common,
+          ...serviceOptions(options),
+          dataDir: dataDirOf(options),
+          nodePath: wiring.nodePath,
+        });
+        return { url, key, pid, started: started ? 'now' : 'before' };
+      }),
+    running: () => translated(() => Promise.resolve(service.runningService(dataDirOf()))),
+    status: () => translated(() => statusOf(service, dataDirOf())),
+    stop: () =>
+      translated(async () => {
+        const { stopped, pid } = await service.stopService(dataDirOf());
+        return { stopped: stopped ? 'now' : 'was-not-running', pid };
+      }),
+    logFile: () => Promise.resolve(service.logFile(dataDirOf())),
+    prune: (retentionMs) => translated(() => service.prune(dataDirOf(), wiring.clock.now() - retentionMs)),
+  };
+}
+
+function serviceOptions(options: ServeOptions) {
+  return {
+    ...(options.host === undefined ? {} : { host: options.host }),
+    ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.api === undefined ? {} : { api: options.api }),
+    ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
+  };
+}
+
+async function runInForeground(
+  service: Service,
+  base: { dataDir: string; root: string; version: string; env: Readonly<Record<string, string | undefined>> },
+  wiring: LocalServiceWiring,
+  options: ServeOptions,
+): Promise<void> {
+  const running = await service.startService({ ...base, ...serviceOptions(options), log: wiring.log });
+  const stop = () => void running.close('it was asked to stop');
+  options.signal?.addEventListener('abort', stop, { once: true });
+  try {
+    if (options.signal?.aborted) stop();
+    await options.onReady?.({ url: running.url, pid: running.pid, data_dir: base.dataDir });
+    await running.ended;
+  } finally {
+    options.signal?.removeEventListener('abort', stop);
+    await running.close('it ended');
+  }
+}
+
+async function statusOf(service: Service, dataDir: string): Promise<LocalServiceStatus> {
+  const status = service.serviceStatus(dataDir);
+  const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null };
+  if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
+  const { url, pid, version, started_at } = status;
+  return { running: true, url, pid, version, started_at, ...base, ...(await service.activity(dataDir)) };
+}
+
+const KINDS = {
+  'data-dir': 'config',
+  locked: 'conflict',
+  listen: 'config',
+  'start-failed': 'config',
+  'stop-failed': 'conflict',
+  unsupported: 'unsupported',
+} as const;
+
+/** The service has errors of its own, because it knows nothing of exit codes. */
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { name, code, message, hint } = error as {
+      name?: string;
+      code?: keyof typeof KINDS;
+      message: string;
+      hint?: string;
+    };
+    if (name !== 'ServiceError' || code === undefined) throw error;
+    throw new AppError(KINDS[code], message, { ...(hint === undefined ? {} : { hint }), cause: error });
+  }
+}

@@ -1,0 +1,19 @@
+import type { Clock, Io } from '../context.ts';
+
+/** Everything that main.ts reads of the process and its machine; tests give their own. */
+export interface Platform {
+  /** Folder of the package, where bin/ and dist/ are. */
+  root: string;
+  io: Io;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  /** The user's home directory. */
+  home: string;
+  /** As `process.platform`. */
+  platform: string;
+  /** Path of the node binary. */
+  nodePath: string;
+  clock: Clock;
+  /** Aborts on SIGINT, SIGTERM and SIGHUP with the AppError to end with. */
+  signal: AbortSignal;
+}

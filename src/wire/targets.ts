@@ -1,0 +1,66 @@
+/**
+ * From flags, variables and profiles to a server and its key: the side effects of profiles/, given the platform.
+ */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { configDirectory } from '../profiles/location.ts';
+import type { ResolvedTarget, StoredProfiles, TargetPlan, TargetQuery } from '../profiles/resolve.ts';
+import type { Platform } from './platform.ts';
+
+export interface Targets {
+  /** One plan for each profile in force; reads the store when the answer depends on it, and nothing else. */
+  plans(): Promise<TargetPlan[]>;
+  /** The single target; throws `usage` for a list of profiles. */
+  plan(): Promise<TargetPlan>;
+  /** Fetches the key; for `local` only what runs now is looked at. */
+  fill(plan: TargetPlan): Promise<ResolvedTarget>;
+}
+
+export function createTargets(platform: Platform, context: Context): Targets {
+  const query = (): TargetQuery => ({
+    profile: context.globals.profile,
+    baseUrl: context.globals.baseUrl,
+    apiKeyFile: context.globals.apiKeyFile,
+    env: platform.env,
+    offTerminal: context.offTerminal,
+  });
+  const load = async (): Promise<StoredProfiles> => {
+    const store = await context.profiles();
+    return { profiles: await store.list(), defaultName: await store.defaultName() };
+  };
+  return {
+    async plans() {
+      const { planTargets } = await import('../profiles/resolve.ts');
+      return await planTargets(query(), load);
+    },
+    async plan() {
+      const { planTarget } = await import('../profiles/resolve.ts');
+      return await planTarget(query(), load);
+    },
+    async fill(plan) {
+      const { fillTarget } = await import('../profiles/key.ts');
+      return await fillTarget(plan, {
+        readFile: (file) => readFile(path.resolve(platform.cwd, file)),
+        readStdin: () => platform.io.stdin.readAll(),
+        runCommand: (command) => runCommand(platform, context, command),
+        local: async () => (await context.localService()).running(),
+      });
+    },
+  };
+}
+
+async function runCommand(platform: Platform, context: Context, command: string): Promise<string> {
+  const { runKeyCommand } = await import('../profiles/key-command.ts');
+  return await runKeyCommand(command, {
+    cwd: platform.cwd,
+    env: platform.env,
+    signal: platform.signal,
+    report: (line) => void context.notice(line).catch(() => undefined),
+  });
+}
+
+/** Where profiles and caches are. */
+export function configDirOf({ env, platform, home }: Platform): string {
+  return configDirectory(env, platform, home);
+}

@@ -1,0 +1,143 @@
+/**
+ * A whole acs in one test: a real local service on loopback in a folder of its own, and the command line run in-process
+ * with streams that are kept. Call `close()` in afterAll/afterEach; it ends the service and removes the folder.
+ */
+import { mkdtemp, mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { run } from '../../src/cli.ts';
+import { clockFrom } from '../../src/clock.ts';
+import type { InputStream, OutputStream } from '../../src/context.ts';
+import { AppError } from '../../src/errors.ts';
+import { startService } from '../../src/service/index.ts';
+import type { RunningService } from '../../src/service/index.ts';
+import { createContext } from '../../src/wire.ts';
+
+export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../..');
+
+export interface Invocation {
+  args: string[];
+  /** Text on stdin; without it stdin is open and never says anything, as under many CI runners. */
+  stdin?: string | Uint8Array;
+  /** Makes stdin, stdout and stderr terminals of this many columns. */
+  columns?: number;
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  signal?: AbortSignal;
+}
+
+export interface Ended {
+  code: number;
+  out: string;
+  err: string;
+  /** stdout as it is. */
+  bytes: Buffer;
+}
+
+export interface World {
+  /** Folder of this world; everything in it goes with it. */
+  dir: string;
+  /** HOME of the commands: empty at first. */
+  home: string;
+  dataDir: string;
+  service: RunningService;
+  env: Record<string, string | undefined>;
+  /** Runs one command against the service of this world. */
+  acs(...args: string[]): Promise<Ended>;
+  invoke(invocation: Invocation): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Which routes the service serves: an old server, a new one, both. */
+  api?: 'v0' | 'v1' | 'both';
+  spec?: 'bubblewrap' | 'process';
+}
+
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'acs-test-'));
+  const home = path.join(dir, 'home');
+  const dataDir = path.join(dir, 'data');
+  await mkdir(home);
+  const serviceEnv = { PATH: process.env.PATH, HOME: home };
+  const service = await startService({
+    dataDir,
+    root: PACKAGE_ROOT,
+    version: '0.0.0-test',
+    env: serviceEnv,
+    api: options.api ?? 'both',
+    ...(options.spec ? { spec: options.spec } : {}),
+    idleTimeoutMs: 0,
+  });
+  const env = {
+    ...serviceEnv,
+    ACS_CONFIG_DIR: path.join(dir, 'config'),
+    ACS_BASE_URL: service.url,
+    ACS_API_KEY: service.key,
+  };
+  const world: World = {
+    dir,
+    home,
+    dataDir,
+    service,
+    env,
+    acs: (...args) => world.invoke({ args }),
+    invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
+    async close() {
+      await service.close('the test is over');
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+  return world;
+}
+
+/** Runs one command line in this process, with no server of its own. */
+export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
+  const stdout = keptStream(invocation.columns);
+  const stderr = keptStream(invocation.columns);
+  const context = createContext({
+    root: PACKAGE_ROOT,
+    io: { stdin: inputStream(invocation), stdout, stderr },
+    env: invocation.env ?? {},
+    cwd: invocation.cwd,
+    home: invocation.env?.HOME ?? invocation.cwd,
+    platform: process.platform,
+    nodePath: process.execPath,
+    clock: clockFrom(() => Date.now()),
+    signal: invocation.signal ?? new AbortController().signal,
+  });
+  const code = await run(invocation.args, context);
+  return { code, out: stdout.bytes().toString('utf8'), err: stderr.bytes().toString('utf8'), bytes: stdout.bytes() };
+}
+
+interface KeptStream extends OutputStream {
+  bytes(): Buffer;
+}
+
+function keptStream(columns: number | undefined): KeptStream {
+  const chunks: Buffer[] = [];
+  return {
+    write(chunk) {
+      chunks.push(Buffer.from(chunk));
+      return Promise.resolve();
+    },
+    isTTY: columns !== undefined,
+    columns,
+    bytes: () => Buffer.concat(chunks),
+  };
+}
+
+function inputStream({ stdin, columns }: Invocation): InputStream {
+  let read = false;
+  return {
+    isTTY: columns !== undefined,
+    raw: stdin === undefined ? new PassThrough() : Readable.from([Buffer.from(stdin)]),
+    readAll() {
+      if (read) return Promise.reject(new AppError('usage', 'stdin can be read only once in a command'));
+      read = true;
+      if (stdin === undefined) return new Promise(() => {});
+      return Promise.resolve(Buffer.from(stdin));
+    },
+  };
+}
