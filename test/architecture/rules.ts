@@ -42,7 +42,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   'cli-table3': ['src/output/'],
   commander: ['src/cli.ts'],
   conf: ['src/profiles/'],
-  fflate: ['src/servers/'],
+  fflate: ['src/service/worker/'],
   hono: ['src/service/'],
   libsql: ['src/service/event-log.ts', 'src/service/store/database.ts'],
   ora: ['src/terminal/'],
