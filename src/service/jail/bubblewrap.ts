@@ -46,7 +46,7 @@ const SYSTEM_SETTINGS = [
   'timezone',
 ];
 
-export interface BubblewrapPlan {
+export interface BubblewrapWishes {
   workspaceDir: string;
   /** Folder of the built files. */
   dist: string;
@@ -57,23 +57,37 @@ export interface BubblewrapPlan {
   hidden: string[];
 }
 
-/** The arguments of `bwrap` up to and including the program to run. */
-export function bubblewrapArguments(plan: BubblewrapPlan): string[] {
+/** The options of `bwrap` and the program to run. */
+export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);
-  return [
+  const options = [
     ...['--unshare-user-try', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
     ...(plan.offline ? ['--unshare-net'] : []),
     ...['--hostname', 'sandbox', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ...SYSTEM_FOLDERS.flatMap(systemFolder),
     ...plan.hidden.filter(isInSystemFolder).flatMap((folder) => ['--tmpfs', folder]),
     ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/dev/shm'],
-    ...['--tmpfs', '/tmp', '--tmpfs', '/var/tmp', '--tmpfs', '/home', '--dir', HOME_INSIDE, '--dir', '/run'],
+    ...[
+      '--tmpfs',
+      '/tmp',
+      '--tmpfs',
+      '/var/tmp',
+      '--tmpfs',
+      '/home',
+      '--dir',
+      HOME_INSIDE,
+      '--dir',
+      '/run',
+      '--dir',
+      '/etc',
+    ],
     ...SYSTEM_SETTINGS.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...nameResolution(),
     ...['--ro-bind', plan.dist, `${OWN_FOLDER}/dist`, ...node.mounts],
     ...['--dir', '/workspace', '--bind', plan.workspaceDir, WORKSPACE_INSIDE, '--chdir', WORKSPACE_INSIDE],
-    ...['--remount-ro', '/', node.binary, `${OWN_FOLDER}/dist/inside.js`],
+    ...['--remount-ro', '/'],
   ];
+  return { options, program: [node.binary, `${OWN_FOLDER}/dist/inside.js`] };
 }
 
 /** The environment of what runs inside. */

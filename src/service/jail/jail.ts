@@ -7,8 +7,9 @@ import { spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { Writable } from 'node:stream';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
-import { bubblewrapArguments, bubblewrapEnvironment } from './bubblewrap.ts';
+import { bubblewrapEnvironment, bubblewrapPlan } from './bubblewrap.ts';
 import { JailConnection } from './connection.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { plainEnvironment } from './plain.ts';
@@ -46,20 +47,24 @@ export async function startJail(config: WorkerConfig): Promise<StartedJail> {
 async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
   // The log folder lies in the service's data directory; it and the home are hidden even below a system folder.
   const hidden = [homedir(), path.dirname(realpathSync(config.events_dir))];
-  const plan = {
+  const { options, program } = bubblewrapPlan({
     workspaceDir: config.workspace_dir,
     dist: path.join(config.root, 'dist'),
     node: process.execPath,
     offline: config.spec === 'bubblewrap-offline',
     hidden,
-  };
-  const child = spawn('bwrap', bubblewrapArguments(plan), {
+  });
+  // By a descriptor, because a command line is shown to everybody, also inside.
+  const child = spawn('bwrap', ['--args', '3', ...program], {
     cwd: '/',
     detached: true,
     env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   const connection = new JailConnection(child);
+  const wishes = child.stdio[3] as Writable;
+  wishes.on('error', () => undefined);
+  wishes.end(options.map((option) => `${option}\0`).join(''));
   const workingDir = await connection.ready();
   const pid = child.pid ?? -1;
   return {

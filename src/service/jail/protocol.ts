@@ -9,7 +9,11 @@ export interface RunParameters {
   command: string;
   /** Commands of one session share working directory and exported environment; null: a shell of its own. */
   session: string | null;
-  /** Where to run; relative to the workspace. Null: where the session is. */
+  /** True: the session begins anew before the command. */
+  reset: boolean;
+  /** Where a new session begins; relative to the workspace. */
+  startIn: string;
+  /** Where to run; relative to where the session is. Null: there. */
   cwd: string | null;
   /** Set on top of the session's environment. */
   env: Record<string, string>;

@@ -72,8 +72,9 @@ export class Shell {
   }
 
   #session(wanted: RunParameters): Session {
-    const fresh = (): Session => ({ cwd: this.#workingDir, env: ownEnvironment() });
+    const fresh = (): Session => ({ cwd: path.resolve(this.#workingDir, wanted.startIn), env: ownEnvironment() });
     if (wanted.session === null) return fresh();
+    if (wanted.reset) this.#sessions.delete(wanted.session);
     let session = this.#sessions.get(wanted.session);
     if (session === undefined || !isFolder(session.cwd)) {
       session = { ...fresh(), ...(session && { env: session.env }) };

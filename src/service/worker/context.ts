@@ -1,0 +1,15 @@
+/** What the routes and sockets of a worker share. */
+import type { BashService } from './bash.ts';
+import type { Conversations } from './conversations.ts';
+import type { Sandbox } from './sandbox.ts';
+
+export interface WorkerContext {
+  sessionApiKey: string;
+  version: string;
+  conversations: Conversations;
+  bash: BashService;
+  sandbox: Sandbox;
+  /** Where a conversation works that names no folder; as seen inside. */
+  workingDir: string;
+  nowMicroseconds: () => number;
+}

@@ -1,0 +1,124 @@
+/** The conversations of a sandbox: kept, found, started, deleted. */
+import { readdirSync } from 'node:fs';
+import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
+import { type ConversationState, deleteEventLog, eventLogFile, openEventLog } from '../event-log.ts';
+import { zonedTimestamp } from '../event-time.ts';
+import { readSteps } from '../replay/schema.ts';
+import type { ConversationNotice } from '../worker-protocol.ts';
+import { AbsentAgent, ReplayAgent } from './agent.ts';
+import { Conversation } from './conversation.ts';
+import { noMetrics } from './events.ts';
+import { RunLoop } from './run-loop.ts';
+import type { Sandbox } from './sandbox.ts';
+
+export interface ConversationEntry {
+  conversation: Conversation;
+  loop: RunLoop;
+}
+
+export interface ConversationsOptions {
+  eventsDir: string;
+  sandbox: Sandbox;
+  nowMicroseconds: () => number;
+  notify: (notice: ConversationNotice) => void;
+}
+
+export class Conversations {
+  readonly #options: ConversationsOptions;
+  readonly #entries = new Map<string, ConversationEntry>();
+
+  /** Opens the logs that are there; runs that a crash cut off are paused. */
+  constructor(options: ConversationsOptions) {
+    this.#options = options;
+    for (const name of readdirSync(options.eventsDir)) {
+      const id = /^([0-9a-f]{32})\.db$/.exec(name)?.[1];
+      if (id === undefined) continue;
+      const log = openEventLog(eventLogFile(options.eventsDir, id));
+      const state = log.readState();
+      if (state === null) log.close();
+      else this.#keep(new Conversation(state, log, options.nowMicroseconds, options.notify)).conversation.recover();
+    }
+  }
+
+  get(id: string): ConversationEntry | null {
+    return this.#entries.get(id) ?? null;
+  }
+
+  /** Oldest first. */
+  all(): ConversationEntry[] {
+    return [...this.#entries.values()].sort((a, b) =>
+      a.conversation.state.created_at < b.conversation.state.created_at ? -1 : 1,
+    );
+  }
+
+  /** Makes a conversation. The id must not be in use. Throws ReplayError when the steps are none. */
+  create(id: string, wanted: StartConversation, workingDir: string): ConversationEntry {
+    const replay = wanted.replay == null ? null : readSteps(wanted.replay);
+    const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
+    const now = zonedTimestamp(this.#options.nowMicroseconds());
+    const model = wanted.agent?.llm?.model ?? (replay === null ? '' : 'replay');
+    const state: ConversationState = {
+      conversation_id: id,
+      execution_status: 'idle',
+      title: wanted.title ?? null,
+      created_at: now,
+      updated_at: now,
+      working_dir: workingDir,
+      max_iterations: wanted.max_iterations,
+      confirmation_policy: policyOf(wanted.confirmation_policy),
+      security_analyzer: wanted.security_analyzer ?? null,
+      model,
+      metrics: noMetrics(model),
+      last_user_message_id: null,
+      replay,
+      replay_cursor: 0,
+      pending_action_id: null,
+      tags: wanted.tags ?? {},
+    };
+    log.writeState(state);
+    const conversation = new Conversation(state, log, this.#options.nowMicroseconds, this.#options.notify);
+    if (wanted.secrets) conversation.setSecrets(secretValues(wanted.secrets));
+    return this.#keep(conversation);
+  }
+
+  /** Ends the run, closes the log and removes it. */
+  async delete(id: string): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    this.#entries.delete(id);
+    await entry.loop.interrupt();
+    entry.conversation.close();
+    deleteEventLog(eventLogFile(this.#options.eventsDir, id));
+    entry.conversation.announceDeletion();
+  }
+
+  close(): void {
+    for (const { conversation } of this.#entries.values()) conversation.close();
+    this.#entries.clear();
+  }
+
+  #keep(conversation: Conversation): ConversationEntry {
+    const { replay } = conversation.state;
+    const agent = replay === null ? new AbsentAgent() : new ReplayAgent(replay);
+    const entry = { conversation, loop: new RunLoop(conversation, agent, this.#options.sandbox) };
+    this.#entries.set(conversation.id, entry);
+    return entry;
+  }
+}
+
+/** The policy with its own members only. */
+export function policyOf(wanted: StartConversation['confirmation_policy']): ConversationState['confirmation_policy'] {
+  if (wanted == null || wanted.kind === 'NeverConfirm') return { kind: 'NeverConfirm' };
+  if (wanted.kind === 'AlwaysConfirm') return { kind: 'AlwaysConfirm' };
+  return { kind: 'ConfirmRisky', threshold: wanted.threshold, confirm_unknown: wanted.confirm_unknown };
+}
+
+/** The values out of plain texts and secret sources; a source without a value is left out. */
+export function secretValues(secrets: Record<string, SecretInput>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(secrets).flatMap(([name, secret]) => {
+      const value = typeof secret === 'string' ? secret : secret.value;
+      return typeof value === 'string' ? [[name, value] as const] : [];
+    }),
+  );
+}

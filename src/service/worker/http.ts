@@ -1,0 +1,108 @@
+/** Reading requests and refusing them in the words of genuine agent servers (interface section 8.1). */
+import { timingSafeEqual } from 'node:crypto';
+import type { Context } from 'hono';
+import type * as v from 'valibot';
+import { check, type Detail, malformedJson, missingBody, toHexId } from '../../protocol/detail.ts';
+import { JailError } from '../jail/connection.ts';
+import { ReplayError } from '../replay/reading.ts';
+import type { ConversationEntry, Conversations } from './conversations.ts';
+import { ConflictError } from './run-loop.ts';
+
+/** An answer that is a refusal. */
+export class HttpRefusal extends Error {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 422 | 500 | 503;
+  readonly detail: string | Detail[];
+
+  constructor(status: HttpRefusal['status'], detail: string | Detail[]) {
+    super(typeof detail === 'string' ? detail : 'invalid request');
+    this.status = status;
+    this.detail = detail;
+  }
+}
+
+/** Any error as the answer it becomes. */
+export function refusalOf(error: unknown): HttpRefusal {
+  if (error instanceof HttpRefusal) return error;
+  if (error instanceof ConflictError) return new HttpRefusal(409, error.message);
+  if (error instanceof ReplayError) return new HttpRefusal(422, error.message);
+  if (error instanceof JailError) {
+    if (error.code === 'not-found') return new HttpRefusal(404, error.message);
+    if (error.code === 'gone') return new HttpRefusal(503, `The sandbox does not answer: ${error.message}`);
+    return new HttpRefusal(400, error.message);
+  }
+  return new HttpRefusal(500, `Internal Server Error: ${(error as Error).message}`);
+}
+
+/** The checked body; 422 with the list of what is wrong. */
+export async function readBody<Schema extends v.GenericSchema>(
+  context: Context,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const text = await context.req.text();
+  if (text.trim() === '') throw new HttpRefusal(422, missingBody());
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw new HttpRefusal(422, malformedJson(Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0)));
+  }
+  return checked(schema, body, 'body');
+}
+
+/** The checked query, the last of each name; 422 with the list of what is wrong. */
+export function readQuery<Schema extends v.GenericSchema>(context: Context, schema: Schema): v.InferOutput<Schema> {
+  return checked(schema, context.req.query(), 'query');
+}
+
+export function checked<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  part: 'body' | 'query' | 'path',
+): v.InferOutput<Schema> {
+  const result = check(schema, value, part);
+  if (!result.ok) throw new HttpRefusal(422, result.detail);
+  return result.value;
+}
+
+/** The conversation that a path names; 422 for a malformed id, 404 for an unknown one. */
+export function conversationOf(context: Context, conversations: Conversations, named = false): ConversationEntry {
+  const given = context.req.param('id') ?? '';
+  const id = toHexId(given);
+  if (id === null) throw new HttpRefusal(422, uuidDetail(given));
+  const entry = conversations.get(id);
+  if (entry === null) throw new HttpRefusal(404, named ? `Conversation not found: ${given}` : 'Not Found');
+  return entry;
+}
+
+function uuidDetail(input: string): Detail[] {
+  const at = [...input].findIndex((letter) => !/[0-9a-f-]/i.test(letter));
+  const error =
+    at >= 0
+      ? `invalid character: found \`${[...input][at] ?? ''}\` at ${String(at)}`
+      : `invalid length: expected length 32 for simple format, found ${String(input.length)}`;
+  const msg = `Input should be a valid UUID, ${error}`;
+  return [{ type: 'uuid_parsing', loc: ['path', 'conversation_id'], msg, input: input.slice(0, 100), ctx: { error } }];
+}
+
+/** Whether a key is the right one, in a time that does not tell how much of it is. */
+export function isKey(given: string | undefined | null, key: string): boolean {
+  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(key)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/**
+ * Whether a request may come from this machine's own programs: `Host` and, when a browser sends it, `Origin` name
+ * loopback. Keeps pages of the internet out that point a name at 127.0.0.1.
+ */
+export function isLocalRequest(host: string | undefined, origin: string | undefined): boolean {
+  return isLoopback(`http://${host ?? ''}`) && (origin === undefined || isLoopback(origin));
+}
+
+function isLoopback(url: string): boolean {
+  try {
+    const { hostname } = new URL(url);
+    return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+  } catch {
+    return false;
+  }
+}

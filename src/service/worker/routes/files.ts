@@ -1,0 +1,84 @@
+/** Files of the sandbox: download, upload, the log of a conversation as an archive. */
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import type { Context, Hono } from 'hono';
+import { pathQuery } from '../../../protocol/agent-server/requests.ts';
+import type { WorkerContext } from '../context.ts';
+import { conversationOf, HttpRefusal, readQuery } from '../http.ts';
+import { trajectoryArchive } from '../trajectory.ts';
+
+const CHUNK = 1024 * 1024;
+
+export function fileRoutes(app: Hono, worker: WorkerContext): void {
+  app.get('/api/file/download', (context) => download(context, worker));
+  app.post('/api/file/upload', (context) => upload(context, worker));
+
+  app.get('/api/file/home', async (context) => {
+    const { home } = await worker.sandbox.ask('home', {});
+    return context.json({ home, favorites: [], locations: [{ label: '/', path: '/' }] });
+  });
+
+  app.get('/api/file/download-trajectory/:id', (context) => {
+    const entry = conversationOf(context, worker.conversations);
+    return context.body(trajectoryArchive(entry), 200, attachment(`${entry.conversation.id}.zip`));
+  });
+
+  app.get('/api/file/archive', async (context) => {
+    const { path: folder, ref, format = 'git-delta' } = readQuery(context, pathQuery);
+    assertAbsolute(folder);
+    if (format !== 'git-delta') throw new HttpRefusal(400, 'Only the format git-delta is there');
+    const { patch } = await worker.sandbox.ask('git_delta', { path: folder, ref: ref ?? null });
+    return context.body(patch, 200, attachment('changes.patch'));
+  });
+}
+
+function assertAbsolute(file: string): void {
+  if (!path.isAbsolute(file)) throw new HttpRefusal(400, 'Path must be absolute');
+}
+
+function attachment(name: string): Record<string, string> {
+  const plain = name.replace(/[^\x20-\x7e]|["\\]/g, '_');
+  return {
+    'Content-Type': 'application/octet-stream',
+    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(name)}`,
+  };
+}
+
+/** Sent piece by piece as the client takes it. */
+async function download(context: Context, { sandbox }: WorkerContext): Promise<Response> {
+  const { path: file } = readQuery(context, pathQuery);
+  assertAbsolute(file);
+  const first = await sandbox.ask('read', { path: file, offset: 0, length: CHUNK });
+  let offset = 0;
+  let piece: Buffer | null = Buffer.from(first.data, 'base64');
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      piece ??= Buffer.from((await sandbox.ask('read', { path: file, offset, length: CHUNK })).data, 'base64');
+      if (piece.length === 0) {
+        controller.close();
+        return;
+      }
+      offset += piece.length;
+      controller.enqueue(piece);
+      piece = null;
+    },
+  });
+  return context.body(stream, 200, attachment(path.basename(file)));
+}
+
+async function upload(context: Context, { sandbox }: WorkerContext): Promise<Response> {
+  const { path: target } = readQuery(context, pathQuery);
+  assertAbsolute(target);
+  const form = await context.req.parseBody().catch(() => ({}));
+  const { file } = form;
+  if (!(file instanceof File)) {
+    throw new HttpRefusal(422, [{ type: 'missing', loc: ['body', 'file'], msg: 'Field required', input: null }]);
+  }
+  const token = randomUUID();
+  for (let offset = 0, last = false; !last; offset += CHUNK) {
+    const piece = Buffer.from(await file.slice(offset, offset + CHUNK).arrayBuffer());
+    last = offset + CHUNK >= file.size;
+    await sandbox.ask('write', { path: target, token, data: piece.toString('base64'), last });
+  }
+  return context.json({ success: true });
+}

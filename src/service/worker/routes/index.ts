@@ -1,0 +1,65 @@
+/** The HTTP side of the agent server: one file for each group of routes. `createRoutes` gives `Request → Response`. */
+import { Hono, type MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { WorkerContext } from '../context.ts';
+import { HttpRefusal, isKey, isLocalRequest, refusalOf } from '../http.ts';
+import { bashRoutes } from './bash.ts';
+import { conversationRoutes } from './conversations.ts';
+import { eventRoutes } from './events.ts';
+import { fileRoutes } from './files.ts';
+import { gitRoutes } from './git.ts';
+import { infoRoutes } from './info.ts';
+
+/** A message of 5 MiB, with room. */
+const LARGEST_BODY = 64 * 1024 * 1024;
+/** A form is read into memory before it is taken apart. */
+const LARGEST_UPLOAD = 256 * 1024 * 1024;
+
+export function createRoutes(worker: WorkerContext): Hono {
+  const app = new Hono();
+  app.use(async (context, next) => {
+    if (!isLocalRequest(context.req.header('host'), context.req.header('origin'))) {
+      throw new HttpRefusal(403, 'Only requests to and from this machine are answered');
+    }
+    await next();
+  });
+  app.use('/api/*', async (context, next) => {
+    if (!isKey(context.req.header('x-session-api-key'), worker.sessionApiKey)) {
+      throw new HttpRefusal(401, 'Unauthorized');
+    }
+    await next();
+  });
+  app.use('/api/file/upload', limited(LARGEST_UPLOAD));
+  const body = limited(LARGEST_BODY);
+  app.use('/api/*', (context, next) => (context.req.path === '/api/file/upload' ? next() : body(context, next)));
+  infoRoutes(app, worker);
+  conversationRoutes(app, worker);
+  eventRoutes(app, worker);
+  bashRoutes(app, worker);
+  gitRoutes(app, worker);
+  fileRoutes(app, worker);
+  app.notFound((context) => {
+    const known = app.routes.some((route) => route.method !== 'ALL' && matches(route.path, context.req.path));
+    return known ? context.json({ detail: 'Method Not Allowed' }, 405) : context.json({ detail: 'Not Found' }, 404);
+  });
+  app.onError((error, context) => {
+    const { status, detail } = refusalOf(error);
+    return context.json({ detail }, status);
+  });
+  return app;
+}
+
+function limited(maxSize: number): MiddlewareHandler {
+  return bodyLimit({
+    maxSize,
+    onError: () => {
+      throw new HttpRefusal(413, `Request body is larger than ${String(maxSize)} bytes`);
+    },
+  });
+}
+
+function matches(route: string, path: string): boolean {
+  const parts = route.split('/');
+  const given = path.split('/');
+  return parts.length === given.length && parts.every((part, index) => part.startsWith(':') || part === given[index]);
+}

@@ -1,0 +1,109 @@
+/**
+ * The jail as the worker's parts use it: started when first needed, started anew when something inside ended it, and
+ * closed for questions while the sandbox is paused.
+ */
+import path from 'node:path';
+import { JailError } from '../jail/connection.ts';
+import { type StartedJail, startJail } from '../jail/jail.ts';
+import type { Operation, Operations, RunParameters, RunResult } from '../jail/protocol.ts';
+import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
+
+/** Where recorded trajectories of genuine servers have their workspace. */
+const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
+
+export interface RunOptions {
+  signal?: AbortSignal;
+  onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
+}
+
+export class Sandbox {
+  readonly #config: WorkerConfig;
+  readonly #warn: (text: string) => void;
+  #jail: Promise<StartedJail>;
+  #live: StartedJail | null = null;
+  #closed = false;
+
+  /** Starts the jail at once; `warn` is told of a fall-back. */
+  constructor(config: WorkerConfig, warn: (text: string) => void) {
+    this.#config = config;
+    this.#warn = warn;
+    this.#jail = this.#start();
+  }
+
+  /** Where the workspace is inside, and the spec in force. Rejects when no jail can be started. */
+  async ready(): Promise<{ workingDir: string; spec: SandboxSpecName }> {
+    const { workingDir, spec } = await this.#jail;
+    return { workingDir, spec };
+  }
+
+  async ask<K extends Operation>(op: K, parameters: Operations[K]['takes']): Promise<Operations[K]['gives']> {
+    return (await this.#connected()).connection.ask(op, parameters).answer;
+  }
+
+  /** Runs a command; the signal ends it with everything it started. */
+  async run(parameters: RunParameters, options: RunOptions = {}): Promise<RunResult> {
+    const { connection } = await this.#connected();
+    const { id, answer } = connection.ask('run', parameters, options.onOutput);
+    const kill = (): void => {
+      connection.ask('kill', { run: id }).answer.catch(() => undefined);
+    };
+    if (options.signal?.aborted) kill();
+    options.signal?.addEventListener('abort', kill, { once: true });
+    try {
+      return await answer;
+    } finally {
+      options.signal?.removeEventListener('abort', kill);
+    }
+  }
+
+  /** A path of a recorded trajectory, in this workspace: what lay in the recorded one lies in the working directory. */
+  rebase(recorded: string, workingDir: string): string {
+    if (!path.isAbsolute(recorded) || isWithin(recorded, workingDir)) return recorded;
+    const root = RECORDED_ROOTS.find((folder) => isWithin(recorded, folder));
+    if (root === undefined) return recorded;
+    const rest = path.relative(root, recorded);
+    const name = path.basename(workingDir);
+    return path.join(workingDir, rest === name || rest.startsWith(`${name}/`) ? rest.slice(name.length) : rest);
+  }
+
+  /** Stops every process inside; returns how many. */
+  freeze(): number {
+    return this.#live?.freezer.freeze() ?? 0;
+  }
+
+  thaw(): void {
+    this.#live?.freezer.thaw();
+  }
+
+  /** Ends every process inside, for good. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const jail = this.#live ?? (await this.#jail.catch(() => null));
+    await jail?.end();
+  }
+
+  async #connected(): Promise<StartedJail> {
+    let jail = await this.#jail;
+    if (jail.connection.gone !== null && !this.#closed) {
+      // Several may find it gone at once; the first starts the new one.
+      if (this.#live === jail) {
+        this.#live = null;
+        this.#jail = this.#start();
+      }
+      jail = await this.#jail;
+    }
+    if (this.#closed) throw new JailError('gone', 'the sandbox is closed');
+    return jail;
+  }
+
+  async #start(): Promise<StartedJail> {
+    const jail = await startJail(this.#config);
+    if (jail.warning !== null) this.#warn(jail.warning);
+    this.#live = jail;
+    return jail;
+  }
+}
+
+function isWithin(file: string, folder: string): boolean {
+  return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);
+}

@@ -1,0 +1,131 @@
+/**
+ * The web sockets of the agent server (interface section 7.3): `/sockets/events/{id}` and `/sockets/bash-events`.
+ *
+ * A subscriber is a place in the log that moves on as its socket takes what it is sent. So nothing is buffered for a
+ * slow one, and resent and live events can neither overlap nor leave a gap.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { socketAuthentication, type SocketQuery, socketQuery } from '../../protocol/agent-server/requests.ts';
+import { check, toHexId } from '../../protocol/detail.ts';
+import { parseFrame } from './frame.ts';
+import { BashFeed } from './bash-feed.ts';
+import type { WorkerContext } from './context.ts';
+import { EventFeed } from './event-feed.ts';
+import { isKey, isLocalRequest } from './http.ts';
+
+const AUTHENTICATION_MS = 10_000;
+const PING_MS = 30_000;
+const LARGEST_FRAME = 64 * 1024 * 1024;
+const MOST_SUBSCRIBERS = 50;
+
+export class Sockets {
+  readonly #worker: WorkerContext;
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, clientTracking: true });
+  readonly #subscribers = new Map<string, number>();
+
+  constructor(worker: WorkerContext) {
+    this.#worker = worker;
+  }
+
+  /** The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on genuine servers. */
+  readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on('error', () => undefined);
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const query = check(socketQuery, Object.fromEntries(url.searchParams), 'query');
+    const topic = topicOf(url.pathname);
+    if (topic === null) {
+      refuse(socket, '404 Not Found');
+      return;
+    }
+    const given = query.ok ? (query.value.session_api_key ?? request.headers['x-session-api-key']) : undefined;
+    const isRight = isKey(String(given), this.#worker.sessionApiKey);
+    const isLocal = isLocalRequest(request.headers.host, request.headers.origin);
+    if (!query.ok || !isLocal || (given !== undefined && !isRight)) {
+      refuse(socket, '403 Forbidden');
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (client) => {
+      keepAlive(client);
+      if (isRight) this.#subscribe(client, topic, query.value);
+      else this.#authenticate(client, topic, query.value);
+    });
+  };
+
+  /** Closes all sockets: the sandbox is paused or ends. */
+  close(): void {
+    for (const client of this.#server.clients) {
+      client.close(1001, 'The sandbox is paused or stopped');
+      // A client that does not answer the close must not hold the pause up.
+      setTimeout(() => {
+        client.terminate();
+      }, 200).unref();
+    }
+  }
+
+  /** Without a key so far: the first frame must bring it. */
+  #authenticate(client: WebSocket, topic: string, query: SocketQuery): void {
+    const fail = (): void => {
+      client.close(4001, 'Authentication failed');
+    };
+    const timer = setTimeout(fail, AUTHENTICATION_MS);
+    client.once('close', () => {
+      clearTimeout(timer);
+    });
+    client.once('message', (data: RawData) => {
+      clearTimeout(timer);
+      const frame = check(socketAuthentication, parseFrame(data), 'body');
+      if (frame.ok && isKey(frame.value.session_api_key, this.#worker.sessionApiKey)) {
+        this.#subscribe(client, topic, query);
+      } else fail();
+    });
+  }
+
+  #subscribe(client: WebSocket, topic: string, query: SocketQuery): void {
+    const taken = this.#subscribers.get(topic) ?? 0;
+    if (taken >= MOST_SUBSCRIBERS) {
+      client.close(1013, 'Too many subscribers');
+      return;
+    }
+    const entry = topic === BASH ? null : this.#worker.conversations.get(topic);
+    if (topic !== BASH && entry === null) {
+      client.close(4004, 'Conversation not found');
+      return;
+    }
+    this.#subscribers.set(topic, taken + 1);
+    client.once('close', () => {
+      this.#subscribers.set(topic, (this.#subscribers.get(topic) ?? 1) - 1);
+    });
+    const feed = entry === null ? new BashFeed(client, this.#worker.bash, query) : new EventFeed(client, entry, query);
+    feed.start();
+  }
+}
+
+const BASH = 'bash-events';
+
+/** The conversation's id, or `bash-events`; null for another path. An id that is none is an unknown conversation. */
+function topicOf(pathname: string): string | null {
+  if (pathname === '/sockets/bash-events') return BASH;
+  const id = /^\/sockets\/events\/([^/]+)$/.exec(pathname)?.[1];
+  return id === undefined ? null : (toHexId(id) ?? 'unknown');
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+/** A peer that vanished without a word is found out within two pings. */
+function keepAlive(client: WebSocket): void {
+  let heard = true;
+  client.on('pong', () => (heard = true));
+  client.on('error', () => undefined);
+  const timer = setInterval(() => {
+    if (!heard) client.terminate();
+    heard = false;
+    client.ping();
+  }, PING_MS);
+  client.once('close', () => {
+    clearInterval(timer);
+  });
+}

@@ -1,0 +1,109 @@
+/** Carrying out the steps of an agent: each gives the event that tells how it went. */
+import { JailError } from '../jail/connection.ts';
+import type { RunResult } from '../jail/protocol.ts';
+import type { EditStep, TerminalStep } from '../replay/steps.ts';
+import {
+  type Cause,
+  editorObservation,
+  finishObservation,
+  type NewEvent,
+  terminalObservation,
+  thinkObservation,
+  type ToolStep,
+} from './events.ts';
+import { maskSecrets } from './masking.ts';
+import type { Sandbox } from './sandbox.ts';
+
+/** Of the output of a command as many characters are kept as genuine servers keep, half from each end. */
+const KEPT_OUTPUT = 30_000;
+/** A command that says nothing about its time may take so long. */
+const COMMAND_TIMEOUT_SECONDS = 600;
+
+export interface ToolContext {
+  sandbox: Sandbox;
+  conversationId: string;
+  workingDir: string;
+  secrets: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+}
+
+/** Null: the signal cut it off, and everything it started is ended. */
+export async function carryOut(step: ToolStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
+  switch (step.type) {
+    case 'terminal':
+      return runCommand(step, cause, context);
+    case 'edit':
+      return edit(step, cause, context);
+    case 'think':
+      return thinkObservation(cause);
+    case 'finish':
+      return finishObservation(cause, step.message);
+  }
+}
+
+async function runCommand(step: TerminalStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
+  const observe = (text: string, result: RunResult): NewEvent =>
+    terminalObservation(cause, step.command, maskSecrets(text, context.secrets), result);
+  if (step.is_input) return observe('No command is running that could read this input.', nothingRan(context));
+  try {
+    const result = await context.sandbox.run(
+      {
+        command: step.command,
+        session: context.conversationId,
+        reset: step.reset,
+        cwd: null,
+        startIn: context.workingDir,
+        env: asEnvironment(context.secrets),
+        timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000,
+        merged: true,
+        keepHead: KEPT_OUTPUT / 2,
+        keepTail: KEPT_OUTPUT / 2,
+      },
+      { signal: context.signal },
+    );
+    if (context.signal.aborted && result.killed) return null;
+    const output = `${result.stdout}${result.exitCode === -1 ? result.stderr : ''}`.replace(/\r?\n$/, '');
+    return observe(output, result);
+  } catch (error) {
+    if (context.signal.aborted) return null;
+    if (!(error instanceof JailError)) throw error;
+    const text = `Everything in the sandbox was ended while the command ran (${error.message}).`;
+    return observe(text, nothingRan(context));
+  }
+}
+
+function nothingRan(context: ToolContext): RunResult {
+  return {
+    exitCode: -1,
+    timedOut: false,
+    killed: false,
+    stdout: '',
+    stderr: '',
+    cwd: context.workingDir,
+    pid: -1,
+  };
+}
+
+async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise<NewEvent> {
+  const path = context.sandbox.rebase(step.path, context.workingDir);
+  try {
+    const { type: _type, thought: _thought, risk: _risk, ...parameters } = step;
+    const result = await context.sandbox.ask('edit', { ...parameters, path, cwd: context.workingDir });
+    const mask = (text: string | null): string | null => (text === null ? null : maskSecrets(text, context.secrets));
+    return editorObservation(cause, step, {
+      ...result,
+      text: mask(result.text) ?? '',
+      oldContent: mask(result.oldContent),
+      newContent: mask(result.newContent),
+    });
+  } catch (error) {
+    if (!(error instanceof JailError)) throw error;
+    const failed = { previouslyExisted: true, oldContent: null, newContent: null, isError: true };
+    return editorObservation(cause, step, { ...failed, path, text: error.message });
+  }
+}
+
+/** Names that a shell cannot hold are left out; their values are masked all the same. */
+function asEnvironment(secrets: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
+}
