@@ -2,7 +2,7 @@
 import type { BulkItem } from './emit.ts';
 import type { View } from './view.ts';
 
-export const bulkView: View<BulkItem> = {
+const bulkView: View<BulkItem> = {
   noun: 'result',
   id: (item) => item.id,
   fields: [
@@ -18,3 +18,9 @@ export const bulkView: View<BulkItem> = {
   tsv: ['id', 'ok', 'changed', 'before', 'after', 'error', 'profile'],
   record: (item) => item,
 };
+
+/** The profile is worth a column only when there are several. */
+export function bulkViewFor(items: readonly BulkItem[]): View<BulkItem> {
+  const named = items.some((item) => item.profile !== undefined);
+  return named ? { ...bulkView, table: ['profile', ...bulkView.table] } : bulkView;
+}

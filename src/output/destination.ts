@@ -15,7 +15,9 @@ export interface Destination {
 /** stdout: nothing to put in place. */
 export function streamDestination(stream: { write(chunk: string | Uint8Array): Promise<void> }): Destination {
   return {
-    write: (chunk) => (chunk.length === 0 ? Promise.resolve() : stream.write(chunk)),
+    write: async (chunk) => {
+      if (chunk.length > 0) await stream.write(chunk);
+    },
     close: () => Promise.resolve(),
     abandon: () => Promise.resolve(),
   };

@@ -2,15 +2,14 @@
  * Data on its way out. Commands hand over records and a view; format, --fields, --output and safety are decided here.
  * `createEmitter` makes the one of a context; what a table needs is loaded when there is one.
  */
-import { NO_COLORS, type Palette } from '../text/palette.ts';
-import { createSafeStream, safeMultiline } from '../text/safe-text.ts';
-import { bulkView } from './bulk.ts';
+import type { Palette } from '../text/palette.ts';
+import { safeMultiline } from '../text/safe-text.ts';
+import { bulkViewFor } from './bulk.ts';
 import { checkOutput } from './check.ts';
-import { type Destination, fileDestination, streamDestination } from './destination.ts';
-import { chosenFields, namedFields, recordOf } from './fields.ts';
-import { jsonDocument, jsonLine, mapStrings } from './json.ts';
-import { type Look, renderIds, renderLine, renderPairs, renderTable, renderTsv } from './render.ts';
-import type { Field, View } from './view.ts';
+import { jsonLine, mapStrings } from './json.ts';
+import { createOutlet } from './outlet.ts';
+import { itemText, lineText, listText, type Shape } from './shape.ts';
+import type { View } from './view.ts';
 
 /**
  * What commands write data with. Format, --fields, --output and safety are decided here, never in a command.
@@ -61,6 +60,7 @@ export interface EmitterSettings {
   format?: Format;
   fields?: readonly string[];
   output?: string;
+  mode?: 'live' | 'dry-run';
 }
 
 export interface EmitterOptions {
@@ -82,158 +82,51 @@ export interface EmitterStream {
   readonly columns: number | undefined;
 }
 
-/** How many columns a terminal has that does not tell. */
-const UNKNOWN_COLUMNS = 80;
-
 export function createEmitter(options: EmitterOptions): Emitter {
-  const { stdout, stderr } = options.io;
-  const { globals, cwd = '.' } = options;
-  const redact = options.redact ?? ((text: string) => text);
+  const { io, globals, cwd = '.', redact = (text) => text } = options;
+  const outlet = createOutlet(options);
+  const asked = globals.format;
   let kind: OutputKind | null = null;
-  let destination: Destination | null = null;
-  let safeStream: ReturnType<typeof createSafeStream> | null = null;
+  const format = (): Format => asked ?? (outlet.onTerminal ? 'table' : 'tsv');
+  const shape = (): Shape => ({ format: format(), fields: globals.fields, redact, look: outlet.look });
+  const listOr = async (text: string | null, word: string): Promise<void> => {
+    if (text !== null) return await outlet.write(text);
+    await outlet.write('');
+    await io.stderr.write(`${word}\n`);
+  };
 
-  const file = (): string | null => {
-    return globals.output === undefined || globals.output === '-' ? null : globals.output;
-  };
-  const onTerminal = (): boolean => stdout.isTTY && file() === null;
-  const format = (): Format => {
-    const asked = globals.format ?? (onTerminal() ? 'table' : 'tsv');
-    return kind === 'stream' && asked === 'json' ? 'ndjson' : asked;
-  };
-  const write = (chunk: string | Uint8Array): Promise<void> => {
-    const name = file();
-    destination ??= name === null ? streamDestination(stdout) : fileDestination(name, cwd);
-    return destination.write(chunk);
-  };
-  const look = async (): Promise<Look> => ({
-    width: onTerminal() ? (stdout.columns ?? UNKNOWN_COLUMNS) : Number.POSITIVE_INFINITY,
-    palette: onTerminal() && options.palette ? await options.palette() : NO_COLORS,
-    nowMs: options.now(),
-  });
-  const toJson = (value: unknown): unknown => (options.redact ? mapStrings(value, redact) : value);
-  const fieldsFor = <T>(view: View<T>, names: readonly string[]): Field<T>[] => {
-    const { fields } = globals;
-    const chosen = fields ? chosenFields(view, fields) : namedFields(view, names);
-    return options.redact ? chosen.map((field) => redacted(field, redact)) : chosen;
-  };
-  const record = <T>(view: View<T>, item: T) => recordOf(view, item, globals.fields);
-
-  const emitter: Emitter = {
+  return {
     get format() {
-      return format();
+      return kind === 'stream' && asked === 'json' ? 'ndjson' : format();
     },
     check(view, checked) {
       checkOutput(view, checked, globals, cwd);
       kind = checked;
     },
-    async list(view, items, page) {
-      switch (format()) {
-        case 'json':
-          return write(jsonDocument(toJson({ items: items.map((item) => record(view, item)), ...page })));
-        case 'ndjson':
-          return write(items.map((item) => jsonLine(toJson(record(view, item)))).join(''));
-        case 'id':
-          return write(renderIds(view, items));
-        case 'tsv':
-          return write(renderTsv(fieldsFor(view, view.tsv), items));
-        case 'table':
-          if (items.length > 0) return write(await renderTable(fieldsFor(view, view.table), items, await look()));
-          await write('');
-          return stderr.write(`no ${plural(view.noun)}\n`);
-      }
+    list: async (view, items, page) => listOr(await listText(view, items, page, shape()), `no ${plural(view.noun)}`),
+    item: async (view, item, extra = {}) => outlet.write(await itemText(view, item, extra, shape())),
+    async bulk({ items, matched, failed }) {
+      const shown = format() === 'id' ? items.filter((item) => item.ok) : items;
+      await listOr(await listText(bulkViewFor(items), shown, { matched, failed }, shape()), 'nothing matched');
     },
-    async item(view, item, extra = {}) {
-      switch (format()) {
-        case 'json':
-          return write(jsonDocument(toJson({ ...record(view, item), ...extra })));
-        case 'ndjson':
-          return write(jsonLine(toJson({ ...record(view, item), ...extra })));
-        case 'id':
-          return write(renderIds(view, [item]));
-        case 'tsv':
-          return write(renderTsv(fieldsFor(view, view.tsv), [item]));
-        case 'table': {
-          const all = view.fields.map((field) => field.name);
-          const fields = fieldsFor(view, all);
-          const told = globals.fields ? fields : fields.filter((field) => hasValue(field.get(item)));
-          return write(await renderPairs(told, item, await look()));
-        }
-      }
+    // Without a word from the user a stream is plain lines, on a pipe too.
+    line: async (view, item) => outlet.write(await lineText(view, item, { ...shape(), format: asked ?? 'table' })),
+    async record(record, plain) {
+      if (asked === 'json' || asked === 'ndjson') return outlet.write(jsonLine(mapStrings(record, redact)));
+      const isPlain = asked === undefined || asked === 'table';
+      if (isPlain && plain !== undefined) await outlet.write(`${safeMultiline(redact(plain))}\n`);
     },
-    async bulk(result) {
-      const { items } = result;
-      if (format() === 'json')
-        return write(
-          jsonDocument(
-            toJson(globals.fields ? { ...result, items: items.map((item) => record(bulkView, item)) } : result),
-          ),
-        );
-      if (format() === 'id')
-        return write(
-          renderIds(
-            bulkView,
-            items.filter((item) => item.ok),
-          ),
-        );
-      if (format() === 'table' && items.length === 0) {
-        await write('');
-        return stderr.write('nothing matched\n');
-      }
-      const withProfile = items.some((item) => item.profile !== undefined);
-      const view = withProfile ? { ...bulkView, table: ['profile', ...bulkView.table] } : bulkView;
-      return emitter.list(view, items, { has_more: false });
-    },
-    async line(view, item) {
-      const { format: asked, fields } = globals;
-      switch (asked) {
-        case 'json':
-        case 'ndjson':
-          return write(jsonLine(toJson(record(view, item))));
-        case 'id':
-          return write(renderIds(view, [item]));
-        default:
-          if (asked === 'tsv' || fields || !view.line) return write(renderTsv(fieldsFor(view, view.tsv), [item]));
-          return write(
-            renderLine(
-              view.line(item).map((part) => ({ ...part, text: redact(part.text) })),
-              (await look()).palette,
-            ),
-          );
-      }
-    },
-    async record(value, plain) {
-      const { format: asked } = globals;
-      if (asked === 'json' || asked === 'ndjson') return write(jsonLine(toJson(value)));
-      if (plain !== undefined && asked !== 'id' && asked !== 'tsv') return write(`${safeMultiline(redact(plain))}\n`);
-    },
-    async raw(bytes) {
-      if (!onTerminal()) return write(bytes);
-      safeStream ??= createSafeStream();
-      return write(safeStream.push(bytes));
-    },
+    raw: (bytes) => outlet.raw(bytes),
     async close() {
-      if (safeStream) await write(safeStream.end());
-      safeStream = null;
-      await destination?.close();
-      destination = null;
+      // A stream without any item still makes the file that a script asked for; a rehearsal makes nothing.
+      if (kind !== null && globals.mode !== 'dry-run') await outlet.write('');
+      await outlet.close();
     },
-    async abandon() {
-      await destination?.abandon();
-      destination = null;
-    },
+    abandon: () => outlet.abandon(),
   };
-  return emitter;
-}
-
-function redacted<T>(field: Field<T>, redact: (text: string) => string): Field<T> {
-  return { ...field, get: (item) => mapStrings(field.get(item), redact) };
-}
-
-function hasValue(value: unknown): boolean {
-  return value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
 function plural(noun: string): string {
-  return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
+  if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
+  return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
 }

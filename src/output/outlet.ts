@@ -1,0 +1,47 @@
+/** Where the data of one command goes, and what that place can show. */
+import { NO_COLORS } from '../text/palette.ts';
+import { createSafeStream, type SafeStream } from '../text/safe-text.ts';
+import { type Destination, fileDestination, streamDestination } from './destination.ts';
+import type { EmitterOptions } from './emit.ts';
+import type { Look } from './render.ts';
+
+export interface Outlet {
+  /** A person reads it as it comes: stdout is a terminal and no file was asked for. */
+  readonly onTerminal: boolean;
+  write(chunk: string | Uint8Array): Promise<void>;
+  /** Bytes as they are; on a terminal made safe. */
+  raw(chunk: string | Uint8Array): Promise<void>;
+  look(): Promise<Look>;
+  close(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+/** How many columns a terminal has that does not tell. */
+const UNKNOWN_COLUMNS = 80;
+
+export function createOutlet({ io, globals, cwd = '.', now, palette }: EmitterOptions): Outlet {
+  const file = globals.output === undefined || globals.output === '-' ? null : globals.output;
+  const destination: Destination = file === null ? streamDestination(io.stdout) : fileDestination(file, cwd);
+  const onTerminal = io.stdout.isTTY && file === null;
+  let safeStream: SafeStream | null = null;
+  return {
+    onTerminal,
+    write: (chunk) => destination.write(chunk),
+    raw(chunk) {
+      if (!onTerminal) return destination.write(chunk);
+      safeStream ??= createSafeStream();
+      return destination.write(safeStream.push(chunk));
+    },
+    look: async () => ({
+      width: onTerminal ? io.stdout.columns || UNKNOWN_COLUMNS : Number.POSITIVE_INFINITY,
+      palette: onTerminal && palette ? await palette() : NO_COLORS,
+      nowMs: now(),
+    }),
+    async close() {
+      if (safeStream) await destination.write(safeStream.end());
+      safeStream = null;
+      await destination.close();
+    },
+    abandon: () => destination.abandon(),
+  };
+}

@@ -1,0 +1,93 @@
+/** Records in the format asked for, as text. What is exact for scripts and what is short for people is decided by the view. */
+import type { Format } from './emit.ts';
+import { chosenFields, namedFields, recordOf } from './fields.ts';
+import { jsonDocument, jsonLine, mapStrings } from './json.ts';
+import { type Look, renderIds, renderLine, renderPairs, renderTable, renderTsv } from './render.ts';
+import type { Field, View } from './view.ts';
+
+export interface Shape {
+  format: Format;
+  /** What --fields asks for. */
+  fields: readonly string[] | undefined;
+  redact: (text: string) => string;
+  /** Asked for only where people read. */
+  look: () => Promise<Look>;
+}
+
+/** Members of a JSON list besides `items`. */
+export type ListMembers = Readonly<Record<string, unknown>>;
+
+/** Null: there is nothing to list, and a person should be told so. */
+export async function listText<T>(
+  view: View<T>,
+  items: readonly T[],
+  members: ListMembers,
+  shape: Shape,
+): Promise<string | null> {
+  switch (shape.format) {
+    case 'json':
+      return jsonDocument(
+        mapStrings({ items: items.map((item) => recordOf(view, item, shape.fields)), ...members }, shape.redact),
+      );
+    case 'ndjson':
+      return items.map((item) => recordLine(view, item, {}, shape)).join('');
+    case 'id':
+      return renderIds(view, items);
+    case 'tsv':
+      return renderTsv(fieldsOf(view, view.tsv, shape), items);
+    case 'table':
+      if (items.length === 0) return null;
+      return await renderTable(fieldsOf(view, view.table, shape), items, await shape.look());
+  }
+}
+
+/** @param extra further members in JSON, such as `changed` */
+export async function itemText<T>(
+  view: View<T>,
+  item: T,
+  extra: Record<string, unknown>,
+  shape: Shape,
+): Promise<string> {
+  switch (shape.format) {
+    case 'json':
+      return jsonDocument(mapStrings({ ...recordOf(view, item, shape.fields), ...extra }, shape.redact));
+    case 'ndjson':
+      return recordLine(view, item, extra, shape);
+    case 'id':
+      return renderIds(view, [item]);
+    case 'tsv':
+      return renderTsv(fieldsOf(view, view.tsv, shape), [item]);
+    case 'table': {
+      const all = fieldsOf(
+        view,
+        view.fields.map((field) => field.name),
+        shape,
+      );
+      const told = shape.fields ? all : all.filter((field) => hasValue(field.get(item)));
+      return renderPairs(told, item, await shape.look());
+    }
+  }
+}
+
+/** One item of a stream, complete with its line feed. A table here is the default: the view's plain line. */
+export async function lineText<T>(view: View<T>, item: T, shape: Shape): Promise<string> {
+  if (shape.format !== 'table' || shape.fields || !view.line) {
+    const format = shape.format === 'table' ? 'tsv' : shape.format === 'json' ? 'ndjson' : shape.format;
+    return await itemText(view, item, {}, { ...shape, format });
+  }
+  const parts = view.line(item).map((part) => ({ ...part, text: shape.redact(part.text) }));
+  return renderLine(parts, (await shape.look()).palette);
+}
+
+function recordLine<T>(view: View<T>, item: T, extra: Record<string, unknown>, shape: Shape): string {
+  return jsonLine(mapStrings({ ...recordOf(view, item, shape.fields), ...extra }, shape.redact));
+}
+
+function fieldsOf<T>(view: View<T>, names: readonly string[], { fields, redact }: Shape): Field<T>[] {
+  const chosen = fields ? chosenFields(view, fields) : namedFields(view, names);
+  return chosen.map((field) => ({ ...field, get: (item) => mapStrings(field.get(item), redact) }));
+}
+
+function hasValue(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import { createRedactor } from '../../src/text/redact.ts';
+
+const KEY = 'kq7/Zr+x "9" ü\\n';
+const { text, value, url } = createRedactor([KEY, 'abc', '']);
+
+test.each([
+  ['as it is', KEY],
+  ['inside JSON', JSON.stringify({ note: `x ${KEY} y` })],
+  ['inside JSON inside JSON', JSON.stringify({ body: JSON.stringify({ note: KEY }) })],
+  ['URL-encoded', `https://host.example/?q=${encodeURIComponent(KEY)}&b=1`],
+  ['URL-encoded in lower case', encodeURIComponent(KEY).replace(/%../g, (code) => code.toLowerCase())],
+  ['URL-encoded as a form', encodeURIComponent(KEY).replaceAll('%20', '+')],
+  ['as a path of a URL', encodeURI(KEY)],
+  ['in base 64', Buffer.from(KEY).toString('base64')],
+  ['in base 64 for URLs', Buffer.from(KEY).toString('base64url')],
+  ['in a header', `X-Session-API-Key: ${KEY}`],
+  ['twice', `${KEY} and ${KEY}`],
+  ['among colours', `\x1b[31m${KEY}\x1b[0m`],
+])('a known secret never comes out: %s', (_, written) => {
+  const redacted = text(written);
+  expect(redacted).toContain('<redacted>');
+  for (const part of ['kq7', 'Zr', 'a3E3', '9"', '%229%22']) expect(redacted).not.toContain(part);
+});
+
+test.each([
+  ['git clone https://user:t0ken@github.com/o/r', 'git clone https://<redacted>@github.com/o/r'],
+  ['https://t0ken@github.com/o/r', 'https://<redacted>@github.com/o/r'],
+  ['postgres://u:p@ss@db/x', 'postgres://<redacted>@db/x'],
+  ['wss://h/sockets?session_api_key=s3&resend_all=true', 'wss://h/sockets?session_api_key=<redacted>&resend_all=true'],
+  ['https://h/?tkn=a1&folder=/w', 'https://h/?tkn=<redacted>&folder=/w'],
+  ['?next=%3Faccess_token%3Dabc%26b', '?next=%3Faccess_token%3D<redacted>%26b'],
+  ['"url":"http://h/?token=a\\u0026b=1"', '"url":"http://h/?token=<redacted>\\u0026b=1"'],
+  ['https://h/#access_token=abc', 'https://h/#access_token=<redacted>'],
+  ['https://h/?sig=abc%2F&se=1', 'https://h/?sig=<redacted>&se=1'],
+  ['{"llm_api_key": "a\\"b", "n": 1}', '{"llm_api_key": "<redacted>", "n": 1}'],
+  ['"{\\"session_api_key\\":\\"a\\",\\"n\\":1}"', '"{\\"session_api_key\\": \\"<redacted>\\",\\"n\\":1}"'],
+  ["{'password': 'hunter2', 'n': 1}", "{'password': '<redacted>', 'n': 1}"],
+  ['Authorization: Bearer abc', 'Authorization: <redacted>'],
+  ['authorization: Basic dTpw', 'authorization: <redacted>'],
+  ['sent Bearer eaf3b1c0d2e4f5', 'sent Bearer <redacted>'],
+  ['x-session-api-key: abc', 'x-session-api-key: <redacted>'],
+  ['Cookie: session=1', 'Cookie: <redacted>'],
+  ['export LLM_API_KEY="abc def"; run', 'export LLM_API_KEY=<redacted>; run'],
+  ['GITHUB_TOKEN=abc make', 'GITHUB_TOKEN=<redacted> make'],
+  ['serve --api-key abc123 --port 1', 'serve --api-key <redacted> --port 1'],
+  ['ghp_0123456789abcdefghij', '<redacted>'],
+  ['github_pat_0123456789abcdefghij', '<redacted>'],
+  ['glpat-0123456789abcdefghij', '<redacted>'],
+  ['sk-proj-0123456789abcdefghij', '<redacted>'],
+  ['xoxb-123456789012-abcdef', '<redacted>'],
+  [
+    '-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----',
+    '-----BEGIN RSA PRIVATE KEY-----<redacted>-----END RSA PRIVATE KEY-----',
+  ],
+])('a secret nobody told us of is found by its place or form: %s', (written, redacted) => {
+  expect(text(written)).toBe(redacted);
+  expect(text(redacted)).toBe(redacted);
+});
+
+test.each([
+  'commit 1b632040df0e2b15a3c4d5e6f708192a3b4c5d6e changed 3 files',
+  'Bearer authentication is what this server wants',
+  'authorization required: the token is missing',
+  'const token = await readToken(); if (token === null) return;',
+  'tokens: 120 in, 30 out; "tokens":{"input":120,"output":30}',
+  'task-sk-learn, disk-usage-of-every-folder-here',
+  'run it with --token or --api-key <key>',
+  'GET /search?limit=30&page_token=cGFnZTI&next_page_token=x',
+  'ssh://git@github.com/owner/name.git and git@github.com:owner/name.git',
+  'API_KEY=$API_KEY TOKEN="$TOKEN" make',
+  '日本語 の password について',
+  'id 3f2504e04f8941d39a0c0305e82c3301',
+])('ordinary text stays as it is: %s', (written) => {
+  expect(text(written)).toBe(written);
+});
+
+test('a short secret is not searched in text, where it would hit words', () => {
+  expect(text('abcdef abc')).toBe('abcdef abc');
+});
+
+test('members of JSON are redacted by name, and what was set can still be seen', () => {
+  expect(
+    value({
+      llm_api_key: 'x',
+      llm_api_key_set: true,
+      sessionApiKey: 'x',
+      empty: { password: '' },
+      tokens: { input: 3, output: null },
+      max_output_tokens: 4096,
+      next_page_token: 'p2',
+      secrets: { NAME: 'v', OTHER: { kind: 'StaticSecret', value: 'v', description: 'd' } },
+      provider_tokens: { github: { token: 't', host: 'h', user_id: 'u' } },
+      secrets_store: { custom_secrets: { name: { secret: 's', description: 'd' } } },
+      initial_env: { A: 'b', PORT: 3 },
+      mcp_config: {
+        sse_servers: [{ url: 'https://h/?token=a', api_key: 'k' }],
+        stdio_servers: [{ name: 'n', command: 'c', args: ['--api-key', 'k', '-v'], env: { A: 'b' } }],
+      },
+      mcpServers: { one: { url: 'https://h', headers: { 'X-Anything': 'v' }, auth: 'k' } },
+      request: { headers: { 'X-Session-API-Key': 'k', Authorization: 'Bearer k', Accept: 'text/html' } },
+      list: [{ secrets: [{ name: 'NAME', value: 'v' }] }],
+    }),
+  ).toEqual({
+    llm_api_key: '<redacted>',
+    llm_api_key_set: true,
+    sessionApiKey: '<redacted>',
+    empty: { password: '' },
+    tokens: { input: 3, output: null },
+    max_output_tokens: 4096,
+    next_page_token: 'p2',
+    secrets: { NAME: '<redacted>', OTHER: { kind: 'StaticSecret', value: '<redacted>', description: 'd' } },
+    provider_tokens: { github: { token: '<redacted>', host: 'h', user_id: 'u' } },
+    secrets_store: { custom_secrets: { name: { secret: '<redacted>', description: 'd' } } },
+    initial_env: { A: '<redacted>', PORT: '<redacted>' },
+    mcp_config: {
+      sse_servers: [{ url: 'https://h/?token=<redacted>', api_key: '<redacted>' }],
+      stdio_servers: [{ name: 'n', command: 'c', args: ['--api-key', '<redacted>', '-v'], env: { A: '<redacted>' } }],
+    },
+    mcpServers: { one: { url: 'https://h', headers: { 'X-Anything': '<redacted>' }, auth: '<redacted>' } },
+    request: {
+      headers: { 'X-Session-API-Key': '<redacted>', Authorization: '<redacted>', Accept: 'text/html' },
+    },
+    list: [{ secrets: [{ name: 'NAME', value: '<redacted>' }] }],
+  });
+});
+
+test('a document of any depth and with a member __proto__ is copied, not followed', () => {
+  let deep: unknown = { token: 'abc' };
+  for (let level = 0; level < 5000; level += 1) deep = [deep];
+  expect(JSON.stringify(value(deep))).not.toContain('abc');
+  expect(JSON.stringify(value(JSON.parse('{"__proto__":{"token":"abc"}}')))).toBe(
+    '{"__proto__":{"token":"<redacted>"}}',
+  );
+});
+
+test('a URL keeps all that is no secret', () => {
+  expect(url('https://u:p@host.example:8443/a/b?limit=3&api_key=x#top')).toBe(
+    'https://<redacted>@host.example:8443/a/b?limit=3&api_key=<redacted>#top',
+  );
+});
+
+test.each([
+  ['names', 'token'.repeat(40_000)],
+  ['schemes', '://'.repeat(60_000)],
+  ['open quotes', "\\'token\\': \\'".repeat(8000)],
+  ['keys without end', '-----BEGIN PRIVATE KEY-----'.repeat(8000)],
+  ['flags', '--token '.repeat(30_000)],
+  ['dots', `${'a.'.repeat(90_000)}token=`],
+  ['bearers', `${'bearer '.repeat(20_000)}${'a'.repeat(90_000)}`],
+])('text made to be slow is not: %s', (_, hostile) => {
+  // The bound is the test's own time-out; a quadratic expression would take minutes.
+  expect(text(hostile.repeat(4)).length).toBeGreaterThan(0);
+});
