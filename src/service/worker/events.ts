@@ -61,7 +61,8 @@ export function stateUpdate(key: string, value: unknown): NewEvent {
 export function action(step: ToolStep, call: string): NewEvent {
   const name = TOOL_NAMES[step.type];
   const { kind, ...parameters } = actionMembers(step);
-  const given = JSON.stringify(parameters);
+  // As a model would have called the tool: what is false or empty was not given.
+  const given = JSON.stringify(Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== false)));
   return {
     source: 'agent',
     thought: textContent(step.type === 'think' ? '' : step.thought),

@@ -69,8 +69,8 @@ async function download(context: Context, { sandbox }: WorkerContext): Promise<R
 async function upload(context: Context, { sandbox }: WorkerContext): Promise<Response> {
   const { path: target } = readQuery(context, pathQuery);
   assertAbsolute(target);
-  const form = await context.req.parseBody().catch(() => ({}));
-  const { file } = form;
+  const form = await context.req.formData().catch(() => null);
+  const file = form?.get('file');
   if (!(file instanceof File)) {
     throw new HttpRefusal(422, [{ type: 'missing', loc: ['body', 'file'], msg: 'Field required', input: null }]);
   }

@@ -1,0 +1,271 @@
+/** A real worker process for tests: the built one, with its own folders, ended afterwards. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import WebSocket from 'ws';
+import type { StoredEvent } from '../../../../src/service/event-log.ts';
+import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
+
+const ROOT = process.env['ACS_TEST_ROOT'] ?? path.resolve(import.meta.dirname, '../../../..');
+const BOUND_MS = 15_000;
+export const KEY = 'test-session-key';
+export const ID = '7f0c2d4e-1a3b-4c5d-8e9f-a1b2c3d4e5f6';
+
+/** Waits until a condition gives something; fails after a bound. */
+export async function until<T>(
+  what: string,
+  probe: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+): Promise<T> {
+  const end = performance.now() + BOUND_MS;
+  for (;;) {
+    const found = await probe();
+    if (found) return found;
+    if (performance.now() > end) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Folders that live through several workers. */
+export interface Place {
+  dir: string;
+  workspace: string;
+  events: string;
+  sandboxId: string;
+}
+
+export function makePlace(): Place {
+  const dir = mkdtempSync(path.join(tmpdir(), 'acs-worker-'));
+  const place = {
+    dir,
+    workspace: path.join(dir, 'workspace'),
+    events: path.join(dir, 'events'),
+    sandboxId: path.basename(dir),
+  };
+  mkdirSync(place.workspace);
+  mkdirSync(place.events);
+  return place;
+}
+
+export function removePlace(place: Place): void {
+  rmSync(place.dir, { recursive: true, force: true });
+}
+
+export interface Answer {
+  status: number;
+  body: unknown;
+  headers: Headers;
+}
+
+export interface TestWorker {
+  child: ChildProcess;
+  notices: WorkerNotice[];
+  port: number;
+  workingDir: string;
+  spec: SandboxSpecName;
+  call(method: string, route: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Sends a command of the app server and waits for its notice. */
+  command(type: 'pause' | 'resume' | 'stop'): Promise<WorkerNotice>;
+  socket(route: string, headers?: Record<string, string>): TestSocket;
+  /** Closes stdin, as the death of the app server does, and waits for the end. */
+  end(): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface TestSocket {
+  client: WebSocket;
+  frames: Record<string, unknown>[];
+  closed: Promise<{ code: number; reason: string }>;
+  /** The HTTP status of a refused upgrade. */
+  refused: Promise<number>;
+}
+
+export interface WorkerWishes {
+  spec?: SandboxSpecName;
+  env?: Record<string, string>;
+  initialEnv?: Record<string, string>;
+  port?: number;
+}
+
+/** Starts a worker and waits until it is ready. */
+export async function startTestWorker(place: Place, wishes: WorkerWishes = {}): Promise<TestWorker> {
+  const child = spawn(process.execPath, [path.join(ROOT, 'dist', 'worker.js')], {
+    env: { ...process.env, ...wishes.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.on('error', () => undefined);
+  const notices: WorkerNotice[] = [];
+  const errors: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => notices.push(JSON.parse(line) as WorkerNotice));
+  createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.stdin.write(
+    `${JSON.stringify({
+      sandbox_id: place.sandboxId,
+      session_api_key: KEY,
+      spec: wishes.spec ?? 'bubblewrap',
+      workspace_dir: place.workspace,
+      events_dir: place.events,
+      root: ROOT,
+      port: wishes.port,
+      initial_env: wishes.initialEnv ?? {},
+    })}\n`,
+  );
+  const first = await until('ready', () => {
+    if (child.exitCode !== null) throw new Error(`the worker ended: ${JSON.stringify(notices)} ${errors.join('\n')}`);
+    return notices.find((notice) => notice.type === 'ready');
+  });
+  let requests = 0;
+  const worker: TestWorker = {
+    child,
+    notices,
+    port: first.port,
+    workingDir: first.working_dir,
+    spec: first.spec,
+    async call(method, route, body, headers) {
+      const response = await fetch(`http://127.0.0.1:${worker.port}${route}`, {
+        method,
+        headers: {
+          'X-Session-API-Key': KEY,
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+      });
+      const text = await response.text();
+      let parsed: unknown = text;
+      if (response.headers.get('content-type')?.includes('json')) parsed = JSON.parse(text);
+      return { status: response.status, body: parsed, headers: response.headers };
+    },
+    async command(type) {
+      requests += 1;
+      const request = `request-${requests}`;
+      child.stdin.write(`${JSON.stringify({ type, request })}\n`);
+      const notice = await until(`answer to ${type}`, () =>
+        notices.find((one) => 'request' in one && one.request === request),
+      );
+      if (notice.type === 'resumed') worker.port = notice.port;
+      return notice;
+    },
+    socket: (route, headers = {}) => openSocket(`ws://127.0.0.1:${worker.port}${route}`, headers),
+    async end() {
+      child.stdin.end();
+      await exited;
+    },
+    async kill(signal) {
+      child.kill(signal);
+      await exited;
+    },
+  };
+  return worker;
+}
+
+function openSocket(url: string, headers: Record<string, string>): TestSocket {
+  const client = new WebSocket(url, { headers });
+  const frames: Record<string, unknown>[] = [];
+  client.on('message', (data) => frames.push(JSON.parse((data as Buffer).toString('utf8')) as Record<string, unknown>));
+  client.on('error', () => undefined);
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    client.once('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') })),
+  );
+  const refused = new Promise<number>((resolve) =>
+    client.once('unexpected-response', (_request, response) => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    }),
+  );
+  return { client, frames, closed, refused };
+}
+
+export const step = {
+  run: (command: string, more: Record<string, unknown> = {}) => ({ type: 'terminal', command, thought: '', ...more }),
+  create: (file: string, text: string) => ({
+    type: 'edit',
+    command: 'create',
+    path: file,
+    file_text: text,
+    thought: '',
+  }),
+  replace: (file: string, old: string, text: string) => ({
+    type: 'edit',
+    command: 'str_replace',
+    path: file,
+    old_str: old,
+    new_str: text,
+    thought: '',
+  }),
+  say: (text: string, ends = true) => ({ type: 'message', text, ends_turn: ends }),
+  finish: (message = 'Done.') => ({ type: 'finish', message, thought: '' }),
+};
+
+export function message(text: string, run = true): Record<string, unknown> {
+  return { role: 'user', content: [{ type: 'text', text }], run };
+}
+
+/** Starts a conversation whose agent plays these steps. */
+export async function startConversation(
+  worker: TestWorker,
+  steps: unknown[] | null,
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  return worker.call('POST', '/api/conversations', {
+    conversation_id: ID,
+    initial_message: message('Please do it.'),
+    ...(steps === null ? {} : { replay: steps }),
+    ...more,
+  });
+}
+
+export async function statusOf(worker: TestWorker): Promise<string> {
+  const { body } = await worker.call('GET', `/api/conversations/${ID}`);
+  return (body as { execution_status: string }).execution_status;
+}
+
+export async function untilStatus(worker: TestWorker, wanted: string): Promise<void> {
+  await until(`status ${wanted}`, async () => (await statusOf(worker)) === wanted);
+}
+
+/** All events, page after page. */
+export async function eventsOf(worker: TestWorker, limit = 100): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (let page: string | null = null; ;) {
+    const query: string = page === null ? '' : `&page_id=${page}`;
+    const { body } = await worker.call('GET', `/api/conversations/${ID}/events/search?limit=${limit}${query}`);
+    const { items, next_page_id } = body as { items: StoredEvent[]; next_page_id: string | null };
+    events.push(...items);
+    if (next_page_id === null) return events;
+    page = next_page_id;
+  }
+}
+
+/** One word for each event: its kind, or what it is about. */
+export function outline(events: Record<string, unknown>[]): string[] {
+  return events.map((event) => {
+    const about = (event['action'] ?? event['observation']) as { kind: string } | undefined;
+    if (about !== undefined) return about.kind;
+    return event['kind'] === 'ConversationStateUpdateEvent'
+      ? event['key'] === 'execution_status'
+        ? String(event['value'])
+        : String(event['key'])
+      : String(event['kind']);
+  });
+}
+
+/** Texts of the observations of commands. */
+export function outputs(events: StoredEvent[]): string[] {
+  return events.flatMap((event) => {
+    const observation = event['observation'] as { kind: string; content: { text: string }[] } | undefined;
+    return observation?.kind === 'TerminalObservation' ? [observation.content[0]?.text ?? ''] : [];
+  });
+}
+
+/** Whether a process lives (a zombie does not). */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
