@@ -32,7 +32,6 @@ export function main(root: string): void {
     cwd: workingDirectory(),
     home: homedir(),
     platform: process.platform,
-    nodePath: process.execPath,
     clock: clockFrom(() => Date.now()),
     signal: interruption.signal,
   });

@@ -3,7 +3,7 @@ export interface LocalService {
   /** Runs in the foreground until a signal, a stop or idleness ends it. */
   run(options: ServeOptions): Promise<void>;
   /** Starts one in the background, or finds the one that runs. */
-  ensure(options: ServeOptions): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before' }>;
+  ensure(options: ServeOptions): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before'; notice: string | null }>;
   /** Address and key of the one that runs now; null when none does. Starts nothing. */
   running(): Promise<{ url: string; key: string } | null>;
   status(): Promise<LocalServiceStatus>;

@@ -14,7 +14,7 @@ export { ServiceError } from './life/failure.ts';
 export type { ServiceErrorCode } from './life/failure.ts';
 export type { RunningService, ServiceApi, ServiceOptions } from './life/options.ts';
 export { logFile } from './life/paths.ts';
-export { serviceStatus } from './life/status.ts';
+export { runningService, serviceStatus } from './life/status.ts';
 export type { ServiceStatus } from './life/status.ts';
 export { stopService } from './life/stop.ts';
 export type { StopResult } from './life/stop.ts';

@@ -85,7 +85,8 @@ async function localAddress(context: Context): Promise<{ base_url: string; key: 
       hint: 'start it with: acs serve --detach',
     });
   }
-  const { url, key, pid, started } = await service.ensure({});
+  const { url, key, pid, started, notice } = await service.ensure({});
+  if (notice !== null) await context.notice(notice);
   if (started === 'now') {
     await context.notice(`started the local service at ${url} (pid ${pid}); end it with: acs serve --stop`);
   }

@@ -11,8 +11,6 @@ export interface LocalServiceWiring {
   env: Readonly<Record<string, string | undefined>>;
   platform: string;
   home: string;
-  /** Path of the node binary, for the service in the background. */
-  nodePath: string;
   clock: Clock;
   /** Takes the log lines of a service in the foreground. */
   log: (line: string) => void;
@@ -28,15 +26,18 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
       translated(() => runInForeground(service, { ...common, dataDir: dataDirOf(options) }, wiring, options)),
     ensure: (options) =>
       translated(async () => {
-        const { url, key, pid, started } = await service.ensureLocalService({
+        const { url, key, pid, started, notice } = await service.ensureLocalService({
           ...common,
           ...serviceOptions(options),
           dataDir: dataDirOf(options),
-          nodePath: wiring.nodePath,
         });
-        return { url, key, pid, started: started ? 'now' : 'before' };
+        return { url, key, pid, started: started ? 'now' : 'before', notice };
       }),
-    running: () => translated(() => Promise.resolve(service.runningService(dataDirOf()))),
+    running: () =>
+      translated(() => {
+        const running = service.runningService(dataDirOf());
+        return Promise.resolve(running && { url: running.state.url, key: running.key });
+      }),
     status: () => translated(() => statusOf(service, dataDirOf())),
     stop: () =>
       translated(async () => {

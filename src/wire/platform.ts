@@ -11,8 +11,6 @@ export interface Platform {
   home: string;
   /** As `process.platform`. */
   platform: string;
-  /** Path of the node binary. */
-  nodePath: string;
   clock: Clock;
   /** Aborts on SIGINT, SIGTERM and SIGHUP with the AppError to end with. */
   signal: AbortSignal;

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { configDirectory } from '../profiles/location.ts';
-import type { ResolvedTarget, StoredProfiles, TargetPlan, TargetQuery } from '../profiles/resolve.ts';
+import type { NewKey, ResolvedTarget, StoredProfiles, TargetPlan, TargetQuery } from '../profiles/resolve.ts';
 import type { Platform } from './platform.ts';
 
 export interface Targets {
@@ -15,6 +15,8 @@ export interface Targets {
   plan(): Promise<TargetPlan>;
   /** Fetches the key; for `local` only what runs now is looked at. */
   fill(plan: TargetPlan): Promise<ResolvedTarget>;
+  /** A key that belongs to no server yet. */
+  newKey(from: NewKey): Promise<string | null>;
 }
 
 export function createTargets(platform: Platform, context: Context): Targets {
@@ -29,6 +31,11 @@ export function createTargets(platform: Platform, context: Context): Targets {
     const store = await context.profiles();
     return { profiles: await store.list(), defaultName: await store.defaultName() };
   };
+  const readers = {
+    readFile: (file: string) => readFile(path.resolve(platform.cwd, file)),
+    readStdin: () => platform.io.stdin.readAll(),
+    runCommand: (command: string) => runCommand(platform, context, command),
+  };
   return {
     async plans() {
       const { planTargets } = await import('../profiles/resolve.ts');
@@ -40,12 +47,11 @@ export function createTargets(platform: Platform, context: Context): Targets {
     },
     async fill(plan) {
       const { fillTarget } = await import('../profiles/key.ts');
-      return await fillTarget(plan, {
-        readFile: (file) => readFile(path.resolve(platform.cwd, file)),
-        readStdin: () => platform.io.stdin.readAll(),
-        runCommand: (command) => runCommand(platform, context, command),
-        local: async () => (await context.localService()).running(),
-      });
+      return await fillTarget(plan, { ...readers, local: async () => (await context.localService()).running() });
+    },
+    async newKey(from) {
+      const { fetchKey } = await import('../profiles/key.ts');
+      return (await fetchKey(from, readers))?.value ?? null;
     },
   };
 }

@@ -103,7 +103,6 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
     cwd: invocation.cwd,
     home: invocation.env?.HOME ?? invocation.cwd,
     platform: process.platform,
-    nodePath: process.execPath,
     clock: clockFrom(() => Date.now()),
     signal: invocation.signal ?? new AbortController().signal,
   });
