@@ -1,0 +1,154 @@
+/**
+ * Changing several things in one command: ids from arguments and stdin, the question before, each item on its own, and
+ * one result for all. What is changed, and how, is the noun's.
+ */
+import type { Context } from '../context.ts';
+import { AppError, isAppError, type ErrorKind } from '../errors.ts';
+import type { BulkItem, BulkResult } from '../output/emit.ts';
+import type { View } from '../output/view.ts';
+import type { Server } from '../servers/server.ts';
+
+const CONCURRENCY = 4;
+
+/** One thing to change; `profile` when several were asked for. */
+export interface Target {
+  id: string;
+  profile?: string;
+  server: Server;
+}
+
+/** What became of one thing. `before` and `after` are its states, null where it had or has none. */
+export interface Change<T> {
+  changed: boolean;
+  before: string | null;
+  after: string | null;
+  record: T;
+}
+
+/** Ids of a command line, each once: `-` stands for ids on stdin, separated by white space. */
+export async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
+  if (given.filter((id) => id === '-').length > 1) {
+    throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
+  }
+  const ids: string[] = [];
+  for (const id of given) {
+    if (id !== '-') ids.push(id);
+    else ids.push(...new TextDecoder().decode(await ctx.io.stdin.readAll()).split(/\s+/));
+  }
+  return [...new Set(ids.filter((id) => id !== ''))];
+}
+
+/**
+ * Says on stderr what would be hit, then asks. Throws `usage` where no answer may be asked for, and when it is no.
+ * A dry run changes nothing and is not asked about.
+ */
+export async function confirmChange(
+  ctx: Context,
+  question: { message: string; hit: readonly string[] },
+): Promise<void> {
+  for (const line of question.hit) await ctx.notice(line);
+  if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
+  if (!ctx.interactive) {
+    throw new AppError('usage', `this needs a yes: ${question.message}`, { hint: 'add -y to answer it beforehand' });
+  }
+  const prompt = await ctx.prompt();
+  if (!(await prompt.confirm({ message: question.message, default: 'no' }))) {
+    throw new AppError('usage', 'nothing was changed, because the answer was no');
+  }
+}
+
+export interface BulkPlan<T> {
+  targets: readonly Target[];
+  /** Ids nothing was found for, servers that could not be reached. */
+  lost: readonly BulkItem[];
+  /** Past tense for the summary: `deleted`. */
+  past: string;
+  apply(target: Target): Promise<Change<T>>;
+}
+
+/** Changes one thing named by its id: prints the object with `changed`; errors are the command's own. */
+export async function changeOne<T>(
+  ctx: Context,
+  view: View<T>,
+  target: Target,
+  apply: (target: Target) => Promise<Change<T>>,
+): Promise<void> {
+  const { record, changed } = await apply(target);
+  if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
+  await ctx.out.item(view, record, { changed });
+}
+
+/**
+ * Changes each target, a few at a time, and prints one result at any exit code; the exit code is 1 when something
+ * failed. After a signal the items not yet tried are reported as interrupted.
+ */
+export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<void> {
+  const changed = await inParallel(plan.targets, (target) => changeItem(ctx, plan, target));
+  if (ctx.globals.mode === 'dry-run') {
+    for (const item of [...changed, ...plan.lost]) if (item.error) await ctx.warn(failureLine(item));
+    throw endOfDryRun();
+  }
+  const items = [...changed, ...plan.lost];
+  const failed = items.filter((item) => !item.ok);
+  const result: BulkResult = { items, matched: items.length, failed: failed.length };
+  await ctx.out.bulk(result);
+  if (failed.length > 0) {
+    await ctx.warn(`${failed.length} of ${items.length} could not be ${plan.past}`);
+    ctx.exitCode = ctx.signal.aborted ? exitCodeOf(ctx.signal.reason) : 1;
+  }
+}
+
+export function failedItem(id: string, error: unknown, profile?: string): BulkItem {
+  if (!isAppError(error)) throw error;
+  return {
+    id,
+    ...(profile === undefined ? {} : { profile }),
+    ok: false,
+    changed: false,
+    before: null,
+    after: null,
+    error: { code: error.kind satisfies ErrorKind, message: error.message },
+  };
+}
+
+/** What ends a command in a dry run: cli.ts tells it by the tag and prints the requests that were kept back. */
+export function endOfDryRun(): Error {
+  return Object.assign(new Error('a dry run ends here'), { tag: 'acs.DryRunStop' });
+}
+
+async function changeItem<T>(ctx: Context, plan: BulkPlan<T>, target: Target): Promise<BulkItem> {
+  const profile = target.profile === undefined ? {} : { profile: target.profile };
+  try {
+    ctx.signal.throwIfAborted();
+    const { changed, before, after } = await plan.apply(target);
+    return { id: target.id, ...profile, ok: true, changed, before, after, error: null };
+  } catch (error) {
+    if (isEndOfDryRun(error)) {
+      return { id: target.id, ...profile, ok: true, changed: false, before: null, after: null, error: null };
+    }
+    return failedItem(target.id, error, target.profile);
+  }
+}
+
+function isEndOfDryRun(error: unknown): boolean {
+  return (error as { tag?: unknown } | null)?.tag === 'acs.DryRunStop';
+}
+
+function failureLine({ id, profile, error }: BulkItem): string {
+  return `${[profile, id].filter(Boolean).join(' ')}: ${error?.message ?? ''}`;
+}
+
+function exitCodeOf(reason: unknown): number {
+  return isAppError(reason) ? reason.exitCode : 130;
+}
+
+/** Order of the results is the order of the items. */
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker));
+  return results;
+}

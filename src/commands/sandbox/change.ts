@@ -1,0 +1,223 @@
+/**
+ * The way of every command that changes sandboxes: which ones, the question before, what protects a run in progress,
+ * and the result. Each verb brings its own change.
+ */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import type { BulkItem } from '../../output/emit.ts';
+import type { Server } from '../../servers/server.ts';
+import { changeEach, changeOne, confirmChange, failedItem, readIds, type Change, type Target } from '../bulk.ts';
+import { collectList, hasSeveralProfiles } from '../paging.ts';
+import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
+import { sandboxFinder } from './find.ts';
+import { runsIn, sandboxTest } from './runs.ts';
+import { addWaitTimeout, gone, type WaitOptions } from './settle.ts';
+import { sandboxView } from './view.ts';
+
+export interface ChangeOptions extends SelectorOptions, WaitOptions {
+  all?: boolean;
+  force?: boolean;
+  ignoreNotFound?: boolean;
+}
+
+export interface SandboxVerb {
+  /** `pause`, for questions. */
+  word: string;
+  /** `paused`, for the summary. */
+  past: string;
+  /** Whether it must be answered for even when the ids are given. */
+  asks: 'always' | 'by-selector';
+  /** Whether it cuts off a run in progress: such sandboxes are left alone unless --force. */
+  interrupts: 'runs' | 'nothing';
+  apply(ctx: Context, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>>;
+}
+
+export interface SandboxTarget extends Target {
+  /** As it was when it was chosen. */
+  seen: Sandbox;
+}
+
+export function addChangeOptions(command: Command): Command {
+  command.argument('[id...]', 'sandboxes to change; - reads ids from stdin');
+  addSelectorOptions(command, SANDBOX_STATUSES);
+  command
+    .option('--all', 'every sandbox')
+    .option('--wait', 'return when it is done (the default)')
+    .option('--no-wait', 'return as soon as the server has taken it');
+  return addWaitTimeout(command);
+}
+
+/** Runs a verb over ids or selectors; prints the object for one id, a bulk result for anything else. */
+export async function changeSandboxes(
+  ctx: Context,
+  verb: SandboxVerb,
+  given: readonly string[],
+  options: ChangeOptions,
+): Promise<void> {
+  const selection = readSelection(options);
+  const bySelector = selection !== null || options.all === true;
+  checkChoice(verb, given, bySelector);
+  const single = given.length === 1 && given[0] !== '-' && !hasSeveralProfiles(ctx);
+  ctx.out.check(sandboxView, single ? 'item' : 'bulk');
+  if (single) return await changeNamed(ctx, verb, given[0] ?? '', options);
+  const chosen = bySelector
+    ? await chooseBySelector(ctx, options)
+    : await chooseByIds(ctx, await readIds(ctx, given), options);
+  if (chosen.targets.length > 0) await ask(ctx, verb, chosen.targets, bySelector);
+  await changeEach(ctx, {
+    targets: chosen.targets,
+    lost: chosen.lost,
+    past: verb.past,
+    apply: (target) => applySafely(ctx, verb, target as SandboxTarget, { ...options, bySelector }),
+  });
+}
+
+function checkChoice(verb: SandboxVerb, given: readonly string[], bySelector: boolean): void {
+  if (given.length > 0 && bySelector) {
+    throw new AppError('usage', 'give either ids or selectors, not both');
+  }
+  if (given.length === 0 && !bySelector) {
+    throw new AppError('usage', `which sandbox? ${verb.word} needs an id or a selector`, {
+      hint: `acs sandbox ${verb.word} <id>, --status <word>, --idle <duration>, … or --all`,
+    });
+  }
+}
+
+async function changeNamed(ctx: Context, verb: SandboxVerb, word: string, options: ChangeOptions): Promise<void> {
+  const server = await ctx.server();
+  const seen = await findOrIgnore(ctx, server, word, options);
+  if (seen === null) return await ctx.out.item(sandboxView, gone(word), { changed: false });
+  const target: SandboxTarget = { id: seen.id, server, seen };
+  await ask(ctx, verb, [target], false);
+  await changeOne(ctx, sandboxView, target, () => applySafely(ctx, verb, target, { ...options, bySelector: false }));
+}
+
+async function findOrIgnore(
+  ctx: Context,
+  server: Server,
+  word: string,
+  { ignoreNotFound }: ChangeOptions,
+): Promise<Sandbox | null> {
+  try {
+    return await sandboxFinder(ctx, server).find(word);
+  } catch (error) {
+    if (ignoreNotFound && isAppError(error) && error.kind === 'not-found') return null;
+    throw error;
+  }
+}
+
+interface Chosen {
+  targets: SandboxTarget[];
+  lost: BulkItem[];
+}
+
+/** The servers a bulk command works on; one that cannot be reached is an item with its error. */
+async function serversOf(ctx: Context): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
+  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
+  const lost: BulkItem[] = [];
+  const reached: { profile: string; server: Server }[] = [];
+  for (const { profile, server } of await ctx.servers()) {
+    try {
+      reached.push({ profile, server: await server });
+    } catch (error) {
+      lost.push(failedItem('', error, profile));
+    }
+  }
+  return { reached, lost };
+}
+
+async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<Chosen> {
+  const selection = readSelection(options);
+  const { reached, lost } = await serversOf(ctx);
+  const targets: SandboxTarget[] = [];
+  for (const { profile, server } of reached) {
+    try {
+      const filter = await sandboxTest(ctx, server, selection);
+      const { items } = await collectList({
+        fetch: (page, pageSize) => server.sandboxes.list(page, pageSize),
+        id: (sandbox) => sandbox.id,
+        ...(filter ? { filter } : {}),
+        limit: Number.POSITIVE_INFINITY,
+        signal: ctx.signal,
+      });
+      targets.push(...items.map((seen) => ({ id: seen.id, server, seen, ...(profile ? { profile } : {}) })));
+    } catch (error) {
+      if (profile === undefined) throw error;
+      lost.push(failedItem('', error, profile));
+    }
+  }
+  return { targets, lost };
+}
+
+/** Each id is looked for at every server in force; one that is nowhere is an item with its error. */
+async function chooseByIds(ctx: Context, ids: readonly string[], options: ChangeOptions): Promise<Chosen> {
+  const { reached, lost } = await serversOf(ctx);
+  const finders = reached.map((place) => ({ ...place, finder: sandboxFinder(ctx, place.server) }));
+  const targets = new Map<string, SandboxTarget>();
+  for (const word of ids) {
+    let failure: unknown = null;
+    let isFound = false;
+    for (const { profile, server, finder } of finders) {
+      try {
+        const seen = await finder.find(word);
+        targets.set(`${profile ?? ''} ${seen.id}`, { id: seen.id, server, seen, ...(profile ? { profile } : {}) });
+        isFound = true;
+      } catch (error) {
+        if (failure === null || !isNotFound(error)) failure = error;
+      }
+    }
+    if (isFound || failure === null) continue;
+    lost.push(options.ignoreNotFound && isNotFound(failure) ? untouched(word) : failedItem(word, failure));
+  }
+  return { targets: [...targets.values()], lost };
+}
+
+function isNotFound(error: unknown): boolean {
+  return isAppError(error) && error.kind === 'not-found';
+}
+
+function untouched(id: string): BulkItem {
+  return { id, ok: true, changed: false, before: null, after: null, error: null };
+}
+
+async function ask(
+  ctx: Context,
+  verb: SandboxVerb,
+  targets: readonly SandboxTarget[],
+  bySelector: boolean,
+): Promise<void> {
+  if (!bySelector && verb.asks !== 'always') return;
+  const sandboxes = targets.length === 1 ? `sandbox ${targets[0]?.id ?? ''}` : `${targets.length} sandboxes`;
+  const conversations = targets.reduce((sum, { seen }) => sum + seen.conversation_ids.length, 0);
+  const carried = conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`;
+  await confirmChange(ctx, { message: `${verb.word} ${sandboxes}${carried}?`, hit: targets.map(hitLine) });
+}
+
+function hitLine({ id, profile, seen }: SandboxTarget): string {
+  const conversations = seen.conversation_ids.length === 0 ? 'none' : seen.conversation_ids.join(', ');
+  const at = profile === undefined ? '' : ` of ${profile}`;
+  return `sandbox ${id}${at} (${seen.status}), conversations: ${conversations}`;
+}
+
+/** Reads the state again, because it may have changed since it was chosen, and spares a run in progress. */
+async function applySafely(
+  ctx: Context,
+  verb: SandboxVerb,
+  target: SandboxTarget,
+  options: ChangeOptions & { bySelector: boolean },
+): Promise<Change<Sandbox>> {
+  const isProtected = verb.interrupts === 'runs' && !options.force && (options.bySelector || verb.asks === 'always');
+  if (isProtected) {
+    const runs = await runsIn(ctx, target.server, target.id);
+    if (runs.length > 0) {
+      const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
+      throw new AppError('conflict', `sandbox ${target.id} has a run in progress: ${names}`, {
+        hint: `wait for it, stop it with acs conv stop, or ${verb.word} the sandbox all the same with --force`,
+      });
+    }
+  }
+  return await verb.apply(ctx, target, options);
+}

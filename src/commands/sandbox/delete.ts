@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { isAppError } from '../../errors.ts';
+import type { Change } from '../bulk.ts';
+import { explain } from '../declare.ts';
+import {
+  addChangeOptions,
+  changeSandboxes,
+  type ChangeOptions,
+  type SandboxTarget,
+  type SandboxVerb,
+} from './change.ts';
+import { gone, settle, waitDeadlineMs } from './settle.ts';
+import { BULK_JSON, SANDBOX_JSON } from './view.ts';
+
+const remove: SandboxVerb = {
+  word: 'delete',
+  past: 'deleted',
+  asks: 'always',
+  interrupts: 'runs',
+  apply: deleteOne,
+};
+
+export function declareDelete(parent: Command, ctx: Context): void {
+  const command = parent.command('delete').aliases(['rm', 'remove']);
+  command.description('delete sandboxes with all their files');
+  addChangeOptions(command)
+    .option('--force', 'also those with a run in progress')
+    .option('--ignore-not-found', 'one that is not there is no error');
+  explain(command, {
+    notes: ['Asks first; -y answers. The conversations stay readable, but cannot go on.'],
+    json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
+    exits: ['failed', 'not-found', 'conflict', 'timeout'],
+    examples: [
+      { command: 'acs sandbox delete @last -y', does: 'deletes the sandbox of the last conversation' },
+      { command: 'acs sandbox delete --status paused --older-than 7d --dry-run', does: 'shows what would be deleted' },
+    ],
+  });
+  command.action((ids: string[], options: ChangeOptions) => deleteSandboxes(ids, options, ctx));
+}
+
+export async function deleteSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
+  await changeSandboxes(ctx, remove, ids, options);
+}
+
+async function deleteOne(ctx: Context, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>> {
+  const { server, id, seen } = target;
+  try {
+    await server.sandboxes.remove(id);
+  } catch (error) {
+    // Somebody else may have been faster since it was looked up.
+    if (!options.ignoreNotFound || !isAppError(error) || error.kind !== 'not-found') throw error;
+    return { changed: false, before: null, after: null, record: gone(id, seen) };
+  }
+  if (options.wait !== false) {
+    await settle(ctx, { server, id, wanted: ['missing'], deadlineMs: waitDeadlineMs(ctx, options) });
+  }
+  return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
+}

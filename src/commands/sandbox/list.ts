@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
+import { explain } from '../declare.ts';
+import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
+import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
+import { sandboxTest } from './runs.ts';
+import { SANDBOX_JSON, sandboxView } from './view.ts';
+
+export function declareList(parent: Command, ctx: Context): void {
+  const command = parent.command('list').alias('ls').description('list sandboxes, newest first');
+  addPagingOptions(addSelectorOptions(command, SANDBOX_STATUSES));
+  explain(command, {
+    notes: ['Conditions intersect; the limit counts what they leave.'],
+    json: [`{"items":[${SANDBOX_JSON}],"has_more":false}`],
+    exits: ['failed'],
+    examples: [
+      { command: 'acs sandbox list --status running', does: 'those that run' },
+      { command: 'acs sandbox list --not-status paused --idle 2h -q', does: 'ids of those in which nothing happens' },
+    ],
+  });
+  command.action((options: SelectorOptions & PagingOptions) => listSandboxes(options, ctx));
+}
+
+export async function listSandboxes(options: SelectorOptions & PagingOptions, ctx: Context): Promise<void> {
+  const selection = readSelection(options);
+  await printList(ctx, {
+    view: sandboxView,
+    paging: options,
+    fetch: (server, page, pageSize) => server.sandboxes.list(page, pageSize),
+    filter: (server) => sandboxTest(ctx, server, selection),
+  });
+}

@@ -1,0 +1,60 @@
+/** What sandboxes are busy with: the runs of their conversations, which the sandbox record does not tell. */
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { isRunInProgress, isSelected, type Selection } from '../../domain/selectors.ts';
+import type { Server } from '../../servers/server.ts';
+import { collectList } from '../paging.ts';
+import { asksForRuns } from '../selectors.ts';
+
+/** Conversations of one sandbox whose run is in progress. */
+export async function runsIn(ctx: Context, server: Server, sandboxId: string): Promise<Conversation[]> {
+  const conversations = await conversationsOf(ctx, server, sandboxId);
+  return conversations.filter(
+    (conversation) => conversation.sandbox_id === sandboxId && isRunInProgress(conversation.status),
+  );
+}
+
+/** A test for sandboxes; reads all conversations first when a condition asks for runs. */
+export async function sandboxTest(
+  ctx: Context,
+  server: Server,
+  selection: Selection | null,
+): Promise<((sandbox: Sandbox) => boolean) | undefined> {
+  if (selection === null) return undefined;
+  const busy = asksForRuns(selection) ? await sandboxesWithRuns(ctx, server) : null;
+  const nowMs = ctx.clock.now();
+  return (sandbox) =>
+    isSelected(
+      {
+        status: sandbox.status,
+        created_at: sandbox.created_at,
+        updated_at: sandbox.last_active_at,
+        running: busy ? busy.has(sandbox.id) : null,
+        spec_id: sandbox.spec_id,
+        repositories: sandbox.repositories,
+      },
+      selection,
+      nowMs,
+    );
+}
+
+async function sandboxesWithRuns(ctx: Context, server: Server): Promise<Set<string>> {
+  const conversations = await conversationsOf(ctx, server);
+  return new Set(
+    conversations.flatMap(({ sandbox_id, status }) =>
+      sandbox_id !== null && isRunInProgress(status) ? [sandbox_id] : [],
+    ),
+  );
+}
+
+async function conversationsOf(ctx: Context, server: Server, sandboxId?: string): Promise<Conversation[]> {
+  const { items } = await collectList({
+    fetch: (page, pageSize) =>
+      server.conversations.list({ pageSize, ...(sandboxId === undefined ? {} : { sandboxId }) }, page),
+    id: (conversation) => conversation.id,
+    limit: Number.POSITIVE_INFINITY,
+    signal: ctx.signal,
+  });
+  return items;
+}

@@ -1,0 +1,107 @@
+/** Waiting for a sandbox to reach a state: sandbox changes are only begun by the call that asks for them. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { SandboxStatus } from '../../domain/conversation.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { duration } from '../options.ts';
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2000;
+const OFF_TERMINAL_DEADLINE_MS = 3_600_000;
+
+export interface WaitOptions {
+  /** False with --no-wait. */
+  wait?: boolean;
+  waitTimeout?: number;
+  timeout?: number;
+}
+
+export function addWaitTimeout(command: Command): Command {
+  return command
+    .option('--wait-timeout <duration>', 'give up waiting after this long (default 1h off a terminal)', duration)
+    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
+}
+
+/** Milliseconds; Infinity on a terminal, where a person sees that it takes long. */
+export function waitDeadlineMs(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
+  return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_DEADLINE_MS : Number.POSITIVE_INFINITY);
+}
+
+export interface Settling {
+  server: Server;
+  id: string;
+  /** States that end the wait well. */
+  wanted: readonly SandboxStatus[];
+  deadlineMs: number;
+  /** Told each new state. */
+  onStatus?: (status: SandboxStatus) => void;
+}
+
+/**
+ * @returns the sandbox in one of the wanted states; one that is gone while `missing` is wanted comes as `gone` says.
+ * Throws `failed` on ERROR, `not-found` when it is gone, both only where that state is not wanted, and `timeout`
+ * naming the last state.
+ */
+export async function settle(ctx: Context, settling: Settling): Promise<Sandbox> {
+  const { server, id, wanted, deadlineMs, onStatus } = settling;
+  const started = ctx.clock.now();
+  let status: SandboxStatus | null = null;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+    const sandbox = await readOrGone(server, id);
+    if (sandbox.status !== status) onStatus?.(sandbox.status);
+    status = sandbox.status;
+    if (wanted.includes(status)) return sandbox;
+    if (isEnd(status)) throw cannotCome(sandbox, wanted);
+    const leftMs = deadlineMs - (ctx.clock.now() - started);
+    if (leftMs <= 0) {
+      throw new AppError('timeout', `sandbox ${id} is still ${status} after ${formatDuration(deadlineMs)}`, {
+        hint: `it goes on; see: acs sandbox wait ${id}`,
+        data: { last_status: status, id },
+      });
+    }
+    await ctx.clock.sleep(Math.min(pauseMs, leftMs), ctx.signal);
+  }
+}
+
+/** What is left of a sandbox the server no longer knows. */
+export function gone(id: string, before?: Sandbox): Sandbox {
+  return {
+    id,
+    status_detail: null,
+    spec_id: null,
+    created_at: null,
+    last_active_at: null,
+    conversation_ids: [],
+    repositories: [],
+    ...before,
+    status: 'missing',
+    urls: [],
+  };
+}
+
+export async function readOrGone(server: Server, id: string, before?: Sandbox): Promise<Sandbox> {
+  try {
+    return await server.sandboxes.get(id);
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'not-found') return gone(id, before);
+    throw error;
+  }
+}
+
+/** States a sandbox leaves no more, except by being deleted. */
+function isEnd(status: SandboxStatus): boolean {
+  return status === 'error' || status === 'missing';
+}
+
+function cannotCome({ id, status, status_detail }: Sandbox, wanted: readonly SandboxStatus[]): AppError {
+  if (status === 'missing')
+    return new AppError('not-found', `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`);
+  const detail = status_detail ? `: ${status_detail.slice(0, 500)}` : '';
+  return new AppError('failed', `sandbox ${id} ended in an error${detail}`, {
+    hint: `look at it: acs sandbox show ${id}; a new one: acs sandbox start`,
+    data: { last_status: status, status_detail },
+  });
+}

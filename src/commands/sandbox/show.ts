@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { explain } from '../declare.ts';
+import { sandboxFinder } from './find.ts';
+import { SANDBOX_JSON, sandboxView, sandboxWithKeyView } from './view.ts';
+
+interface ShowOptions {
+  showSecrets?: boolean;
+}
+
+export function declareShow(parent: Command, ctx: Context): void {
+  const command = parent.command('show').aliases(['view', 'get']).description('show one sandbox');
+  command.argument('<id>', 'the sandbox').option('--show-secrets', 'also the session key of its agent server');
+  explain(command, {
+    json: [SANDBOX_JSON, 'with --show-secrets also "session_api_key"'],
+    exits: ['not-found'],
+    examples: [
+      { command: 'acs sandbox show @last', does: 'shows the sandbox of the last conversation' },
+      { command: 'acs sandbox show @last --fields status --format tsv', does: 'prints its state alone' },
+    ],
+  });
+  command.action((id: string, options: ShowOptions) => showSandbox(id, options, ctx));
+}
+
+export async function showSandbox(word: string, options: ShowOptions, ctx: Context): Promise<void> {
+  ctx.out.check(options.showSecrets ? sandboxWithKeyView : sandboxView, 'item');
+  const server = await ctx.server();
+  const sandbox = await sandboxFinder(ctx, server).find(word);
+  if (!options.showSecrets) return await ctx.out.item(sandboxView, sandbox);
+  const { session_api_key } = await server.sandboxes.secrets(sandbox.id);
+  await ctx.out.item(sandboxWithKeyView, { ...sandbox, session_api_key });
+}

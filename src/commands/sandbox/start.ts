@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import { explain } from '../declare.ts';
+import { resumeSandboxes } from './resume.ts';
+import { withPausedOthers } from './paused-others.ts';
+import { addWaitTimeout, settle, waitDeadlineMs, type WaitOptions } from './settle.ts';
+import { SANDBOX_JSON, sandboxView } from './view.ts';
+
+interface StartOptions extends WaitOptions {
+  spec?: string;
+}
+
+export function declareStart(parent: Command, ctx: Context): void {
+  const command = parent.command('start').description('create a sandbox, or resume the one named');
+  command
+    .argument('[id]', 'an existing sandbox to resume')
+    .option('--spec <id>', 'what to make it from (see acs specs list)')
+    .option('--wait', 'return when it runs (the default)')
+    .option('--no-wait', 'return as soon as the server has taken it');
+  addWaitTimeout(command);
+  explain(command, {
+    json: [`${SANDBOX_JSON} plus "changed"`],
+    exits: ['failed', 'not-found', 'conflict', 'unknown-outcome', 'timeout'],
+    examples: [
+      {
+        command: 'acs sandbox start --json',
+        does: 'creates a sandbox from the default spec and prints it when it runs',
+      },
+      { command: 'acs sandbox start --spec process --no-wait -q', does: 'prints the id of a new sandbox at once' },
+    ],
+  });
+  command.action((id: string | undefined, options: StartOptions) => startSandbox(id, options, ctx));
+}
+
+export async function startSandbox(id: string | undefined, options: StartOptions, ctx: Context): Promise<void> {
+  if (id === undefined) {
+    ctx.out.check(sandboxView, 'item');
+    return await withPausedOthers(ctx, () => createSandbox(options, ctx));
+  }
+  if (options.spec !== undefined) {
+    throw new AppError('usage', '--spec is for a new sandbox, and one to resume was named');
+  }
+  const { wait, waitTimeout, timeout } = options;
+  await resumeSandboxes([id], { wait, waitTimeout, timeout }, ctx);
+}
+
+async function createSandbox(options: StartOptions, ctx: Context): Promise<void> {
+  const server = await ctx.server();
+  const created = await server.sandboxes.create(options.spec ?? null);
+  if (options.wait === false) return await ctx.out.item(sandboxView, created, { changed: true });
+  const progress = await ctx.progress(`sandbox ${created.id}: ${created.status}`);
+  try {
+    const sandbox = await settle(ctx, {
+      server,
+      id: created.id,
+      wanted: ['running', 'paused'],
+      deadlineMs: waitDeadlineMs(ctx, options),
+      onStatus: (status) => progress.update(`sandbox ${created.id}: ${status}`),
+    });
+    await progress.done();
+    await ctx.out.item(sandboxView, sandbox, { changed: true });
+  } catch (error) {
+    await progress.fail();
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Sandbox, SandboxSecrets } from '../../domain/sandbox.ts';
+import type { View } from '../../output/view.ts';
+
+export const sandboxView: View<Sandbox> = {
+  noun: 'sandbox',
+  id: (sandbox) => sandbox.id,
+  fields: [
+    { name: 'id', get: (sandbox) => sandbox.id, as: 'id', weight: 3 },
+    { name: 'status', get: (sandbox) => sandbox.status, as: 'status', weight: 0 },
+    { name: 'status_detail', get: (sandbox) => sandbox.status_detail },
+    { name: 'spec_id', get: (sandbox) => sandbox.spec_id, weight: 2 },
+    { name: 'created_at', get: (sandbox) => sandbox.created_at, as: 'time', weight: 0 },
+    { name: 'last_active_at', get: (sandbox) => sandbox.last_active_at, as: 'time', weight: 0 },
+    { name: 'conversation_ids', get: (sandbox) => sandbox.conversation_ids },
+    { name: 'repositories', get: (sandbox) => sandbox.repositories, weight: 2 },
+    { name: 'urls', get: (sandbox) => sandbox.urls },
+  ],
+  table: ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'],
+  tsv: ['id', 'status', 'status_detail', 'spec_id', 'created_at', 'last_active_at', 'conversation_ids', 'repositories'],
+};
+
+/** The one view that shows a key: behind `show --show-secrets`. */
+export const sandboxWithKeyView: View<Sandbox & SandboxSecrets> = {
+  ...sandboxView,
+  fields: [...sandboxView.fields, { name: 'session_api_key', get: (sandbox) => sandbox.session_api_key, weight: 0 }],
+  table: [...sandboxView.table, 'session_api_key'],
+  tsv: [...sandboxView.tsv, 'session_api_key'],
+};
+
+/** Words of the JSON shape, for help. */
+export const SANDBOX_JSON =
+  '{"id","status","status_detail","spec_id","created_at","last_active_at","conversation_ids":[],"repositories":[],"urls":[{"name","url"}]}';
+
+export const BULK_JSON =
+  '{"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}   several ids, or selectors';
