@@ -2,10 +2,10 @@
  * What a command is handed. Types only: wire.ts builds the real one, tests build theirs. Everything expensive is a
  * function, so that a command pays for what it uses.
  */
-import type { Checkout } from './checkout/index.ts';
+import type { BranchOnRemote, Checkout, RepositoryChoice } from './checkout/index.ts';
 import type { Emitter } from './output/emit.ts';
 import type { ProfileStore } from './profiles/store.ts';
-import type { ResolvedTarget } from './profiles/resolve.ts';
+import type { NewKey, ResolvedTarget } from './profiles/resolve.ts';
 import type { Server } from './servers/server.ts';
 import type { Progress } from './terminal/progress.ts';
 import type { Prompt } from './terminal/prompt.ts';
@@ -112,9 +112,15 @@ export interface Context {
   profiles(): Promise<ProfileStore>;
   /** The checkout the command runs in or at `dir`; null when there is none. */
   checkout(dir?: string): Promise<Checkout | null>;
+  /** Reads what `--repo` names; throws `usage`. */
+  readRepository(text: string): Promise<RepositoryChoice>;
+  /** Whether a remote (a URL, a path, or a remote's name in the checkout `dir`) has a branch. */
+  branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
   localService(): Promise<LocalService>;
   /** Connects to a server that is not the one in force, e.g. to try a key before it is stored. */
   connect(target: { base_url: string; key: string | null }): Promise<Server>;
+  /** Fetches a key that belongs to no server yet; null for `none`. Throws `config` when it cannot be had or sent. */
+  readKey(from: NewKey): Promise<string | null>;
   /** Remembers and recalls `@last` for a server origin. */
   lastConversation: { get(origin: string): Promise<string | null>; set(origin: string, id: string): Promise<void> };
 }

@@ -94,11 +94,20 @@ export function createContext(platform: Platform): Context {
       const { readCheckout } = await import('./checkout/index.ts');
       return await readCheckout(dir, { env, signal });
     },
+    async readRepository(text) {
+      const { parseRepository } = await import('./checkout/index.ts');
+      return parseRepository(text);
+    },
+    async branchOnRemote(remote, branch, dir = platform.cwd) {
+      const { branchOnRemote } = await import('./checkout/index.ts');
+      return await branchOnRemote(remote, branch, { cwd: dir, env, signal });
+    },
     localService: once(async () => {
       const { createLocalService } = await import('./wire/local-service.ts');
       const log = (line: string) => void context.notice(line).catch(() => undefined);
       return await createLocalService({ ...platform, version: ACS_VERSION, log });
     }),
+    readKey: (from) => targets.newKey(from),
     connect: (target) => connections.to({ ...target, local: false }),
     lastConversation: {
       get: async (origin) => (await cache()).last.get(origin),

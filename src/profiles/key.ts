@@ -1,5 +1,5 @@
 import { AppError, isAppError } from '../errors.ts';
-import type { KeyPlan, ResolvedTarget, TargetPlan } from './resolve.ts';
+import type { NewKey, ResolvedTarget, TargetPlan } from './resolve.ts';
 
 /** Everything that is read or run for a key; given by wire, so that what must not run anything can leave it out. */
 export interface KeyReaders {
@@ -27,7 +27,7 @@ export async function fillTarget(plan: TargetPlan, readers: KeyReaders): Promise
 
 /** As fillTarget, for a key that belongs to no server yet (`profile add`). Null: no key. */
 export async function fetchKey(
-  plan: Exclude<KeyPlan, { from: 'local' }>,
+  plan: NewKey,
   readers: Pick<KeyReaders, 'readFile' | 'readStdin' | 'runCommand'>,
 ): Promise<{ value: string; source: string } | null> {
   switch (plan.from) {
@@ -57,10 +57,9 @@ export function readKeyText(text: string, what: string): string {
   if (key.trim() === '') throw new AppError('config', `${what} is empty`);
   const hint = 'a key is one line of plain letters, digits and signs';
   if (/[\r\n]/.test(key)) throw new AppError('config', `${what} has more than one line`, { hint });
-  if (!/^[\x20-\x7e]+$/.test(key)) {
-    throw new AppError('config', `${what} holds a character that cannot be sent in a header`, { hint });
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new AppError('config', `${what} holds a space or a character that cannot be sent in a header`, { hint });
   }
-  if (key !== key.trim()) throw new AppError('config', `${what} begins or ends with a space`, { hint });
   return key;
 }
 

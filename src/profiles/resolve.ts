@@ -36,6 +36,9 @@ export type KeyPlan =
   | { from: 'command'; command: string }
   | { from: 'local' };
 
+/** A key that belongs to no server yet. */
+export type NewKey = Exclude<KeyPlan, { from: 'local' }>;
+
 export type TargetPlan = Omit<ResolvedTarget, 'key' | 'key_source'> & { key: KeyPlan };
 
 export interface TargetQuery {

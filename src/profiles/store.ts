@@ -8,7 +8,8 @@ import path from 'node:path';
 import { AppError, isAppError } from '../errors.ts';
 import { readDocument, type ProfileDocument } from './document.ts';
 import { withFileLock } from './lock.ts';
-import { LOCAL_PROFILE } from './names.ts';
+import { checkNewProfileName, LOCAL_PROFILE } from './names.ts';
+import { normalizeServerUrl } from './url.ts';
 
 export interface Profile {
   name: string;
@@ -25,6 +26,8 @@ export interface ProfileStore {
   /** In the order they were added. */
   list(): Promise<Profile[]>;
   get(name: string): Promise<Profile | null>;
+  /** Checks a new name and normalizes its URL, as `add` needs them. Throws `usage`. */
+  draft(name: string, baseUrl: string): { name: string; base_url: string };
   /** The first one becomes the default. Throws `conflict` when the name is taken, unless it is to be replaced. */
   add(profile: Profile, taken?: 'refuse' | 'replace'): Promise<void>;
   /** The default follows. Throws `not-found` and `conflict`. */
@@ -62,6 +65,10 @@ export function openProfileStore(options: { configDir: string }): ProfileStore {
     async defaultName() {
       return (await read()).default;
     },
+    draft(name, baseUrl) {
+      checkNewProfileName(name);
+      return { name, base_url: normalizeServerUrl(baseUrl, '--base-url', 'usage') };
+    },
     add: (profile, taken = 'refuse') => change((document) => addTo(document, profile, taken)),
     rename: (from, to) => change((document) => renameIn(document, from, to)),
     remove: (name) =>
@@ -87,6 +94,7 @@ function addTo(document: ProfileDocument, { name, ...rest }: Profile, taken: 're
 
 function renameIn(document: ProfileDocument, from: string, to: string): void {
   existing(document, from);
+  checkNewProfileName(to);
   if (from !== to && own(document.profiles, to)) throw nameTaken(to);
   const renamed = Object.entries(document.profiles).map(
     ([name, profile]) => [name === from ? to : name, profile] as const,

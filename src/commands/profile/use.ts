@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { explain } from '../declare.ts';
+import { LOCAL, profileView } from './view.ts';
+import { existingProfile, printProfile, printWouldDo } from './write.ts';
+
+export function declareUse(parent: Command, ctx: Context): void {
+  const command = parent
+    .command('use <name>')
+    .description('make a profile the default')
+    .action(async (name: string) => setDefaultProfile(name, ctx));
+  explain(command, {
+    notes: ['--profile, ACS_BASE_URL and ACS_PROFILE come before the default.'],
+    json: ['{"name","base_url","default","key_source","created_at","changed"}'],
+    exits: ['not-found'],
+    examples: [
+      { command: 'acs profile use work', does: 'commands without --profile go there from now on' },
+      { command: 'acs profile use local', does: 'the local service, also off a terminal' },
+    ],
+  });
+}
+
+async function setDefaultProfile(name: string, ctx: Context): Promise<void> {
+  ctx.out.check(profileView, 'item');
+  const store = await ctx.profiles();
+  if (name !== LOCAL) await existingProfile(store, name);
+  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would make "${name}" the default profile`);
+  const changed = (await store.defaultName()) !== name;
+  if (changed) await store.setDefault(name);
+  await printProfile(ctx, store, name, changed);
+}
