@@ -57,6 +57,17 @@ export interface BubblewrapWishes {
   hidden: string[];
 }
 
+/** The program, looked for where the service would find it. Throws when it is not there. */
+export function findBubblewrap(searchPath = ''): string {
+  const found = searchPath
+    .split(path.delimiter)
+    .filter((folder) => path.isAbsolute(folder))
+    .map((folder) => path.join(folder, 'bwrap'))
+    .find((file) => existsSync(file));
+  if (found === undefined) throw new Error('bwrap is not installed');
+  return found;
+}
+
 /** The options of `bwrap` and the program to run. */
 export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);

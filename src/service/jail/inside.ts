@@ -29,6 +29,9 @@ async function perform(request: Request): Promise<unknown> {
     case 'kill':
       shell.kill(request.run);
       return {};
+    case 'hold':
+      shell.hold(request.held);
+      return {};
     case 'edit':
       return editFile(request, history);
     case 'read':

@@ -9,7 +9,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
-import { bubblewrapEnvironment, bubblewrapPlan } from './bubblewrap.ts';
+import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap } from './bubblewrap.ts';
 import { JailConnection } from './connection.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { plainEnvironment } from './plain.ts';
@@ -38,7 +38,7 @@ export async function startJail(config: WorkerConfig): Promise<StartedJail> {
   try {
     return await startBubblewrap(config);
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).message.replace(/^spawn bwrap ENOENT$/, 'bwrap is not installed');
+    const why = (error as Error).message;
     if (config.spec === 'bubblewrap-offline') throw new Error(`bubblewrap does not work here: ${why}`);
     return startPlain(config, `bubblewrap does not work here (${why}): commands run without isolation`);
   }
@@ -55,7 +55,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
     hidden,
   });
   // By a descriptor, because a command line is shown to everybody, also inside.
-  const child = spawn('bwrap', ['--args', '3', ...program], {
+  const child = spawn(findBubblewrap(process.env['PATH']), ['--args', '3', ...program], {
     cwd: '/',
     detached: true,
     env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },

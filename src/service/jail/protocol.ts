@@ -68,6 +68,8 @@ export interface GitChange {
 export interface Operations {
   run: { takes: RunParameters; gives: RunResult };
   kill: { takes: { run: number }; gives: Record<string, never> };
+  /** While held, the timeouts of commands stand still: everything inside is stopped. */
+  hold: { takes: { held: boolean }; gives: Record<string, never> };
   edit: { takes: EditParameters; gives: EditResult };
   read: { takes: { path: string; offset: number; length: number }; gives: { data: string; size: number } };
   write: {

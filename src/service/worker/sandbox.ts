@@ -68,11 +68,13 @@ export class Sandbox {
 
   /** Stops every process inside; returns how many. */
   freeze(): number {
+    this.#hold(true);
     return this.#live?.freezer.freeze() ?? 0;
   }
 
   thaw(): void {
     this.#live?.freezer.thaw();
+    this.#hold(false);
   }
 
   /** Ends every process inside, for good. */
@@ -80,6 +82,11 @@ export class Sandbox {
     this.#closed = true;
     const jail = this.#live ?? (await this.#jail.catch(() => null));
     await jail?.end();
+  }
+
+  /** The helper inside may be stopped: its answer is not waited for. */
+  #hold(held: boolean): void {
+    this.#live?.connection.ask('hold', { held }).answer.catch(() => undefined);
   }
 
   async #connected(): Promise<StartedJail> {

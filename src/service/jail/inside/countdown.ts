@@ -1,24 +1,32 @@
 const TICK_MS = 250;
 
 /**
- * Calls back after so many milliseconds *of running*: the time in which this process was stopped (a paused sandbox, a
- * sleeping machine) does not count. Returns the way to call it off.
+ * Counts the running time of commands. The time in which the sandbox is paused does not count: neither when this
+ * process is stopped too, nor when it is told to hold.
  */
-export function startCountdown(durationMs: number, onEnd: () => void): () => void {
-  let left = durationMs;
-  let last = performance.now();
-  const timer = setInterval(
-    () => {
+export class Countdowns {
+  #held = false;
+
+  hold(held: boolean): void {
+    this.#held = held;
+  }
+
+  /** Calls back after so many milliseconds of running. Returns the way to call it off. */
+  start(durationMs: number, onEnd: () => void): () => void {
+    let left = durationMs;
+    let last = performance.now();
+    const tick = (): void => {
       const now = performance.now();
-      left -= Math.min(now - last, 2 * TICK_MS);
+      // A longer gap than two ticks means that this process, or the machine, stood still.
+      if (!this.#held) left -= Math.min(now - last, 2 * TICK_MS);
       last = now;
       if (left > 0) return;
       clearInterval(timer);
       onEnd();
-    },
-    Math.max(1, Math.min(TICK_MS, durationMs)),
-  );
-  return () => {
-    clearInterval(timer);
-  };
+    };
+    const timer = setInterval(tick, Math.max(1, Math.min(TICK_MS, durationMs)));
+    return () => {
+      clearInterval(timer);
+    };
+  }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { COMMAND_MARKER, killProcesses } from '../processes.ts';
 import type { RunParameters, RunResult } from '../protocol.ts';
-import { startCountdown } from './countdown.ts';
+import { Countdowns } from './countdown.ts';
 import { BoundedText } from './output.ts';
 
 /** Linux takes at most 128 KiB in one argument. */
@@ -32,6 +32,7 @@ export class Shell {
   readonly #program: string;
   readonly #sessions = new Map<string, Session>();
   readonly #runs = new Map<number, Run>();
+  readonly #countdowns = new Countdowns();
   #folder: string | null = null;
 
   constructor(workingDir: string) {
@@ -61,6 +62,11 @@ export class Shell {
       rmSync(files.state, { force: true });
       rmSync(files.command, { force: true });
     }
+  }
+
+  /** Stops or continues the counting of timeouts. */
+  hold(held: boolean): void {
+    this.#countdowns.hold(held);
   }
 
   /** Ends a command with everything it started. */
@@ -98,7 +104,7 @@ export class Shell {
     const run: Run = { pid: child.pid ?? -1, mark, killed: false };
     this.#runs.set(id, run);
     let timedOut = false;
-    const stopCountdown = startCountdown(wanted.timeoutMs, () => {
+    const stopCountdown = this.#countdowns.start(wanted.timeoutMs, () => {
       timedOut = true;
       end(run);
     });

@@ -1,0 +1,261 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { selectProcesses } from '../../../src/service/jail/processes.ts';
+import type { SandboxSpecName } from '../../../src/service/worker-protocol.ts';
+import {
+  eventsOf,
+  ID,
+  isAlive,
+  KEY,
+  makePlace,
+  outline,
+  outputs,
+  type Place,
+  removePlace,
+  startConversation,
+  startTestWorker,
+  statusOf,
+  step,
+  type TestWorker,
+  until,
+  untilStatus,
+} from './support/worker.ts';
+
+let place: Place;
+let worker: TestWorker | null = null;
+
+beforeEach(() => {
+  place = makePlace();
+});
+
+afterEach(async () => {
+  await worker?.end();
+  worker = null;
+  removePlace(place);
+});
+
+const SPECS: SandboxSpecName[] = ['bubblewrap', 'process'];
+
+/** Counts up in a file, as long as it may run. */
+const counter = (file: string): string => `while :; do echo x >> ${file}; sleep 0.02; done`;
+
+function size(file: string): number {
+  const full = path.join(place.workspace, file);
+  return existsSync(full) ? readFileSync(full).length : 0;
+}
+
+/** Everything that carries the mark of this sandbox, as seen from the host. */
+function inside(): number[] {
+  return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${place.sandboxId}`, except: [] });
+}
+
+/** Three commands that only end by force: in its place, in a session of its own, and with a parent that is gone. */
+const stubborn = [
+  `(setsid sh -c '${counter('own-session')}' &)`,
+  `(setsid sh -c 'trap "" TERM HUP INT; ${counter('orphan')}' > /dev/null 2>&1 &) ; ${counter('direct')}`,
+];
+
+async function startStubborn(started: TestWorker): Promise<void> {
+  await startConversation(started, [...stubborn.map((command) => step.run(command)), step.finish()]);
+  for (const file of ['own-session', 'orphan', 'direct']) await until(file, () => size(file) > 2);
+}
+
+describe.each(SPECS)('with %s', (spec) => {
+  it('pause stops every process inside, resume continues them', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    const port = worker.port;
+    expect((await worker.command('pause')).type).toBe('paused');
+    const states = inside().map((pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.charAt(0));
+    // One goes on, and it is none of the agent's: bwrap outside, or the helper that must see the end of the worker.
+    expect(states.filter((state) => state !== 'T')).toHaveLength(1);
+    expect(states.length).toBeGreaterThan(5);
+    const held = ['own-session', 'orphan', 'direct'].map(size);
+    await expect(worker.call('GET', '/alive')).rejects.toThrow();
+    expect(['own-session', 'orphan', 'direct'].map(size)).toEqual(held);
+    expect(await worker.command('resume')).toMatchObject({ type: 'resumed', port });
+    for (const [index, file] of ['own-session', 'orphan', 'direct'].entries()) {
+      await until(`${file} goes on`, () => size(file) > (held[index] ?? 0));
+    }
+    expect(await statusOf(worker)).toBe('running');
+  });
+
+  it('a command that was paused longer than its timeout still has its time', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [
+      step.run('echo x > began; while ! test -e go; do sleep 0.02; done; echo made it', { timeout_seconds: 1.5 }),
+      step.finish(),
+    ]);
+    await until('the command runs', () => size('began') > 0);
+    await worker.command('pause');
+    execFileSync('sleep', ['2']);
+    writeFileSync(path.join(place.workspace, 'go'), '');
+    await worker.command('resume');
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker))).toEqual(['made it']);
+  });
+
+  it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    if (state === 'paused') await worker.command('pause');
+    await worker.end();
+    worker = null;
+    await until('all processes end', () => inside().length === 0);
+  });
+
+  it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    if (state === 'paused') await worker.command('pause');
+    await worker.kill('SIGKILL');
+    worker = null;
+    await until('all processes end', () => inside().length === 0);
+  });
+
+  it('stop ends everything, and the run is paused in the log', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    expect((await worker.command('stop')).type).toBe('stopped');
+    await until('all processes end', () => inside().length === 0);
+    await worker.end();
+    worker = await startTestWorker(place, { spec });
+    expect(await statusOf(worker)).toBe('paused');
+    expect(outline(await eventsOf(worker)).slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
+  });
+
+  it('a command that ends everything inside does not end the conversation', async () => {
+    worker = await startTestWorker(place, { spec });
+    // The helper is the parent of the shell.
+    await startConversation(worker, [step.run('kill -9 $PPID; sleep 1000'), step.run('echo back'), step.finish()]);
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker)).at(-1)).toBe('back');
+    if (spec === 'process') expect(outputs(await eventsOf(worker))[0]).toContain('Everything in the sandbox was ended');
+  });
+
+  it('kill -9 of the worker in mid-run loses no event that a client has seen, and the run continues', async () => {
+    const steps = Array.from({ length: 40 }, (_, index) => step.run(`echo ${index} >> done`));
+    worker = await startTestWorker(place, { spec });
+    const socket = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    socket.client.terminate();
+    await startConversation(worker, [...steps, step.finish()]);
+    const live = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    await until('some events', () => live.frames.length > 20);
+    await worker.kill('SIGKILL');
+    const seen = live.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
+    worker = await startTestWorker(place, { spec });
+    const kept = (await eventsOf(worker)).map((event) => event.id);
+    expect(kept.slice(0, seen.length)).toEqual(seen);
+    expect(await statusOf(worker)).toBe('paused');
+    const rest = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    await worker.call('POST', `/api/conversations/${ID}/run`);
+    await untilStatus(worker, 'finished');
+    await until('the end over the socket', () => rest.frames.some((frame) => frame['value'] === 'finished'));
+    const all = rest.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
+    expect(all).toEqual((await eventsOf(worker)).map((event) => event.id));
+    expect(new Set(all).size).toBe(all.length);
+    const numbers = readFileSync(path.join(place.workspace, 'done'), 'utf8').trim().split('\n').map(Number);
+    expect([...new Set(numbers)]).toEqual(Array.from({ length: 40 }, (_, index) => index));
+  });
+});
+
+describe('isolation', () => {
+  it('shows the commands neither the logs nor the home nor the environment nor the key', async () => {
+    const home = path.join(place.dir, 'home');
+    mkdirSync(home);
+    writeFileSync(path.join(home, 'private.txt'), 'private');
+    worker = await startTestWorker(place, {
+      env: { HOME: home, ACS_API_KEY: 'leaked-key' },
+      initialEnv: { WANTED: 'yes' },
+    });
+    expect(worker.spec).toBe('bubblewrap');
+    const command = [
+      `ls ${place.events} ${place.dir} ${home} /root /tmp/acs-* 2>&1`,
+      'env',
+      'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"',
+      'cat /etc/shadow 2>&1',
+      'touch /usr/x /x /etc/x 2>&1',
+    ].join('; ');
+    await startConversation(worker, [step.run(command), step.run('echo "$HOME $WANTED"; pwd'), step.finish()]);
+    await untilStatus(worker, 'finished');
+    const [text = '', place2] = outputs(await eventsOf(worker));
+    expect(text).not.toContain('leaked-key');
+    expect(text).not.toContain(KEY);
+    expect(text).not.toContain('private.txt');
+    expect(text).not.toMatch(/^[0-9a-f]{32}\.db/m);
+    expect(text).not.toContain('root:');
+    expect(text.match(/Read-only file system/g)).toHaveLength(3);
+    expect(place2).toBe('/home/agent yes\n/workspace/project');
+  });
+
+  it('hides other processes of the machine', async () => {
+    worker = await startTestWorker(place);
+    await startConversation(worker, [
+      step.run(`kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const [text = ''] = outputs(await eventsOf(worker));
+    expect(text).toContain('No such process');
+    expect(Number(text.split('\n').at(-1))).toBeLessThan(10);
+  });
+
+  it('has no network with bubblewrap-offline', async () => {
+    worker = await startTestWorker(place, { spec: 'bubblewrap-offline' });
+    expect(worker.spec).toBe('bubblewrap-offline');
+    const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
+    await startConversation(worker, [step.run(`node -e '${script}'`), step.finish()]);
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker))).toEqual(['ECONNREFUSED']);
+  });
+
+  it('falls back to plain processes, with a warning, where bubblewrap does not work', async () => {
+    const bin = path.join(place.dir, 'bin');
+    mkdirSync(bin);
+    writeFileSync(
+      path.join(bin, 'bwrap'),
+      '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n',
+      { mode: 0o755 },
+    );
+    worker = await startTestWorker(place, { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } });
+    expect(worker.spec).toBe('process');
+    expect(worker.workingDir).toBe(place.workspace);
+    expect(worker.notices.filter((notice) => notice.type === 'warning')).toEqual([
+      {
+        type: 'warning',
+        text: 'bubblewrap does not work here (bwrap: No permissions to create new namespace): commands run without isolation',
+      },
+    ]);
+    await startConversation(worker, [step.run('pwd'), step.finish()]);
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker))).toEqual([place.workspace]);
+  });
+
+  it('does not pretend to be offline where bubblewrap is not there', async () => {
+    const start = startTestWorker(place, {
+      spec: 'bubblewrap-offline',
+      env: { PATH: path.join(place.dir, 'nothing') },
+    });
+    await expect(start).rejects.toThrow(/bubblewrap does not work here: bwrap is not installed/);
+  });
+
+  it('a leftover of an earlier life is ended when the sandbox starts again without isolation', async () => {
+    worker = await startTestWorker(place, { spec: 'process' });
+    await startConversation(worker, [
+      step.run(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const helper = Number(outputs(await eventsOf(worker))[0]);
+    process.kill(helper, 'SIGKILL');
+    await until('the helper ends', () => !isAlive(helper));
+    await worker.kill('SIGKILL');
+    expect(inside()).toHaveLength(1 + inside().length - 1);
+    worker = await startTestWorker(place, { spec: 'process' });
+    const held = size('left');
+    expect(inside().filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('left'))).toEqual([]);
+    expect(size('left')).toBe(held);
+  });
+});
