@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { createSafeStream, escapeJson, safeLine, safeMultiline, safeText } from '../../src/text/safe-text.ts';
 
 /** What may never reach a terminal: C0 but tab and line feed, DEL, C1, bidirectional and invisible characters. */
-// eslint-disable-next-line no-control-regex
 const HARMFUL =
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e0fff}]/u;
 

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import { errorText, noticeLine, warningLine } from '../../src/output/notices.ts';
+
+const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: forged', {
+  hint: 'see: acs conv list',
+  status: 404,
+  request: { method: 'GET', url: 'https://host.example/api' },
+  data: { candidates: [] },
+});
+
+test('plain lines are safe, and a text of several lines cannot pose as a line of its own', () => {
+  expect(errorText(error, undefined)).toBe(
+    'error: no conversation "abc\\u202e"\n  error: forged\n  see: acs conv list\n',
+  );
+  expect(noticeLine('started \x1b[2J', 'table')).toBe('started \\x1b[2J\n');
+  expect(warningLine('careful', 'tsv')).toBe('warning: careful\n');
+});
+
+test.each(['json', 'ndjson'] as const)('with %s each is one JSON object on one line', (format) => {
+  const line = errorText(error, format);
+  expect(line.indexOf('\n')).toBe(line.length - 1);
+  expect(line).toContain('\\u202e');
+  expect(JSON.parse(line)).toEqual({
+    error: {
+      code: 'not-found',
+      message: 'no conversation "abc\u202e"\nerror: forged',
+      hint: 'see: acs conv list',
+      status: 404,
+      request: { method: 'GET', url: 'https://host.example/api' },
+      retryable: false,
+      candidates: [],
+    },
+  });
+  expect(noticeLine('a\nb\u009b', format)).toBe('{"notice":"a\\nb\\u009b"}\n');
+  expect(JSON.parse(warningLine('careful', format))).toEqual({ notice: 'careful', level: 'warning' });
+});
+
+test('an error without details has all members too', () => {
+  expect(JSON.parse(errorText(new AppError('internal', 'x'), 'json'))).toEqual({
+    error: { code: 'internal', message: 'x', hint: null, status: null, request: null, retryable: false },
+  });
+});

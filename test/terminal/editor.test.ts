@@ -1,0 +1,76 @@
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import { editText, splitCommand } from '../../src/terminal/editor.ts';
+
+let dir = '';
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'acs editor '));
+});
+
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function script(body: string): Promise<string> {
+  const file = path.join(dir, 'my editor');
+  await writeFile(file, `#!/bin/sh\n${body}\n`);
+  await chmod(file, 0o755);
+  return file;
+}
+
+const edit = (editor: string | undefined, signal = new AbortController().signal) =>
+  editText({
+    initial: 'first\n',
+    extension: '.md',
+    env: { PATH: process.env.PATH, VISUAL: '', EDITOR: editor },
+    signal,
+  });
+
+test('what was saved comes back; the file was private, had its extension and is gone', async () => {
+  const file = await script(`ls -l "$2" > '${dir}/seen'; printf '%s' "$2" > '${dir}/name'; echo second >> "$2"`);
+  expect(await edit(`"${file}" --wait`)).toBe('first\nsecond\n');
+  expect(await readFile(path.join(dir, 'seen'), 'utf8')).toMatch(/^-rw------- /);
+  const name = await readFile(path.join(dir, 'name'), 'utf8');
+  expect(path.extname(name)).toBe('.md');
+  await expect(readdir(path.dirname(name))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test.each([
+  ['is not set', undefined, 'no editor is set'],
+  ['is not there', '/nowhere/editor', 'was not found'],
+])('an editor that %s is a config error', async (_, editor, words) => {
+  await expect(edit(editor)).rejects.toMatchObject({
+    kind: 'config',
+    message: expect.stringContaining(words) as string,
+  });
+});
+
+test('an editor that fails takes nothing over, and the file is gone', async () => {
+  const file = await script(`printf '%s' "$1" > '${dir}/name'; exit 3`);
+  await expect(edit(`'${file}'`)).rejects.toMatchObject({
+    kind: 'config',
+    message: expect.stringContaining('code 3') as string,
+  });
+  const name = await readFile(path.join(dir, 'name'), 'utf8');
+  await expect(readdir(path.dirname(name))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+test('a signal ends the editor', async () => {
+  const file = await script(`echo > '${dir}/started'; exec sleep 60`);
+  const interruption = new AbortController();
+  const editing = edit(`'${file}'`, interruption.signal);
+  editing.catch(() => undefined);
+  while (!(await readdir(dir)).includes('started')) await new Promise((resolve) => setImmediate(resolve));
+  const reason = new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 });
+  interruption.abort(reason);
+  await expect(editing).rejects.toBe(reason);
+});
+
+test('a command is split at blanks, with quotes', () => {
+  expect(splitCommand('code --wait')).toEqual(['code', '--wait']);
+  expect(splitCommand(`"/opt/my editor/e" 'a b' -f`)).toEqual(['/opt/my editor/e', 'a b', '-f']);
+});
