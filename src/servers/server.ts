@@ -108,6 +108,10 @@ export interface Server {
   readonly info: ServerInfo;
   has(feature: Feature): boolean;
   account(): Promise<Account>;
+  /** Ends all connections; an open one would hold the process. Safe to call twice. */
+  close(): Promise<void>;
+  /** The same server over the same connections, obeying another signal: for what must be done after an interruption. */
+  withSignal(signal: AbortSignal): Promise<Server>;
 
   readonly conversations: {
     /**

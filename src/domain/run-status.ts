@@ -1,0 +1,131 @@
+/**
+ * Where a conversation stands, from the words of either dialect. A word that is not known here is shown as
+ * `unknown(<word>)` and ends nothing.
+ */
+import type { ConversationStatus, Reason, SandboxStatus } from './conversation.ts';
+
+export interface RunState {
+  status: ConversationStatus;
+  waiting_for: 'confirmation' | 'user' | null;
+}
+
+const SANDBOX: Record<string, SandboxStatus> = {
+  STARTING: 'starting',
+  RUNNING: 'running',
+  PAUSED: 'paused',
+  ERROR: 'error',
+  MISSING: 'missing',
+};
+
+export function sandboxStatus(word: string | null): SandboxStatus | null {
+  if (word === null) return null;
+  return SANDBOX[word.toUpperCase()] ?? `unknown(${word.toLowerCase()})`;
+}
+
+const EXECUTION: Record<string, RunState> = {
+  idle: { status: 'idle', waiting_for: 'user' },
+  running: { status: 'running', waiting_for: null },
+  paused: { status: 'paused', waiting_for: null },
+  waiting_for_confirmation: { status: 'waiting', waiting_for: 'confirmation' },
+  finished: { status: 'finished', waiting_for: null },
+  error: { status: 'failed', waiting_for: null },
+  stuck: { status: 'stuck', waiting_for: null },
+};
+
+/** V1: from the run's own word, or from the sandbox where the record has none (interface 4.3). */
+export function runStateV1(executionStatus: string | null, sandbox: SandboxStatus | null): RunState {
+  if (executionStatus !== null) {
+    const word = executionStatus.toLowerCase();
+    return EXECUTION[word] ?? { status: `unknown(${word})`, waiting_for: null };
+  }
+  return { status: statusWithoutWord(sandbox), waiting_for: null };
+}
+
+function statusWithoutWord(sandbox: SandboxStatus | null): ConversationStatus {
+  switch (sandbox) {
+    case 'starting':
+      return 'starting';
+    case 'paused':
+      return 'paused';
+    case 'missing':
+      return 'archived';
+    case 'error':
+      return 'failed';
+    default:
+      // A running sandbox that is busy tells null for a second: no end, and no status either.
+      return 'unknown(no-status)';
+  }
+}
+
+/**
+ * V1, sandbox paused or gone: the last word of the run found in its events. What had ended stays so; what had not is
+ * paused with its sandbox, or archived without it.
+ */
+export function settledStateV1(lastWord: string | null, sandbox: SandboxStatus | null): RunState {
+  const ended = lastWord === null ? null : EXECUTION[lastWord.toLowerCase()];
+  if (ended && (ended.status === 'finished' || ended.status === 'failed' || ended.status === 'stuck')) return ended;
+  return { status: statusWithoutWord(sandbox), waiting_for: null };
+}
+
+export interface RunFactsV0 {
+  /** STARTING, RUNNING, STOPPED, ARCHIVED, ERROR. */
+  status: string;
+  /** Newest `agent_state`; null where it was not read. */
+  agentState: string | null;
+  /** Whether the agent has said something since the latest user message. */
+  answered: 'yes' | 'no' | 'unknown';
+}
+
+const AGENT_STATES: Record<string, RunState> = {
+  loading: { status: 'starting', waiting_for: null },
+  init: { status: 'starting', waiting_for: null },
+  running: { status: 'running', waiting_for: null },
+  user_confirmed: { status: 'running', waiting_for: null },
+  rate_limited: { status: 'running', waiting_for: null },
+  user_rejected: { status: 'idle', waiting_for: 'user' },
+  awaiting_user_confirmation: { status: 'waiting', waiting_for: 'confirmation' },
+  paused: { status: 'paused', waiting_for: null },
+  stopped: { status: 'stopped', waiting_for: null },
+  finished: { status: 'finished', waiting_for: null },
+  rejected: { status: 'failed', waiting_for: null },
+  error: { status: 'failed', waiting_for: null },
+};
+
+/** V0: from the record and the newest agent state; failures show in the latter only (interface 3.4). */
+export function runStateV0(facts: RunFactsV0): RunState {
+  const ended = facts.agentState === null ? null : agentRunState(facts.agentState.toLowerCase(), facts.answered);
+  switch (facts.status.toUpperCase()) {
+    case 'STARTING':
+      return { status: 'starting', waiting_for: null };
+    case 'RUNNING':
+      return ended ?? { status: 'running', waiting_for: null };
+    case 'STOPPED':
+      return isEnd(ended) ? ended : { status: 'stopped', waiting_for: null };
+    case 'ARCHIVED':
+      return isEnd(ended) ? ended : { status: 'archived', waiting_for: null };
+    case 'ERROR':
+      return { status: 'failed', waiting_for: null };
+    default:
+      return { status: `unknown(${facts.status.toLowerCase()})`, waiting_for: null };
+  }
+}
+
+function isEnd(state: RunState | null): state is RunState {
+  return state !== null && (state.status === 'finished' || state.status === 'failed');
+}
+
+/** A V0 agent that answers in text ends in awaiting_user_input: finished, if it has answered. */
+function agentRunState(word: string, answered: RunFactsV0['answered']): RunState {
+  if (word === 'awaiting_user_input') {
+    return answered === 'yes' ? { status: 'finished', waiting_for: 'user' } : { status: 'idle', waiting_for: 'user' };
+  }
+  return AGENT_STATES[word] ?? { status: `unknown(${word})`, waiting_for: null };
+}
+
+/** `STATUS$ERROR_LLM_AUTHENTICATION` → code `ERROR_LLM_AUTHENTICATION`; free text has the code `error`. */
+export function reasonV0(text: string): Reason | null {
+  if (text === '') return null;
+  const match = /^STATUS\$(\w+)$/.exec(text);
+  if (match?.[1] === undefined) return { code: 'error', text };
+  return { code: match[1], text: match[1].toLowerCase().replaceAll('_', ' ') };
+}

@@ -1,0 +1,147 @@
+/** What V1 app servers answer (interface 4.2, 4.3, 5.1, 6), as far as acs uses it. */
+import {
+  asList,
+  asRecord,
+  optionalNumber,
+  optionalRecord,
+  optionalText,
+  requiredText,
+  textList,
+  type Json,
+} from '../shape.ts';
+
+export interface AppConversationRecord {
+  id: string;
+  title: string | null;
+  sandbox_id: string | null;
+  selected_repository: string | null;
+  selected_branch: string | null;
+  git_provider: string | null;
+  llm_model: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+  sandbox_status: string | null;
+  execution_status: string | null;
+  /** `<agent server>/api/conversations/<id>`; null when the sandbox does not run. */
+  conversation_url: string | null;
+  session_api_key: string | null;
+  accumulated_cost: number | null;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+}
+
+export function readAppConversation(value: unknown, place = 'conversation'): AppConversationRecord {
+  const record = asRecord(value, place);
+  const metrics = optionalRecord(record, 'metrics', place);
+  const usage = metrics && optionalRecord(metrics, 'accumulated_token_usage', `${place}.metrics`);
+  const text = (name: string): string | null => optionalText(record, name, place);
+  return {
+    id: requiredText(record, 'id', place),
+    title: text('title'),
+    sandbox_id: text('sandbox_id'),
+    selected_repository: text('selected_repository'),
+    selected_branch: text('selected_branch'),
+    git_provider: text('git_provider'),
+    llm_model: text('llm_model'),
+    created_at: text('created_at'),
+    updated_at: text('updated_at'),
+    sandbox_status: text('sandbox_status'),
+    execution_status: text('execution_status'),
+    conversation_url: text('conversation_url'),
+    session_api_key: text('session_api_key'),
+    accumulated_cost: metrics && optionalNumber(metrics, 'accumulated_cost', `${place}.metrics`),
+    prompt_tokens: usage && optionalNumber(usage, 'prompt_tokens', `${place}.metrics`),
+    completion_tokens: usage && optionalNumber(usage, 'completion_tokens', `${place}.metrics`),
+  };
+}
+
+export interface StartTaskRecord {
+  id: string;
+  /** WORKING … READY or ERROR; words invented later are steps. */
+  status: string;
+  detail: string | null;
+  app_conversation_id: string | null;
+  sandbox_id: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+  /** The echo of what was asked for. */
+  request: Json;
+}
+
+export function readStartTask(value: unknown, place = 'start task'): StartTaskRecord {
+  const record = asRecord(value, place);
+  return {
+    id: requiredText(record, 'id', place),
+    status: requiredText(record, 'status', place),
+    detail: optionalText(record, 'detail', place),
+    app_conversation_id: optionalText(record, 'app_conversation_id', place),
+    sandbox_id: optionalText(record, 'sandbox_id', place),
+    created_at: optionalText(record, 'created_at', place),
+    updated_at: optionalText(record, 'updated_at', place),
+    request: optionalRecord(record, 'request', place) ?? {},
+  };
+}
+
+export interface SandboxRecord {
+  id: string;
+  sandbox_spec_id: string | null;
+  status: string;
+  status_detail: string | null;
+  session_api_key: string | null;
+  exposed_urls: { name: string; url: string }[];
+  created_at: string | null;
+}
+
+export function readSandbox(value: unknown, place = 'sandbox'): SandboxRecord {
+  const record = asRecord(value, place);
+  const urls = record['exposed_urls'] ?? [];
+  return {
+    id: requiredText(record, 'id', place),
+    sandbox_spec_id: optionalText(record, 'sandbox_spec_id', place),
+    status: requiredText(record, 'status', place),
+    status_detail: optionalText(record, 'status_detail', place),
+    session_api_key: optionalText(record, 'session_api_key', place),
+    exposed_urls: asList(urls, `${place}.exposed_urls`).map((item) => {
+      const url = asRecord(item, `${place}.exposed_urls[]`);
+      return { name: requiredText(url, 'name', place), url: requiredText(url, 'url', place) };
+    }),
+    created_at: optionalText(record, 'created_at', place),
+  };
+}
+
+export interface SpecRecord {
+  id: string;
+  command: string[] | null;
+  created_at: string | null;
+  working_dir: string | null;
+}
+
+export function readSpec(value: unknown, place = 'spec'): SpecRecord {
+  const record = asRecord(value, place);
+  return {
+    id: requiredText(record, 'id', place),
+    command: record['command'] == null ? null : textList(record, 'command', place),
+    created_at: optionalText(record, 'created_at', place),
+    working_dir: optionalText(record, 'working_dir', place),
+  };
+}
+
+/** One event of V1, as both servers tell it (interface 7.2); everything but the common members stays as it is. */
+export interface EventRecord {
+  id: string;
+  timestamp: string | null;
+  source: string | null;
+  kind: string;
+  payload: Json;
+}
+
+export function readEvent(value: unknown, place = 'event'): EventRecord {
+  const record = asRecord(value, place);
+  return {
+    id: requiredText(record, 'id', place),
+    timestamp: optionalText(record, 'timestamp', place),
+    source: optionalText(record, 'source', place),
+    kind: optionalText(record, 'kind', place) ?? 'unknown',
+    payload: record,
+  };
+}

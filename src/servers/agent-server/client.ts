@@ -1,0 +1,214 @@
+/** The agent server of a sandbox: what it is asked about one conversation (interface 7.4) and its workspace (7.5). */
+import { AppError } from '../../errors.ts';
+import {
+  readAgentConversation,
+  readBashOutput,
+  readGitChanges,
+  readGitDiff,
+  type AgentConversationRecord,
+  type BashOutput,
+  type GitChange,
+} from '../../protocol/agent-server/records.ts';
+import { asRecord, readPage, requiredText } from '../../protocol/shape.ts';
+import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
+import { normalId } from '../ids.ts';
+import { read, type Links } from '../links.ts';
+import type { Page } from '../server.ts';
+import type { Transport } from '../transport/transport.ts';
+
+export interface AgentEventFilter {
+  /** Naive time, inclusive. */
+  since?: string;
+  order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
+  limit?: number;
+}
+
+export type ConfirmationPolicy = 'AlwaysConfirm' | 'ConfirmRisky' | 'NeverConfirm';
+
+export interface AgentClient {
+  readonly baseUrl: string;
+  readonly key: string | null;
+  readonly conversationId: string;
+  conversation(): Promise<AgentConversationRecord>;
+  events(filter: AgentEventFilter, page: string | null): Promise<Page<EventRecord>>;
+  /** Appends a user message and lets the agent run. Sent once. */
+  send(content: unknown[]): Promise<void>;
+  /** Stops the step in hand; false where the server is too old to do that. */
+  interrupt(): Promise<'taken' | 'unsupported'>;
+  /** Answers only when the current step has ended. */
+  pause(): Promise<void>;
+  setConfirmationPolicy(policy: ConfirmationPolicy): Promise<void>;
+  /** A command in the workspace, its whole output. It counts as reading: only use it for commands that change nothing. */
+  inspect(
+    command: string,
+    cwd: string,
+    timeoutSeconds: number,
+  ): Promise<{ exitCode: number; stdout: string; stderr: string }>;
+  gitChanges(path: string): Promise<GitChange[]>;
+  gitDiff(path: string): Promise<{ original: string | null; modified: string | null }>;
+}
+
+/** A step may take long, and the answer to `pause` waits for it. */
+const STEP_TIMEOUT_MS = 300_000;
+
+export function createAgentClient(
+  links: Links,
+  baseUrl: string,
+  key: string | null,
+  conversationId: string,
+): AgentClient {
+  const transport = links.agent(baseUrl, key);
+  const own = `/api/conversations/${encodeURIComponent(normalId(conversationId))}`;
+  return {
+    baseUrl: transport.baseUrl,
+    key,
+    conversationId: normalId(conversationId),
+    async conversation() {
+      return read(await transport.request({ method: 'GET', path: own, safe: 'read' }), (body) =>
+        readAgentConversation(body),
+      );
+    },
+    async events(filter, page) {
+      const query = {
+        timestamp__gte: filter.since,
+        sort_order: filter.order,
+        limit: Math.min(filter.limit ?? 100, 100),
+        page_id: page,
+      };
+      const answer = await transport.request({ method: 'GET', path: `${own}/events/search`, query, safe: 'read' });
+      return read(answer, (body) => readPage(body, 'events', readEvent));
+    },
+    async send(content) {
+      await transport.request({
+        method: 'POST',
+        path: `${own}/events`,
+        body: { role: 'user', content, run: true },
+        safe: 'once',
+      });
+    },
+    async interrupt() {
+      const call = {
+        method: 'POST',
+        path: `${own}/interrupt`,
+        safe: 'idempotent',
+        accept: [404, 405],
+        timeoutMs: 60_000,
+      } as const;
+      return (await transport.request(call)).status < 300 ? 'taken' : 'unsupported';
+    },
+    async pause() {
+      await transport.request({ method: 'POST', path: `${own}/pause`, safe: 'idempotent', timeoutMs: STEP_TIMEOUT_MS });
+    },
+    async setConfirmationPolicy(kind) {
+      await transport.request({
+        method: 'POST',
+        path: `${own}/confirmation_policy`,
+        body: { policy: { kind } },
+        safe: 'idempotent',
+      });
+    },
+    inspect: (command, cwd, timeoutSeconds) => runCommand(links, transport, command, cwd, timeoutSeconds),
+    gitChanges: (path) => gitChanges(transport, path),
+    gitDiff: (path) => gitDiff(transport, path),
+  };
+}
+
+/** The long form of interface 7.5: the short one gives only the last piece of a long output. */
+async function runCommand(
+  links: Links,
+  transport: Transport,
+  command: string,
+  cwd: string,
+  timeoutSeconds: number,
+): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  const started = await transport.request({
+    method: 'POST',
+    path: '/api/bash/start_bash_command',
+    body: { command, cwd, timeout: timeoutSeconds },
+    safe: 'read',
+  });
+  const id = read(started, (body) => requiredText(asRecord(body, 'command'), 'id', 'command'));
+  const pieces = new Map<number, BashOutput>();
+  const deadlineMs = links.clock.now() + (timeoutSeconds + 15) * 1000;
+  for (let waitMs = 20; ; waitMs = Math.min(waitMs * 2, 1000)) {
+    for (const piece of await commandOutput(transport, id, pieces)) pieces.set(piece.order, piece);
+    const last = [...pieces.values()].find((piece) => piece.exit_code !== null);
+    if (last !== undefined && pieces.size > last.order) return joined(pieces, last.exit_code ?? 0);
+    if (links.clock.now() > deadlineMs) {
+      throw new AppError('server', 'a command in the sandbox did not end in time', { retryable: true });
+    }
+    await links.clock.sleep(waitMs, links.signal);
+  }
+}
+
+function joined(
+  pieces: Map<number, BashOutput>,
+  exitCode: number,
+): { exitCode: number; stdout: string; stderr: string } {
+  const inOrder = [...pieces.values()].sort((a, b) => a.order - b.order);
+  return {
+    exitCode,
+    stdout: inOrder.map((piece) => piece.stdout).join(''),
+    stderr: inOrder.map((piece) => piece.stderr).join(''),
+  };
+}
+
+/** Pieces after the last one that is known, through all pages. */
+async function commandOutput(transport: Transport, id: string, known: Map<number, BashOutput>): Promise<BashOutput[]> {
+  const found: BashOutput[] = [];
+  const seen = new Set<string>();
+  let page: string | null = null;
+  do {
+    const query = {
+      command_id__eq: id,
+      kind__eq: 'BashOutput',
+      order__gt: known.size === 0 ? undefined : Math.max(...known.keys()),
+      page_id: page,
+    };
+    const answer = await transport.request({
+      method: 'GET',
+      path: '/api/bash/bash_events/search',
+      query,
+      safe: 'read',
+    });
+    const { items, next }: Page<BashOutput> = read(answer, (body) => readPage(body, 'bash events', readBashOutput));
+    found.push(...items);
+    page = next === null || seen.has(next) ? null : next;
+    if (page !== null) seen.add(page);
+  } while (page !== null);
+  return found;
+}
+
+/** The query form since 1.12.0, the path form before (interface 7.5). */
+async function gitChanges(transport: Transport, path: string): Promise<GitChange[]> {
+  const answer = await transport.request({
+    method: 'GET',
+    path: '/api/git/changes',
+    query: { path },
+    safe: 'read',
+    accept: [404, 405],
+  });
+  if (answer.status < 300) return read(answer, (body) => readGitChanges(body));
+  const old = await transport.request({ method: 'GET', path: `/api/git/changes/${encodePath(path)}`, safe: 'read' });
+  return read(old, (body) => readGitChanges(body));
+}
+
+async function gitDiff(
+  transport: Transport,
+  path: string,
+): Promise<{ original: string | null; modified: string | null }> {
+  const answer = await transport.request({
+    method: 'GET',
+    path: '/api/git/diff',
+    query: { path },
+    safe: 'read',
+    accept: [404, 405],
+  });
+  if (answer.status < 300) return read(answer, (body) => readGitDiff(body));
+  const old = await transport.request({ method: 'GET', path: `/api/git/diff/${encodePath(path)}`, safe: 'read' });
+  return read(old, (body) => readGitDiff(body));
+}
+
+function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}

@@ -1,0 +1,130 @@
+/**
+ * The event socket of an agent server (interface 7.3). Frames are kept until they are taken; a reader that falls far
+ * behind loses the socket, not the events: they are stored, and read again.
+ */
+import type { WebSocket } from 'undici';
+import { AppError } from '../../errors.ts';
+import { isShapeError } from '../../protocol/shape.ts';
+import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
+import type { Links } from '../links.ts';
+import type { AgentClient } from './client.ts';
+
+const MOST_WAITING_FRAMES = 20_000;
+const OPEN_TIMEOUT_MS = 15_000;
+
+export interface EventSocket {
+  /** Frames that came since the last call, in order. */
+  take(): EventRecord[];
+  /** Resolves when there are frames, or the socket is closed. */
+  activity(): Promise<void>;
+  readonly closed: { code: number } | null;
+  close(): void;
+}
+
+/** Where the key goes: the header keeps it out of logs; servers before 1.12 know only the query. */
+export type KeyPlace = 'header' | 'query';
+
+/** Throws AppError `network` when the socket does not open. `since`: naive time of the first event that is sent again. */
+export async function openEventSocket(
+  links: Links,
+  agent: AgentClient,
+  keyPlace: KeyPlace,
+  since: string | null,
+): Promise<EventSocket> {
+  const url = new URL(`${agent.baseUrl.replace(/^http/, 'ws')}/sockets/events/${agent.conversationId}`);
+  if (since !== null) {
+    url.searchParams.set('resend_mode', 'since');
+    url.searchParams.set('after_timestamp', since);
+  }
+  if (keyPlace === 'query' && agent.key !== null) url.searchParams.set('session_api_key', agent.key);
+  const headers: Record<string, string> =
+    keyPlace === 'header' && agent.key !== null ? { 'x-session-api-key': agent.key } : {};
+  const socket = await links.network.openSocket(url.href, headers);
+  const reader = createReader(socket);
+  await opened(links, socket, agent.baseUrl);
+  return reader;
+}
+
+function opened(links: Links, socket: WebSocket, baseUrl: string): Promise<void> {
+  const failure = (): AppError =>
+    new AppError('network', `the event socket of ${baseUrl} does not open`, { retryable: true });
+  return new Promise((resolve, reject) => {
+    const timeLimit = new AbortController();
+    const end = (result: () => void): void => {
+      timeLimit.abort();
+      links.signal.removeEventListener('abort', aborted);
+      result();
+    };
+    const aborted = (): void => {
+      socket.close();
+      end(() => reject(links.signal.reason as Error));
+    };
+    links.signal.addEventListener('abort', aborted, { once: true });
+    socket.addEventListener('open', () => end(resolve), { once: true });
+    socket.addEventListener('error', () => end(() => reject(failure())), { once: true });
+    socket.addEventListener('close', () => end(() => reject(failure())), { once: true });
+    links.clock.sleep(OPEN_TIMEOUT_MS, timeLimit.signal).then(
+      () => {
+        socket.close();
+        end(() => reject(failure()));
+      },
+      () => undefined,
+    );
+  });
+}
+
+function createReader(socket: WebSocket): EventSocket {
+  let frames: EventRecord[] = [];
+  let closed: { code: number } | null = null;
+  let wake: (() => void) | null = null;
+  const ring = (): void => {
+    wake?.();
+    wake = null;
+  };
+  socket.addEventListener('message', (message: { data: unknown }) => {
+    const event = parseFrame(message.data);
+    if (event === null || closed !== null) return;
+    frames.push(event);
+    if (frames.length > MOST_WAITING_FRAMES) {
+      closed = { code: 1013 };
+      socket.close();
+    }
+    ring();
+  });
+  const ended = (code: number): void => {
+    closed ??= { code };
+    ring();
+  };
+  socket.addEventListener('close', (event: { code: number }) => ended(event.code));
+  socket.addEventListener('error', () => ended(1006));
+  return {
+    take() {
+      const taken = frames;
+      frames = [];
+      return taken;
+    },
+    activity() {
+      if (frames.length > 0 || closed !== null) return Promise.resolve();
+      return new Promise((resolve) => (wake = resolve));
+    },
+    get closed() {
+      return closed;
+    },
+    close() {
+      closed ??= { code: 1000 };
+      socket.close();
+      ring();
+    },
+  };
+}
+
+/** A frame that is no event says nothing that is not stored as well. */
+function parseFrame(data: unknown): EventRecord | null {
+  if (typeof data !== 'string') return null;
+  try {
+    return readEvent(JSON.parse(data));
+  } catch (error) {
+    if (error instanceof SyntaxError || isShapeError(error)) return null;
+    throw error;
+  }
+}

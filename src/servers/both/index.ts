@@ -1,0 +1,106 @@
+/**
+ * Servers that speak both dialects (0.60 to 1.6, the local service): V1 for everything it knows, V0 for the
+ * conversations and the members only V0 has.
+ */
+import { isAppError } from '../../errors.ts';
+import type { Dialect } from '../../domain/conversation.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import type { ProbeFacts } from '../probe.ts';
+import type { Page, Server } from '../server.ts';
+import type { V0 } from '../v0/index.ts';
+import type { V1 } from '../v1/index.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+
+const V1_PAGE = 'v1:';
+const V0_PAGE = 'v0:';
+
+export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
+  const owners = new Map<string, Dialect>();
+  const { conversations: newer } = v1;
+  const { conversations: older } = v0;
+
+  /** Which dialect a conversation is of: V1 knows its own by id, the rest is V0's. */
+  const ownerOf = async (id: string): Promise<V1['conversations']> => {
+    let dialect = owners.get(id);
+    if (dialect === undefined) {
+      dialect = await newer.get(id).then(
+        () => 'v1' as const,
+        (error: unknown) => {
+          if (isAppError(error) && error.kind === 'not-found') return 'v0' as const;
+          throw error;
+        },
+      );
+      owners.set(id, dialect);
+    }
+    return dialect === 'v1' ? newer : older;
+  };
+
+  async function* through<T>(
+    id: string,
+    open: (adapter: V1['conversations']) => AsyncIterable<T>,
+  ): AsyncGenerator<T, void, void> {
+    yield* open(await ownerOf(id));
+  }
+
+  return {
+    ...v1,
+    conversations: {
+      start: (request, options) => (startDialect(request, facts) === 'v1' ? newer : older).start(request, options),
+      async list(query, page) {
+        const found = await listBoth(newer, older, query, page);
+        for (const { id, dialect } of found.items) owners.set(id, dialect);
+        return found;
+      },
+      get: async (id) => {
+        const known = owners.get(id);
+        if (known === 'v0') return older.get(id);
+        try {
+          const conversation = await newer.get(id);
+          owners.set(id, 'v1');
+          return conversation;
+        } catch (error) {
+          if (!isAppError(error) || error.kind !== 'not-found') throw error;
+        }
+        const conversation = await older.get(id);
+        owners.set(id, 'v0');
+        return conversation;
+      },
+      getSettled: async (id) => (await ownerOf(id)).getSettled(id),
+      rename: async (id, title) => (await ownerOf(id)).rename(id, title),
+      remove: async (id) => (await ownerOf(id)).remove(id),
+      events: (id, query) => through(id, (adapter) => adapter.events(id, query)),
+      follow: (id, options) => through(id, (adapter) => adapter.follow(id, options)),
+      result: async (id) => (await ownerOf(id)).result(id),
+      send: async (id, message) => (await ownerOf(id)).send(id, message),
+      stop: async (id) => (await ownerOf(id)).stop(id),
+      diff: async (id) => (await ownerOf(id)).diff(id),
+    },
+  };
+}
+
+/** The newest dialect that has every member asked for. */
+export function startDialect(request: NewConversation, facts: ProbeFacts): Dialect {
+  if (request.api !== 'auto') return request.api;
+  const onlyV0 =
+    request.microagent !== null || request.mcp_config !== null || (request.replay !== null && !facts.v1_replay);
+  return onlyV0 ? 'v0' : 'v1';
+}
+
+/**
+ * V1's conversations first, then V0's. A server of 0.60 and later mixes its V1 conversations into the V0 list: those
+ * are dropped there.
+ */
+async function listBoth(
+  newer: V1['conversations'],
+  older: V0['conversations'],
+  query: Parameters<Server['conversations']['list']>[0],
+  page: string | null,
+): Promise<Page<Conversation>> {
+  if (page === null || page.startsWith(V1_PAGE)) {
+    const { items, next } = await newer.list(query, page === null ? null : page.slice(V1_PAGE.length));
+    if (next !== null) return { items, next: V1_PAGE + next };
+    return { items, next: query.sandboxId === undefined ? V0_PAGE : null };
+  }
+  const { items, next } = await older.list(query, page === V0_PAGE ? null : page.slice(V0_PAGE.length));
+  return { items, next: next === null ? null : V0_PAGE + next };
+}

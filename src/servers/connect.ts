@@ -1,0 +1,217 @@
+/** Makes the server of a run: connections, probe, the adapter of its dialect. */
+import { randomUUID } from 'node:crypto';
+import { AppError, isAppError } from '../errors.ts';
+import type { ErrorDetails } from '../errors.ts';
+import type { ConnectOptions } from './index.ts';
+import type { Links } from './links.ts';
+import { keyError, probe, type ProbeFacts } from './probe.ts';
+import type { Server, ServerInfo } from './server.ts';
+import { serverText, type Answer } from './transport/answer.ts';
+import { isLoopback, normalizeBaseUrl } from './transport/address.ts';
+import { createNetwork, type Network } from './transport/network.ts';
+import { createPace, PACE_LIMITS, type Pace, type PaceLimit } from './transport/pace.ts';
+import { createRedaction } from './transport/redaction.ts';
+import { DEFAULT_TIMEOUT_MS, type TransportOptions } from './transport/call.ts';
+import { createTransport, type Transport } from './transport/transport.ts';
+
+const CACHE_MAX_AGE_MS = 24 * 3_600_000;
+
+/** See `connect` in index.ts. */
+export async function openServer(options: ConnectOptions): Promise<Server> {
+  const baseUrl = normalizeBaseUrl(options.baseUrl);
+  checkKey(options.key);
+  const network = createNetwork({
+    env: options.env,
+    connectTimeoutMs: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+    redaction: createRedaction([options.key]),
+  });
+  const run: Run = { options, baseUrl, network, facts: null, paces: new Map() };
+  try {
+    run.facts = await findFacts(run);
+    return await createServer(run, run.facts, options.signal);
+  } catch (error) {
+    await network.close();
+    throw error;
+  }
+}
+
+interface Run {
+  options: ConnectOptions;
+  baseUrl: string;
+  network: Network;
+  facts: ProbeFacts | null;
+  /** One pace for each server, shared by all its transports. */
+  paces: Map<string, Pace>;
+}
+
+/** Node's own error for a bad header prints the whole value: the key never gets that far. */
+function checkKey(key: string | null): void {
+  if (key === null) return;
+  const bad = [...key].findIndex((character) => !/[\x21-\x7e]/.test(character));
+  if (key === '' || bad !== -1) {
+    const what =
+      key === '' ? 'the key is empty' : `the key has a character at position ${bad + 1} that no HTTP header can carry`;
+    throw new AppError('config', what, {
+      hint: 'a key is one line of visible ASCII characters; check the file or variable it comes from',
+    });
+  }
+}
+
+async function findFacts(run: Run): Promise<ProbeFacts> {
+  const { cache, clock, key, local } = run.options;
+  const known = readFacts(await cache?.get(run.baseUrl));
+  if (known !== null && clock.now() - known.probed_at_ms < CACHE_MAX_AGE_MS) return known;
+  const facts = await probe(appTransport(run, AbortSignal.any([run.options.signal])), key !== null, clock.now());
+  const kept: ProbeFacts = local ? { ...facts, flavour: 'local' } : facts;
+  await cache?.set(run.baseUrl, kept);
+  return kept;
+}
+
+function readFacts(value: unknown): ProbeFacts | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const facts = value as Partial<ProbeFacts>;
+  const good =
+    facts.format === 1 && Array.isArray(facts.dialects) && facts.dialects.length > 0 && Array.isArray(facts.features);
+  return good && typeof facts.probed_at_ms === 'number' ? (facts as ProbeFacts) : null;
+}
+
+function paceOf(run: Run, baseUrl: string, limit: () => PaceLimit | null): Pace {
+  const origin = new URL(baseUrl).origin;
+  const known = run.paces.get(origin);
+  if (known !== undefined) return known;
+  const pace = createPace(limit, run.options.clock);
+  run.paces.set(origin, pace);
+  return pace;
+}
+
+/** `--rate` counts for every server; without it the app server's limit is the flavour's, a sandbox's own server has none here. */
+function appLimit(run: Run): PaceLimit | null {
+  const { rate, local } = run.options;
+  if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
+  if (local || run.facts?.flavour === 'local') return null;
+  return PACE_LIMITS[run.facts?.flavour === 'cloud' ? 'cloud' : 'self-hosted'];
+}
+
+function agentLimit(run: Run, baseUrl: string): PaceLimit | null {
+  const { rate } = run.options;
+  if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
+  return isLoopback(baseUrl) ? null : PACE_LIMITS['self-hosted'];
+}
+
+function commonOptions(
+  run: Run,
+  signal: AbortSignal,
+): Pick<TransportOptions, 'network' | 'clock' | 'signal' | 'mode' | 'requestTimeoutMs' | 'log'> {
+  const { clock, mode, requestTimeoutMs, log } = run.options;
+  return { network: run.network, clock, signal, mode, requestTimeoutMs, log };
+}
+
+function appTransport(run: Run, signal: AbortSignal): Transport {
+  const { key, cache } = run.options;
+  // Both names are right for every flavour and release (interface 1.1).
+  const headers: Record<string, string> =
+    key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key };
+  const transport: Transport = createTransport({
+    ...commonOptions(run, signal),
+    baseUrl: run.baseUrl,
+    headers,
+    pace: paceOf(run, run.baseUrl, () => appLimit(run)),
+    refused: (answer, details) => judgeRefusal(run, transport, answer, details),
+    surprised: async () => {
+      if (run.facts !== null) await cache?.drop(run.baseUrl);
+    },
+  });
+  return transport;
+}
+
+/** A 401 or 403 is the key's fault only if the probe is refused too (interface 1.2). */
+async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: ErrorDetails): Promise<AppError> {
+  const text = serverText(answer.body);
+  if (text !== null && /git provider|provider token|valid .* token/i.test(text)) {
+    return new AppError('auth', text, {
+      ...details,
+      hint: 'the git provider is meant, not the key: connect it in the settings of the server',
+    });
+  }
+  const hasKey = run.options.key !== null;
+  if (!hasKey || run.facts === null) return withDetails(keyError(hasKey, answer), details);
+  const path = run.facts.dialects.includes('v1') ? '/api/v1/app-conversations/count' : '/api/options/models';
+  const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
+  try {
+    const again = await app.request({ method: 'GET', path, safe: 'read', accept });
+    if (again.status === 200) {
+      return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);
+    }
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+  }
+  return withDetails(keyError(hasKey, answer), details);
+}
+
+function withDetails(error: AppError, details: ErrorDetails): AppError {
+  return new AppError(error.kind, error.message, { ...details, ...error.details, request: details.request });
+}
+
+function agentTransport(run: Run, signal: AbortSignal, baseUrl: string, key: string | null): Transport {
+  run.network.redaction.add(key);
+  return createTransport({
+    ...commonOptions(run, signal),
+    baseUrl: normalizeBaseUrl(baseUrl),
+    // Never the app server's key: the sandbox runs what an agent runs.
+    headers: key === null ? {} : { 'x-session-api-key': key },
+    pace: paceOf(run, baseUrl, () => agentLimit(run, baseUrl)),
+    refused: (answer, details) =>
+      Promise.resolve(
+        new AppError('auth', 'the server of the sandbox refuses its key', {
+          ...details,
+          status: answer.status,
+          retryable: true,
+        }),
+      ),
+  });
+}
+
+function createLinks(run: Run, signal: AbortSignal): Links {
+  return {
+    app: appTransport(run, signal),
+    agent: (baseUrl, key) => agentTransport(run, signal, baseUrl, key),
+    network: run.network,
+    clock: run.options.clock,
+    signal,
+    mode: run.options.mode,
+    notice: (text) => run.options.notice?.(text),
+    randomId: randomUUID,
+    local: run.options.local || run.facts?.flavour === 'local',
+  };
+}
+
+async function createServer(run: Run, facts: ProbeFacts, signal: AbortSignal): Promise<Server> {
+  const info: ServerInfo = {
+    base_url: run.baseUrl,
+    dialect: facts.dialects[0] ?? 'v1',
+    dialects: facts.dialects,
+    version: facts.version,
+    flavour: facts.flavour,
+    features: facts.features,
+  };
+  const links = createLinks(run, signal);
+  const adapter = await loadAdapter(facts, links);
+  return {
+    info,
+    has: (feature) => facts.features.includes(feature),
+    close: () => run.network.close(),
+    withSignal: (other) => createServer(run, facts, other),
+    ...adapter,
+  };
+}
+
+type Adapter = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
+
+async function loadAdapter(facts: ProbeFacts, links: Links): Promise<Adapter> {
+  const v1 = facts.dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links, facts) : null;
+  const v0 = facts.dialects.includes('v0') ? (await import('./v0/index.ts')).createV0(links, facts) : null;
+  if (v1 !== null && v0 !== null) return (await import('./both/index.ts')).createBoth(v1, v0, facts);
+  const only = v1 ?? v0;
+  if (only === null) throw new AppError('server', 'this server speaks no dialect that acs knows');
+  return only;
+}

@@ -1,0 +1,245 @@
+/**
+ * Following a conversation without a gap. The socket is opened first and what is stored is read afterwards, so nothing
+ * falls between the two; repeated events are told by their id. Where there is no socket (V0, a sandbox that sleeps or
+ * is gone, a cut) the stored events are read again and again. The follower judges nothing: it tells every change of
+ * the record, and the one who listens stops when he has heard enough.
+ */
+import { AppError, isAppError } from '../errors.ts';
+import type { Conversation } from '../domain/conversation.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import { parseTime } from '../text/time.ts';
+import type { Clock } from './index.ts';
+import { createFollowWindow, type FollowWindow } from './follow-window.ts';
+import type { FollowItem, FollowOptions } from './server.ts';
+
+/** One event as it was met, on either way. */
+export interface Sighting {
+  id: string;
+  timestamp: string | null;
+  /** Made when it is told; null for what is not told (snapshots, pieces of a text). */
+  event: (() => ConversationEvent) | null;
+  /** The new state of the run when the event tells one. */
+  word: string | null;
+}
+
+export interface FollowSocket {
+  take(): Sighting[];
+  activity(): Promise<void>;
+  readonly closed: { code: number } | null;
+  close(): void;
+}
+
+/** What the engine needs of a dialect. */
+export interface FollowSource {
+  /** The record now. Throws `not-found`, `auth` and the like. */
+  look(): Promise<Conversation>;
+  /** The record with its reason and what only the events tell. */
+  settle(conversation: Conversation): Promise<Conversation>;
+  /** Stored events, oldest first, from the window's position on; known ones may come again. */
+  read(window: FollowWindow): AsyncIterable<Sighting>;
+  /** Null where there is nothing to connect to now. */
+  openSocket(window: FollowWindow): Promise<FollowSocket | null>;
+  /** How often to look without a socket, and with one. */
+  pollMs: { reading: number; listening: number };
+}
+
+const SILENT_MS = 5_000;
+const GIVE_UP_MS = 300_000;
+const LONGEST_BACKOFF_MS = 5_000;
+/** How long a status may be missing before it is told as missing. */
+const NULL_STATUS_MS = 15_000;
+const WORD_LOOKS = 5;
+
+const ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'waiting', 'paused', 'stopped', 'archived']);
+
+export async function* follow(
+  source: FollowSource,
+  clock: Clock,
+  runSignal: AbortSignal,
+  options: FollowOptions,
+): AsyncGenerator<FollowItem, void, void> {
+  const follower = new Follower(source, clock, AbortSignal.any([runSignal, options.signal]), options);
+  try {
+    yield* follower.run();
+  } finally {
+    follower.end();
+  }
+}
+
+class Follower {
+  private readonly source: FollowSource;
+  private readonly clock: Clock;
+  private readonly signal: AbortSignal;
+  private readonly window: FollowWindow;
+  /** Events up to this one are passed over. */
+  private skipTo: string | null;
+  private socket: FollowSocket | null = null;
+  private told: Conversation | null = null;
+  private word: string | null = null;
+  private nullSinceMs: number | null = null;
+  private cutAtMs: number | null = null;
+  private noticed = false;
+  private failures = 0;
+  private reopenAtMs = 0;
+  private lookAtMs = 0;
+
+  constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
+    this.source = source;
+    this.clock = clock;
+    this.signal = signal;
+    this.window = createFollowWindow(parseTime(options.since ?? null));
+    this.skipTo = options.afterEventId ?? null;
+  }
+
+  end(): void {
+    this.socket?.close();
+    this.socket = null;
+  }
+
+  async *run(): AsyncGenerator<FollowItem, void, void> {
+    const first = await this.source.look();
+    await this.connect();
+    yield* this.readStored();
+    if (this.skipTo !== null)
+      throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
+    yield* this.tell(first);
+    while (!this.isArchived()) {
+      this.signal.throwIfAborted();
+      yield* this.takeFrames();
+      yield* this.step();
+      if (!this.isArchived()) await this.rest();
+    }
+  }
+
+  private isArchived(): boolean {
+    return this.told?.status === 'archived';
+  }
+
+  /** One round: reconnect or read where there is no socket, look at the record when it is time. */
+  private async *step(): AsyncGenerator<FollowItem, void, void> {
+    try {
+      if (this.socket === null && this.clock.now() >= this.reopenAtMs) {
+        await this.connect();
+        yield* this.readStored();
+      }
+      if (this.word !== null || this.clock.now() >= this.lookAtMs) yield* this.tell(await this.freshLook());
+      this.recovered();
+    } catch (error) {
+      this.failed(error);
+    }
+    if (this.cutAtMs !== null && !this.noticed && this.clock.now() - this.cutAtMs >= SILENT_MS) {
+      this.noticed = true;
+      yield { type: 'notice', text: 'the connection is cut; acs goes on trying, and shows what it missed then' };
+    }
+  }
+
+  private recovered(): void {
+    this.cutAtMs = null;
+    this.noticed = false;
+    this.failures = 0;
+  }
+
+  /** A cut connection or a server that restarts passes; a refusal or a deleted conversation does not. */
+  private failed(error: unknown): void {
+    if (!isAppError(error) || !(['network', 'server', 'rate-limited'] as string[]).includes(error.kind)) throw error;
+    const now = this.clock.now();
+    this.cutAtMs ??= now;
+    if (now - this.cutAtMs >= GIVE_UP_MS) throw error;
+    this.failures += 1;
+    this.reopenAtMs = this.lookAtMs = now + Math.min(250 * 2 ** Math.min(this.failures, 6), LONGEST_BACKOFF_MS);
+  }
+
+  private async connect(): Promise<void> {
+    this.socket?.close();
+    this.socket = await this.source.openSocket(this.window);
+    this.reopenAtMs = this.clock.now() + (this.socket === null ? this.source.pollMs.reading : 0);
+  }
+
+  private async *takeFrames(): AsyncGenerator<FollowItem, void, void> {
+    if (this.socket === null) return;
+    for (const sighting of this.socket.take()) yield* this.meet(sighting);
+    if (this.socket.closed === null) return;
+    // What came before the cut is told already; the rest is stored.
+    this.socket = null;
+    this.reopenAtMs = this.clock.now();
+    this.lookAtMs = this.clock.now();
+  }
+
+  private async *readStored(): AsyncGenerator<FollowItem, void, void> {
+    for await (const sighting of this.source.read(this.window)) {
+      this.signal.throwIfAborted();
+      yield* this.meet(sighting);
+    }
+    yield* this.takeFrames();
+  }
+
+  private *meet(sighting: Sighting): Generator<FollowItem, void, void> {
+    if (!this.window.isNew(sighting.id, sighting.timestamp)) return;
+    if (sighting.word !== null) this.word = sighting.word;
+    if (this.skipTo !== null) {
+      if (sighting.id === this.skipTo) this.skipTo = null;
+      return;
+    }
+    if (sighting.event !== null) yield { type: 'event', event: sighting.event() };
+  }
+
+  /** The record, asked again while it has not caught up with the word an event told. */
+  private async freshLook(): Promise<Conversation> {
+    const { word } = this;
+    this.word = null;
+    let conversation = await this.source.look();
+    for (
+      let look = 1;
+      word !== null &&
+      conversation.execution_status !== null &&
+      conversation.execution_status !== word &&
+      look < WORD_LOOKS;
+      look++
+    ) {
+      await this.clock.sleep(100 * look, this.signal);
+      conversation = await this.source.look();
+    }
+    return conversation;
+  }
+
+  private async *tell(conversation: Conversation): AsyncGenerator<FollowItem, void, void> {
+    const now = this.clock.now();
+    this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
+    if (conversation.status === 'unknown(no-status)') {
+      this.nullSinceMs ??= now;
+      this.lookAtMs = now + 500;
+      if (now - this.nullSinceMs < NULL_STATUS_MS) return;
+    } else {
+      this.nullSinceMs = null;
+    }
+    if (this.told !== null && !differs(this.told, conversation)) return;
+    let state = conversation;
+    if (ENDS.has(conversation.status)) {
+      // Events that were stored before the end are told before it.
+      yield* this.readStored();
+      state = await this.source.settle(conversation);
+    }
+    if (this.told !== null && !differs(this.told, state)) return;
+    this.told = state;
+    yield { type: 'state', conversation: state };
+  }
+
+  private async rest(): Promise<void> {
+    const now = this.clock.now();
+    const untilMs = this.socket === null ? Math.min(this.reopenAtMs, this.lookAtMs) : this.lookAtMs;
+    const waitMs = Math.max(untilMs - now, 20);
+    const stop = new AbortController();
+    const timer = this.clock.sleep(waitMs, AbortSignal.any([this.signal, stop.signal])).catch(() => undefined);
+    await Promise.race([timer, this.socket?.activity() ?? timer]);
+    stop.abort();
+    this.signal.throwIfAborted();
+  }
+}
+
+/** `told` may be richer than a plain record: what only the events know does not count. */
+function differs(told: Conversation, now: Conversation): boolean {
+  if (told.execution_status !== now.execution_status || told.sandbox_status !== now.sandbox_status) return true;
+  if (told.title !== now.title) return true;
+  const asleep = now.execution_status === null && now.sandbox_status !== null && now.sandbox_status !== 'running';
+  return !asleep && told.status !== now.status;
+}

@@ -1,0 +1,35 @@
+/** What an adapter works with: the app server, the agent servers it points to, and the run's surroundings. */
+import { AppError } from '../errors.ts';
+import { isShapeError } from '../protocol/shape.ts';
+import type { Clock } from './index.ts';
+import type { Answer } from './transport/answer.ts';
+import type { Network } from './transport/network.ts';
+import type { Transport } from './transport/transport.ts';
+
+export interface Links {
+  app: Transport;
+  /** A transport to the agent server at this base URL with the key of its sandbox. */
+  agent(baseUrl: string, key: string | null): Transport;
+  network: Network;
+  clock: Clock;
+  signal: AbortSignal;
+  mode: 'live' | 'dry-run';
+  notice(text: string): void;
+  randomId(): string;
+  /** Whether the app server runs on this machine without a request limit. */
+  local: boolean;
+}
+
+/** Reads an answer with a reader of src/protocol; a wrong shape becomes AppError `server`. */
+export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
+  try {
+    return reader(answer.body);
+  } catch (error) {
+    if (!isShapeError(error)) throw error;
+    throw new AppError('server', `an answer that is not what the interface says: ${error.message}`, {
+      status: answer.status,
+      hint: 'is this the right server? its version may be unknown to acs',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * What a server speaks, found by asking it (interface 9). The document at /openapi.json is the surest source; where it
+ * is not served the answers of a few routes decide. Unknown paths answer HTML with 200 where a frontend is mounted, so
+ * only JSON counts.
+ */
+import { AppError } from '../errors.ts';
+import type { Dialect } from '../domain/conversation.ts';
+import { isRecord } from '../protocol/shape.ts';
+import { documentFacts, type DocumentFacts } from './probe-document.ts';
+import type { Feature } from './server.ts';
+import { isJsonType, type Answer } from './transport/answer.ts';
+import type { Transport } from './transport/transport.ts';
+
+export interface ProbeFacts {
+  format: 1;
+  dialects: Dialect[];
+  flavour: 'local' | 'self-hosted' | 'cloud' | null;
+  version: string | null;
+  features: Feature[];
+  /** Whether a V1 start takes `replay_json`; genuine servers do not. */
+  v1_replay: boolean;
+  probed_at_ms: number;
+}
+
+export const PROBE_TIMEOUT_MS = 10_000;
+const EVERY_STATUS = Array.from({ length: 500 }, (_, index) => index + 100);
+
+interface Answers {
+  document: Answer | AppError;
+  webClient: Answer | AppError;
+  count: Answer | AppError;
+  options: Answer | AppError;
+}
+
+/**
+ * Asks the four routes at once. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
+ * refused, `server` when what answers is no such server.
+ */
+export async function probe(app: Transport, hasKey: boolean, nowMs: number): Promise<ProbeFacts> {
+  const ask = async (path: string): Promise<Answer | AppError> => {
+    try {
+      return await app.request({
+        method: 'GET',
+        path,
+        safe: 'read',
+        timeoutMs: PROBE_TIMEOUT_MS,
+        accept: EVERY_STATUS,
+      });
+    } catch (error) {
+      if (error instanceof AppError && error.kind !== 'interrupted') return error;
+      throw error;
+    }
+  };
+  const [document, webClient, count, options] = await Promise.all([
+    ask('/openapi.json'),
+    ask('/api/v1/web-client/config'),
+    ask('/api/v1/app-conversations/count'),
+    ask('/api/options/config'),
+  ]);
+  return decide({ document, webClient, count, options }, hasKey, nowMs);
+}
+
+function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
+  const all = Object.values(answers) as (Answer | AppError)[];
+  if (all.every((answer) => answer instanceof AppError)) throw all[0];
+  const document = documentFacts(json(answers.document));
+  const webClient = json(answers.webClient);
+  const options = json(answers.options);
+  const count = answers.count;
+  const countStatus = count instanceof AppError ? 0 : count.status;
+  const countIsJson = !(count instanceof AppError) && isJsonType(count.contentType);
+  const counted = countIsJson && countStatus === 200 && typeof (count as Answer).body === 'number';
+
+  const v1 = document?.v1 ?? (isRecord(webClient) || counted);
+  const v0 = document?.v0 ?? (isRecord(options) && 'APP_MODE' in options);
+  const unauthorized = countIsJson && (countStatus === 401 || countStatus === 403);
+  const v0Unauthorized = v0 && !v1 && isUnauthorized(answers.options);
+  if (unauthorized && (v1 || !v0)) throw keyError(hasKey, count as Answer);
+  if (v0Unauthorized || (!v1 && !v0 && isUnauthorized(answers.options)))
+    throw keyError(hasKey, answers.options as Answer);
+  if (!v1 && !v0) throw notAServer(all);
+  return {
+    format: 1,
+    dialects: [...(v1 ? (['v1'] as const) : []), ...(v0 ? (['v0'] as const) : [])],
+    flavour: flavourOf(document, webClient, options),
+    version: document?.version ?? null,
+    features: document?.features ?? guessedFeatures(v1, v0),
+    v1_replay: document?.v1Replay ?? false,
+    probed_at_ms: nowMs,
+  };
+}
+
+/** The JSON of a good answer, else null. */
+function json(answer: Answer | AppError): unknown {
+  if (answer instanceof AppError || answer.status !== 200 || !isJsonType(answer.contentType)) return null;
+  return answer.body ?? null;
+}
+
+function isUnauthorized(answer: Answer | AppError): boolean {
+  return (
+    !(answer instanceof AppError) && isJsonType(answer.contentType) && (answer.status === 401 || answer.status === 403)
+  );
+}
+
+function flavourOf(document: DocumentFacts | null, webClient: unknown, options: unknown): ProbeFacts['flavour'] {
+  if (document?.local) return 'local';
+  const mode = isRecord(webClient) ? webClient['app_mode'] : isRecord(options) ? options['APP_MODE'] : null;
+  if (mode === 'saas') return 'cloud';
+  if (mode === 'local') return 'local';
+  return mode === 'oss' ? 'self-hosted' : null;
+}
+
+/** Without a document: a server of both dialects is like release 1.6.0, one of V1 alone like 1.11.0. */
+function guessedFeatures(v1: boolean, v0: boolean): Feature[] {
+  const both: Feature[] = ['events', 'secrets'];
+  if (v0) both.push('replay', 'git-changes');
+  if (!v1) return both;
+  both.push('sandboxes', 'caller-conversation-id');
+  if (!v0)
+    both.push('send-message', 'git-changes', 'delete-conversation', 'v1-settings', 'settings-schema', 'model-profiles');
+  return both;
+}
+
+/** The error of a probe's 401 or 403. */
+export function keyError(hasKey: boolean, answer: { status: number }): AppError {
+  if (!hasKey) {
+    return new AppError('auth', 'this server asks for a key, and none was given', {
+      status: answer.status,
+      hint: 'give one with --api-key-file <file>, ACS_API_KEY, or a profile: acs login',
+    });
+  }
+  return new AppError('auth', 'the server refuses the key', {
+    status: answer.status,
+    hint: 'check which key is used with: acs whoami; a new one: acs login',
+  });
+}
+
+function notAServer(answers: (Answer | AppError)[]): AppError {
+  const seen = answers.find((answer): answer is Answer => !(answer instanceof AppError));
+  const failed = answers.find((answer): answer is AppError => answer instanceof AppError);
+  if (seen && seen.status >= 500) {
+    return new AppError('server', `the server answered ${seen.status} to every question`, {
+      status: seen.status,
+      retryable: true,
+    });
+  }
+  if (failed && !seen) return failed;
+  const type = seen === undefined || seen.contentType === '' ? 'no content type' : seen.contentType.slice(0, 80);
+  return new AppError('server', `what answers there is no OpenHands server (it sent ${type})`, {
+    status: seen?.status,
+    hint: 'is this the right server? check the URL, the port and the path',
+  });
+}

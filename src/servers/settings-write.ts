@@ -1,0 +1,35 @@
+/** What both dialects do before and after they write settings. */
+import { AppError } from '../errors.ts';
+import { checkSettingsValue } from '../domain/settings-fields.ts';
+import type { SettingsChange, SettingsField } from '../domain/settings.ts';
+import { serverText, type Answer } from './transport/answer.ts';
+
+/** Throws `usage`: a server may store a wrong type with 200 and then fail every request (interface 2.6). */
+export function refuseBadValues(fields: readonly SettingsField[], change: SettingsChange): void {
+  const known = new Map(fields.map((field) => [field.name, field]));
+  for (const name of [...Object.keys(change.set), ...change.unset]) {
+    if (!known.has(name))
+      throw new AppError('usage', `there is no setting ${name}`, { hint: 'list them with: acs settings schema' });
+  }
+  for (const [name, value] of Object.entries(change.set)) {
+    const field = known.get(name);
+    const problem = field === undefined ? null : checkSettingsValue(field, value);
+    if (problem !== null)
+      throw new AppError(
+        'usage',
+        problem.startsWith('must') || problem.startsWith('may') ? `${name} ${problem}` : `${name}: ${problem}`,
+      );
+  }
+}
+
+/** The values are the user's: 400 and 422 speak of them, and so does a 500 of some releases. */
+export function settingsRefused(answer: Answer): AppError {
+  const text = serverText(answer.body) ?? `status ${answer.status}`;
+  if (answer.status === 500) {
+    return new AppError('server', `the server did not store the settings: ${text}`, {
+      status: 500,
+      hint: 'some releases answer so to a value they do not take',
+    });
+  }
+  return new AppError('usage', `the server refuses these settings: ${text}`, { status: answer.status });
+}

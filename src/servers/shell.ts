@@ -1,0 +1,4 @@
+/** Words for the shell of a sandbox. */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,110 @@
+/** Answers: read with distrust, and turned into errors by status. */
+import { AppError } from '../../errors.ts';
+import type { ErrorDetails, ErrorKind } from '../../errors.ts';
+
+/** The most of a server's own words that is shown. */
+const MAX_SERVER_TEXT = 500;
+
+export interface Answer {
+  status: number;
+  /** Lower case, without parameters; empty when there is none. */
+  contentType: string;
+  headers: Record<string, string>;
+  /** Parsed JSON where the answer is JSON, else undefined. */
+  body: unknown;
+  bytes: Uint8Array;
+}
+
+export function isJsonType(contentType: string): boolean {
+  return contentType === 'application/json' || contentType.endsWith('+json');
+}
+
+/** Interface 8.1: text from detail, error_description, error, message or a bare string. */
+export function serverText(body: unknown): string | null {
+  const text = findText(body, 0);
+  if (text === null || text.trim() === '') return null;
+  const flat = text.trim();
+  return flat.length > MAX_SERVER_TEXT ? `${flat.slice(0, MAX_SERVER_TEXT)}…` : flat;
+}
+
+function findText(value: unknown, depth: number): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null || depth > 3) return null;
+  if (Array.isArray(value)) {
+    const texts = value.map((item: unknown) => validationText(item)).filter((text) => text !== null);
+    return texts.length > 0 ? texts.join('; ') : null;
+  }
+  const record = value as Record<string, unknown>;
+  for (const name of ['detail', 'error_description', 'error', 'message']) {
+    const text = findText(record[name], depth + 1);
+    if (text !== null && text !== '') return text;
+  }
+  return null;
+}
+
+/** `{loc: ["body", "x"], msg}` of a validation error; its `input` may hold a secret and is left out. */
+function validationText(item: unknown): string | null {
+  if (typeof item === 'string') return item;
+  if (typeof item !== 'object' || item === null) return null;
+  const { loc, msg } = item as { loc?: unknown; msg?: unknown };
+  if (typeof msg !== 'string') return null;
+  const where = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
+  return where === '' ? msg : `${where}: ${msg}`;
+}
+
+const KINDS: Record<number, ErrorKind> = {
+  401: 'auth',
+  402: 'conflict',
+  403: 'auth',
+  404: 'not-found',
+  405: 'unsupported',
+  408: 'network',
+  409: 'conflict',
+  410: 'conflict',
+  413: 'usage',
+  429: 'rate-limited',
+  501: 'unsupported',
+};
+
+/**
+ * The error an answer stands for. 400 and 422 are `server` here, because the request's shape is acs's doing; callers
+ * that send a user's own values (a start, settings) say `usage` instead.
+ */
+export function statusError(answer: Answer, details: ErrorDetails): AppError {
+  const { status } = answer;
+  const text = isJsonType(answer.contentType) ? serverText(answer.body) : plainText(answer);
+  const kind = KINDS[status] ?? 'server';
+  const said = text === null ? '' : `: ${text}`;
+  const retryable = status === 429 || status === 408 || status >= 500;
+  if (status === 404 && text === null) return wrongPlaceError(answer, details);
+  if (status === 429) {
+    return new AppError(kind, `the server limits how fast it is asked${said}`, {
+      ...details,
+      status,
+      retryable,
+      hint: 'try again later, or lower --rate',
+    });
+  }
+  return new AppError(kind, `the server answered ${status}${said}`, { ...details, status, retryable });
+}
+
+/** Server text of answers that are no JSON: plain text is shown, HTML is only named. */
+function plainText(answer: Answer): string | null {
+  if (answer.contentType !== 'text/plain') return answer.contentType === '' ? null : `(${answer.contentType})`;
+  return serverText(new TextDecoder().decode(answer.bytes.subarray(0, 4 * MAX_SERVER_TEXT)));
+}
+
+/** An answer that is not what the interface says: HTML of a frontend or a login page, nothing at all, broken JSON. */
+export function wrongPlaceError(answer: Answer, details: ErrorDetails): AppError {
+  const what =
+    answer.bytes.length === 0
+      ? 'an empty answer'
+      : isJsonType(answer.contentType)
+        ? 'JSON that cannot be read'
+        : `an answer of type ${answer.contentType === '' ? '(none)' : answer.contentType.slice(0, 80)}`;
+  return new AppError('server', `the server sent ${what} (status ${answer.status}) where JSON was expected`, {
+    ...details,
+    status: answer.status,
+    hint: 'is this the right server? check the URL with: acs whoami',
+  });
+}

@@ -1,0 +1,45 @@
+/** What a request is and what a transport needs. */
+import type { AppError, ErrorDetails } from '../../errors.ts';
+import type { Clock } from '../index.ts';
+import type { Query } from './address.ts';
+import type { Answer } from './answer.ts';
+import type { Network } from './network.ts';
+import type { Pace } from './pace.ts';
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
+  /** Begins with a slash; its parts already encoded. */
+  path: string;
+  query?: Query;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  raw?: { contentType: string; bytes: Uint8Array };
+  /** Longer than usual, where a server answers only after a step; a request timeout given by the user wins. */
+  timeoutMs?: number;
+  /** `read`: changes nothing, goes out in a dry run. `idempotent`: may be repeated. `once`: may not. */
+  safe: 'read' | 'idempotent' | 'once';
+  /** What a good answer is: JSON (the default), or any bytes. */
+  expect?: 'json' | 'bytes';
+  /** Statuses that are given back instead of thrown. */
+  accept?: readonly number[];
+}
+
+export interface TransportOptions {
+  network: Network;
+  baseUrl: string;
+  headers: Record<string, string>;
+  pace: Pace;
+  clock: Clock;
+  signal: AbortSignal;
+  mode: 'live' | 'dry-run';
+  /** Given by the user; undefined: 30 s, or what the call says. */
+  requestTimeoutMs?: number;
+  log?: (line: string) => void;
+  /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
+  refused: (answer: Answer, details: ErrorDetails) => Promise<AppError>;
+  /** Told of a 404, 405 or HTML answer: what a probe remembered may be wrong. */
+  surprised?: () => Promise<void>;
+}
+
+export const DEFAULT_TIMEOUT_MS = 30_000;

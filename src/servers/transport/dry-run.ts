@@ -1,0 +1,25 @@
+/** What `--dry-run` throws instead of a request that writes. */
+const TAG = 'acs.DryRunStop';
+
+export interface PlannedRequest {
+  method: string;
+  url: string;
+  /** JSON body with its secrets redacted; null without a body. */
+  body: unknown;
+}
+
+export class DryRunStop extends Error {
+  readonly tag = TAG;
+  readonly requests: PlannedRequest[];
+
+  constructor(requests: PlannedRequest[]) {
+    super('a dry run stops before the first request that writes');
+    this.name = 'DryRunStop';
+    this.requests = requests;
+  }
+}
+
+/** Told by the tag: the build may hold this module in more than one chunk. */
+export function isDryRunStop(error: unknown): error is DryRunStop {
+  return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
+}

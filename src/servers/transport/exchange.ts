@@ -1,0 +1,125 @@
+/** One request and its answer: bytes out, bytes in, redirects on the same origin, the lines of `--debug`. */
+import type { Dispatcher } from 'undici';
+import { AppError } from '../../errors.ts';
+import { isJsonType } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { shownUrl } from './address.ts';
+import { classifyFailure } from './failure.ts';
+import type { Failure } from './failure.ts';
+import { DEFAULT_TIMEOUT_MS } from './call.ts';
+import type { Call, TransportOptions } from './call.ts';
+
+export type Exchange = (call: Call, url: string) => Promise<{ answer: Answer } | { failure: Failure }>;
+
+const MOST_REDIRECTS = 5;
+const MOST_LOGGED_CHARACTERS = 2_000;
+
+export function createExchange(options: TransportOptions): Exchange {
+  return async (call, firstUrl) => {
+    const timeoutMs = options.requestTimeoutMs ?? call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    let url = firstUrl;
+    for (let hops = 0; ; hops++) {
+      const startedAtMs = options.clock.now();
+      let answer: Answer;
+      try {
+        logRequest(options, call, url);
+        answer = await readAnswer(await send(options, call, url, timeoutMs));
+      } catch (error) {
+        if (options.signal.aborted) throw options.signal.reason;
+        const failure = classifyFailure(error, new URL(url).host, timeoutMs);
+        options.log?.(`< ${failure.text} (${options.clock.now() - startedAtMs} ms)`);
+        return { failure };
+      }
+      logAnswer(options, answer, options.clock.now() - startedAtMs);
+      if (answer.status < 300 || answer.status >= 400 || answer.status === 304) return { answer };
+      url = redirectTarget(answer, url, call, hops);
+    }
+  };
+}
+
+function send(options: TransportOptions, call: Call, url: string, timeoutMs: number): Promise<Dispatcher.ResponseData> {
+  const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
+  let body: string | Uint8Array | null = null;
+  if (call.raw !== undefined) {
+    headers['content-type'] = call.raw.contentType;
+    body = call.raw.bytes;
+  } else if (call.body !== undefined) {
+    headers['content-type'] = 'application/json';
+    body = JSON.stringify(call.body);
+  }
+  if (call.expect === 'bytes') headers['accept'] = '*/*';
+  return options.network.send(url, call.safe === 'once' ? 'fresh' : 'kept', {
+    method: call.method,
+    headers,
+    body,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    signal: options.signal,
+  });
+}
+
+async function readAnswer(response: Dispatcher.ResponseData): Promise<Answer> {
+  const bytes = new Uint8Array(await response.body.arrayBuffer());
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : (value ?? '');
+  }
+  const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return {
+    status: response.statusCode,
+    contentType,
+    headers,
+    bytes,
+    body: isJsonType(contentType) ? parse(bytes) : undefined,
+  };
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keys go to one origin only: a redirect elsewhere is an error, also from http to https. */
+function redirectTarget(answer: Answer, url: string, call: Call, hops: number): string {
+  const location = answer.headers['location'] ?? '';
+  let target: URL | null = null;
+  try {
+    target = new URL(location, url);
+  } catch {
+    target = null;
+  }
+  const keepsMethod = answer.status === 307 || answer.status === 308 || call.method === 'GET';
+  if (target !== null && target.origin === new URL(url).origin && keepsMethod && hops < MOST_REDIRECTS)
+    return target.href;
+  const where = target === null ? 'nowhere' : shownUrl(target.origin + target.pathname);
+  throw new AppError('server', `the server redirects to ${where}, which acs does not follow`, {
+    status: answer.status,
+    request: { method: call.method, url: shownUrl(url) },
+    hint:
+      target === null || target.origin === new URL(url).origin
+        ? 'is this the right server?'
+        : `if that is your server, use it as the URL: ${target.origin}`,
+  });
+}
+
+function logRequest(options: TransportOptions, call: Call, url: string): void {
+  if (options.log === undefined) return;
+  const { redaction } = options.network;
+  const body = call.body === undefined ? '' : ` ${cut(JSON.stringify(redaction.value(call.body)))}`;
+  options.log(redaction.text(`> ${call.method} ${shownUrl(url)}${body}`));
+}
+
+function logAnswer(options: TransportOptions, answer: Answer, ms: number): void {
+  if (options.log === undefined) return;
+  const { redaction } = options.network;
+  const body =
+    answer.body === undefined ? `(${answer.bytes.length} bytes)` : cut(JSON.stringify(redaction.value(answer.body)));
+  options.log(redaction.text(`< ${answer.status} ${answer.contentType || '(no type)'} ${ms} ms ${body}`));
+}
+
+function cut(text: string): string {
+  return text.length > MOST_LOGGED_CHARACTERS ? `${text.slice(0, MOST_LOGGED_CHARACTERS)}…` : text;
+}

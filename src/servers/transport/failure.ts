@@ -1,0 +1,104 @@
+/** Connections that fail, in words: which kind of failure, what to look at next, and whether the server may have acted. */
+import { AppError } from '../../errors.ts';
+import type { ErrorDetails } from '../../errors.ts';
+
+export type FailureClass = 'dns' | 'refused' | 'unreachable' | 'tls' | 'timeout' | 'reset' | 'proxy' | 'other';
+
+export interface Failure {
+  class: FailureClass;
+  /** False only where the request cannot have reached the server. */
+  sent: 'no' | 'maybe';
+  text: string;
+  hint?: string;
+}
+
+const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+
+/** Digs the system error code out of undici's and Node's errors. */
+export function errorCode(error: unknown): string {
+  const codes: string[] = [];
+  const visit = (value: unknown, depth: number): void => {
+    if (depth > 4 || typeof value !== 'object' || value === null) return;
+    const { code, cause, errors } = value as { code?: unknown; cause?: unknown; errors?: unknown };
+    if (typeof code === 'string') codes.push(code);
+    visit(cause, depth + 1);
+    if (Array.isArray(errors)) for (const one of errors) visit(one, depth + 1);
+  };
+  visit(error, 0);
+  return codes.find((code) => !code.startsWith('UND_ERR_SOCKET')) ?? codes[0] ?? '';
+}
+
+export function classifyFailure(error: unknown, host: string, timeoutMs: number): Failure {
+  const code = errorCode(error);
+  const seconds = `${timeoutMs / 1000} s`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return {
+      class: 'dns',
+      sent: 'no',
+      text: `the name ${host} cannot be resolved`,
+      hint: 'check the URL and the network',
+    };
+  }
+  if (code === 'ECONNREFUSED') {
+    return {
+      class: 'refused',
+      sent: 'no',
+      text: `nothing listens at ${host} (connection refused)`,
+      hint: 'check that the server runs and the port is right',
+    };
+  }
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'EADDRNOTAVAIL') {
+    return { class: 'unreachable', sent: 'no', text: `${host} cannot be reached (${code})`, hint: 'check the network' };
+  }
+  if (TLS_CODES.test(code)) {
+    return {
+      class: 'tls',
+      sent: 'no',
+      text: `the TLS connection to ${host} failed (${code})`,
+      hint: 'for a private certificate authority set NODE_EXTRA_CA_CERTS to its file; check http and https',
+    };
+  }
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+    return {
+      class: 'timeout',
+      sent: 'no',
+      text: `no connection to ${host} within ${seconds}`,
+      hint: 'check the URL and the network, or raise --request-timeout',
+    };
+  }
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return {
+      class: 'timeout',
+      sent: 'maybe',
+      text: `${host} sent nothing for ${seconds}`,
+      hint: 'raise --request-timeout if the server is only slow',
+    };
+  }
+  if (code === 'UND_ERR_PRX_TLS' || code === 'UND_ERR_ABORTED') {
+    return {
+      class: 'proxy',
+      sent: 'no',
+      text: `the proxy did not connect to ${host}`,
+      hint: 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY',
+    };
+  }
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+    return { class: 'other', sent: 'maybe', text: `${host} sends more than acs takes in one answer` };
+  }
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code.startsWith('UND_ERR_SOCKET') || code.startsWith('UND_ERR_')) {
+    return { class: 'reset', sent: 'maybe', text: `the connection to ${host} was cut` };
+  }
+  if (code.startsWith('HPE_')) {
+    return { class: 'other', sent: 'maybe', text: `${host} does not speak HTTP`, hint: 'is this the right port?' };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { class: 'other', sent: 'maybe', text: `the request to ${host} failed: ${message.slice(0, 300)}` };
+}
+
+export function failureError(failure: Failure, details: ErrorDetails): AppError {
+  return new AppError('network', failure.text, {
+    ...details,
+    hint: failure.hint,
+    retryable: failure.class !== 'tls' && failure.class !== 'dns',
+  });
+}

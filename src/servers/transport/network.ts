@@ -1,0 +1,103 @@
+/** The connections of one run: which way a request goes (straight, or through a proxy), and their end. */
+import v8 from 'node:v8';
+import type { Dispatcher, WebSocket } from 'undici';
+import { isLoopback } from './address.ts';
+import { loadHttp, loadWeb } from './undici.ts';
+import type { HttpLibrary, ProxySettings } from './undici.ts';
+import type { Redaction } from './redaction.ts';
+
+const MAX_ANSWER_BYTES = 512 * 1024 * 1024;
+
+export interface NetworkOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  connectTimeoutMs: number;
+  redaction: Redaction;
+}
+
+/** `fresh` opens a connection of its own: a request that must not be repeated may not meet one the server just dropped. */
+export type ConnectionKind = 'kept' | 'fresh';
+
+export interface Network {
+  readonly redaction: Redaction;
+  send(url: string, kind: ConnectionKind, options: SendOptions): Promise<Dispatcher.ResponseData>;
+  openSocket(url: string, headers: Record<string, string>): Promise<WebSocket>;
+  close(): Promise<void>;
+}
+
+export type SendOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'path'>;
+
+export function createNetwork(options: NetworkOptions): Network {
+  const dispatchers = new Map<string, Promise<Dispatcher>>();
+  let http: Promise<HttpLibrary> | null = null;
+  let closed = false;
+
+  const loadLibrary = (): Promise<HttpLibrary> => {
+    calmWebAssembly();
+    return (http ??= loadHttp());
+  };
+
+  const createDispatcher = async (route: 'straight' | 'proxy', kind: ConnectionKind): Promise<Dispatcher> => {
+    const agentOptions = {
+      connect: { timeout: options.connectTimeoutMs },
+      connections: 16,
+      maxResponseSize: MAX_ANSWER_BYTES,
+      // A kept connection this old may be gone at the other end; a fresh one is not used again.
+      keepAliveTimeout: kind === 'kept' ? 4_000 : 1,
+    };
+    if (route === 'proxy') return (await loadWeb()).createProxyAgent(proxySettings(options.env), agentOptions);
+    return new (await loadLibrary()).Agent(agentOptions);
+  };
+
+  const dispatcherFor = (url: string, kind: ConnectionKind): Promise<Dispatcher> => {
+    if (closed) return Promise.reject(new Error('the connections of this run are closed'));
+    const route = hasProxy(options.env) && !isLoopback(url) ? 'proxy' : 'straight';
+    const name = `${route} ${kind}`;
+    const known = dispatchers.get(name);
+    if (known !== undefined) return known;
+    const created = createDispatcher(route, kind);
+    dispatchers.set(name, created);
+    return created;
+  };
+
+  return {
+    redaction: options.redaction,
+    async send(url, kind, sendOptions) {
+      const [dispatcher, library] = await Promise.all([dispatcherFor(url, kind), loadLibrary()]);
+      const { origin, pathname, search } = new URL(url);
+      return library.request(dispatcher, { ...sendOptions, origin, path: pathname + search });
+    },
+    async openSocket(url, headers) {
+      const dispatcher = await dispatcherFor(url.replace(/^ws/, 'http'), 'fresh');
+      const { WebSocket } = await loadWeb();
+      return new WebSocket(url, { dispatcher, headers });
+    },
+    async close() {
+      closed = true;
+      const open = await Promise.allSettled(dispatchers.values());
+      dispatchers.clear();
+      await Promise.allSettled(open.map((one) => (one.status === 'fulfilled' ? one.value.destroy() : undefined)));
+    },
+  };
+}
+
+const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'] as const;
+
+function hasProxy(env: NetworkOptions['env']): boolean {
+  return PROXY_VARIABLES.some((name) => (env[name] ?? '') !== '');
+}
+
+function proxySettings(env: NetworkOptions['env']): ProxySettings {
+  return {
+    httpProxy: env['http_proxy'] || env['HTTP_PROXY'] || '',
+    httpsProxy: env['https_proxy'] || env['HTTPS_PROXY'] || '',
+    noProxy: env['no_proxy'] || env['NO_PROXY'] || '',
+  };
+}
+
+/**
+ * On Node 20 the WebAssembly of undici's parser is optimised in the background, and the process waits for that at its
+ * end: 60 to 110 ms after the last line. Newer ones do not have that.
+ */
+function calmWebAssembly(): void {
+  if (process.versions.node.startsWith('20.')) v8.setFlagsFromString('--wasm-tiering-budget=1000000000');
+}

@@ -1,0 +1,31 @@
+/** When a request is repeated, and after how long. */
+import type { Answer } from './answer.ts';
+
+/** Tries in all, the first included. */
+export const TRIES = 4;
+
+export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+const LONGEST_WAIT_MS = 60_000;
+
+/** 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not return together. */
+export function backoffMs(attempt: number): number {
+  return 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+}
+
+/** How long to wait before the next try; null: longer than a command should hang, give up. */
+export function retryAfterMs(answer: Answer, attempt: number, nowMs: number): number | null {
+  const header = answer.headers['retry-after'];
+  if (isDailyQuota(answer.body)) return null;
+  if (header === undefined) return backoffMs(attempt) * (answer.status === 429 ? 4 : 1);
+  const seconds = /^\d+(\.\d+)?$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
+  if (!Number.isFinite(seconds)) return backoffMs(attempt);
+  const waitMs = Math.max(0, seconds * 1000);
+  return waitMs > LONGEST_WAIT_MS ? null : waitMs;
+}
+
+/** `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help. */
+function isDailyQuota(body: unknown): boolean {
+  const detail = (body as { detail?: { code?: unknown } } | null | undefined)?.detail;
+  return typeof detail === 'object' && detail !== null && detail.code === 'daily_conversation_limit_reached';
+}

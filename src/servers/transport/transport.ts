@@ -1,0 +1,114 @@
+/**
+ * Requests to one server (the app server, or the agent server of one sandbox): its headers, its pace, its retries,
+ * its errors. What may be repeated is said by each call; a create or a send goes out once.
+ */
+import { AppError } from '../../errors.ts';
+import type { ErrorDetails } from '../../errors.ts';
+import { isJsonType, serverText, statusError, wrongPlaceError } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { buildUrl, isLoopback, shownUrl } from './address.ts';
+import type { Call, TransportOptions } from './call.ts';
+import { failureError } from './failure.ts';
+import type { Failure } from './failure.ts';
+import { DryRunStop } from './dry-run.ts';
+import { createExchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { backoffMs, retryAfterMs, RETRY_STATUSES, TRIES } from './retry.ts';
+
+export interface Transport {
+  readonly baseUrl: string;
+  readonly loopback: boolean;
+  request(call: Call): Promise<Answer>;
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  const exchange = createExchange(options);
+  return {
+    baseUrl: options.baseUrl,
+    loopback: isLoopback(options.baseUrl),
+    request: (call) => requestWithRetries(options, exchange, call),
+  };
+}
+
+async function requestWithRetries(options: TransportOptions, exchange: Exchange, call: Call): Promise<Answer> {
+  const url = buildUrl(options.baseUrl, call.path, call.query);
+  const details: ErrorDetails = {
+    request: { method: call.method, url: options.network.redaction.text(shownUrl(url)) },
+  };
+  if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
+  for (let attempt = 1; ; attempt++) {
+    await options.pace.turn(options.signal);
+    const outcome = await exchange(call, url);
+    const last = attempt >= TRIES;
+    if ('failure' in outcome) {
+      if (last || !mayRepeatFailure(call, outcome.failure)) throw giveUp(call, outcome.failure, details);
+      await options.clock.sleep(backoffMs(attempt), options.signal);
+      continue;
+    }
+    const { answer } = outcome;
+    const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
+    if (waitMs === null) return await judge(options, call, answer, details);
+    if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + waitMs);
+    await options.clock.sleep(waitMs, options.signal);
+  }
+}
+
+function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunStop {
+  const { redaction } = options.network;
+  const body =
+    call.raw === undefined ? (call.body ?? null) : `(${call.raw.bytes.length} bytes, ${call.raw.contentType})`;
+  return new DryRunStop([{ method: call.method, url: redaction.text(shownUrl(url)), body: redaction.value(body) }]);
+}
+
+function mayRepeatFailure(call: Call, failure: Failure): boolean {
+  // A name that does not resolve or a certificate that is not trusted stays so; a silence was waited for already.
+  return failure.class === 'refused' || (failure.class === 'reset' && call.safe !== 'once');
+}
+
+function mayRepeatStatus(call: Call, answer: Answer): boolean {
+  if (call.accept?.includes(answer.status)) return false;
+  return call.safe === 'once' ? answer.status === 429 : RETRY_STATUSES.has(answer.status);
+}
+
+function giveUp(call: Call, failure: Failure, details: ErrorDetails): AppError {
+  if (call.safe === 'once' && failure.sent === 'maybe') {
+    return new AppError('unknown-outcome', `${failure.text}; whether the server acted on the request is not known`, {
+      ...details,
+      hint: 'look before trying again',
+      retryable: false,
+    });
+  }
+  return failureError(failure, details);
+}
+
+/** A good answer, or the error it stands for. */
+async function judge(options: TransportOptions, call: Call, answer: Answer, details: ErrorDetails): Promise<Answer> {
+  const { status } = answer;
+  if (call.accept?.includes(status)) return answer;
+  const json = isJsonType(answer.contentType) && answer.body !== undefined;
+  if (status >= 200 && status < 300) {
+    if (call.expect === 'bytes') {
+      if (!answer.contentType.startsWith('text/html')) return answer;
+    } else if (json || (status === 204 && answer.bytes.length === 0)) return answer;
+    await options.surprised?.();
+    throw wrongPlaceError(answer, details);
+  }
+  if (status === 401 || status === 403) throw await options.refused(answer, { ...details, status });
+  if (status === 404 || status === 405) {
+    if (!json || serverText(answer.body) === 'Not Found' || status === 405) await options.surprised?.();
+    if (!json) throw wrongPlaceError(answer, details);
+  }
+  if (call.safe === 'once' && (status === 502 || status === 504) && (!json || status === 504)) {
+    // A gateway gave up waiting; the server behind it may still act.
+    throw new AppError(
+      'unknown-outcome',
+      `a gateway answered ${status}; whether the server acted on the request is not known`,
+      {
+        ...details,
+        status,
+        hint: 'look before trying again',
+      },
+    );
+  }
+  throw statusError(answer, details);
+}

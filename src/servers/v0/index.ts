@@ -1,0 +1,205 @@
+/** The V0 adapter of the port (interface 3): what V0 lacks is `unsupported`. */
+import { AppError, isAppError } from '../../errors.ts';
+import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import { parseTime } from '../../text/time.ts';
+import { read, type Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
+import { diffFromFiles } from '../text-patch.ts';
+import { serverText } from '../transport/answer.ts';
+import {
+  eventsBackwardV0,
+  eventsForwardV0,
+  getConversationV0,
+  listConversationsV0,
+  noConversationV0,
+  pathOfV0,
+  runtimeOf,
+  V0_TIMEOUT_MS,
+} from './calls.ts';
+import { followV0 } from './follow.ts';
+import { readNews } from './news.ts';
+import { answerOfV0, isUserMessage, kindOf, NO_NEWS, toConversationV0, toEventV0 } from './records.ts';
+import { createSettingsV0 } from './settings.ts';
+import { startV0 } from './start.ts';
+
+export type V0 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
+
+export function createV0(links: Links, facts: ProbeFacts): V0 {
+  const webUrl = (id: string): string | null =>
+    facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`;
+  const settled = async (id: string): Promise<ReturnType<typeof toConversationV0>> => {
+    const info = await getConversationV0(links, id);
+    return toConversationV0(info, await readNews(links, info), webUrl);
+  };
+  return {
+    account: () => Promise.resolve({ user: null, email: null, organization: null }),
+    conversations: {
+      start: (request, options) => startV0(links, webUrl, request, options),
+      async list(query, page) {
+        const { items, next } = await listConversationsV0(links, query.pageSize ?? 100, page);
+        // A server of both dialects mixes its V1 conversations in.
+        const own = items.filter((info) => info.conversation_version !== 'V1' || !facts.dialects.includes('v1'));
+        return {
+          items: own.map((info) => toConversationV0(info, NO_NEWS, webUrl)).filter((one) => matches(one, query)),
+          next,
+        };
+      },
+      get: settled,
+      getSettled: settled,
+      async rename(id, title) {
+        const answer = await links.app.request({
+          method: 'PATCH',
+          path: pathOfV0(id),
+          body: { title },
+          safe: 'idempotent',
+          accept: [404],
+        });
+        if (answer.status === 404) throw noConversationV0(id);
+        return settled(id);
+      },
+      async remove(id) {
+        const answer = await links.app.request({
+          method: 'DELETE',
+          path: pathOfV0(id),
+          safe: 'idempotent',
+          timeoutMs: V0_TIMEOUT_MS,
+          accept: [404],
+        });
+        if (answer.status === 404 || answer.body === false) throw noConversationV0(id);
+      },
+      events: (id, query) => eventsV0(links, id, query),
+      follow: (id, options) => followV0(links, webUrl, id, options),
+      result: (id) => resultV0(links, id),
+      send: (id, message) => sendV0(links, id, message),
+      stop: (id) => stopV0(links, id),
+      diff: (id) => diffV0(links, id),
+    },
+    sandboxes: sandboxesOfV0(),
+    specs: { list: () => lacks('sandbox specs'), get: () => lacks('sandbox specs') },
+    settings: createSettingsV0(links, facts),
+  };
+}
+
+function lacks(what: string): Promise<never> {
+  return Promise.reject(new AppError('unsupported', `this server speaks V0 only, which has no ${what}; V1 servers do`));
+}
+
+function sandboxesOfV0(): Server['sandboxes'] {
+  const none = (): Promise<never> => lacks('sandboxes');
+  return { list: none, get: none, secrets: none, create: none, pause: none, resume: none, remove: none };
+}
+
+/** V0 has no such filters; they are applied here, so a page may be short. */
+function matches(
+  conversation: ReturnType<typeof toConversationV0>,
+  query: Parameters<Server['conversations']['list']>[0],
+): boolean {
+  const { titleContains, createdAfter, createdBefore, sandboxId } = query;
+  const created = parseTime(conversation.created_at);
+  if (titleContains !== undefined && !(conversation.title ?? '').toLowerCase().includes(titleContains.toLowerCase()))
+    return false;
+  if (createdAfter !== undefined && (created ?? -Infinity) < (parseTime(createdAfter) ?? -Infinity)) return false;
+  if (createdBefore !== undefined && (created ?? Infinity) >= (parseTime(createdBefore) ?? Infinity)) return false;
+  return sandboxId === undefined || conversation.sandbox_id === sandboxId;
+}
+
+async function* eventsV0(links: Links, id: string, query: EventQuery): AsyncGenerator<ConversationEvent, void, void> {
+  const info = await getConversationV0(links, id);
+  const sinceMs = parseTime(query.since ?? null);
+  let left = query.limit ?? Infinity;
+  if (left <= 0) return;
+  const events = query.order === 'newest-first' ? eventsBackwardV0(links, info) : eventsForwardV0(links, info, 0);
+  for await (const event of events) {
+    if (sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs) {
+      if (query.order === 'newest-first') return;
+      continue;
+    }
+    if (query.kinds !== undefined && !query.kinds.includes(kindOf(event))) continue;
+    yield toEventV0(event, info.conversation_id, links.network.redaction);
+    left -= 1;
+    if (left <= 0) return;
+  }
+}
+
+async function resultV0(links: Links, id: string): Promise<string | null> {
+  const info = await getConversationV0(links, id);
+  for await (const event of eventsBackwardV0(links, info)) {
+    if (isUserMessage(event)) return null;
+    const answer = answerOfV0(event);
+    if (answer !== null) return answer;
+  }
+  return null;
+}
+
+/** As a raw action: the route for messages is younger than V0 itself (interface 3.4). Sent once. */
+async function sendV0(links: Links, id: string, message: OutgoingMessage): Promise<void> {
+  const info = await getConversationV0(links, id);
+  if (info.status.toUpperCase() !== 'RUNNING') {
+    throw new AppError('conflict', `this conversation does not run (it is ${info.status.toLowerCase()})`, {
+      hint: 'wake it with: acs conv send --resume',
+    });
+  }
+  const { transport, path } = runtimeOf(links, info);
+  await transport.request({
+    method: 'POST',
+    path: `${path}/events`,
+    body: { action: 'message', args: { content: message.text, image_urls: message.image_urls } },
+    safe: 'once',
+    timeoutMs: V0_TIMEOUT_MS,
+  });
+}
+
+async function stopV0(links: Links, id: string): Promise<void> {
+  await getConversationV0(links, id);
+  await links.app.request({
+    method: 'POST',
+    path: `${pathOfV0(id)}/stop`,
+    safe: 'idempotent',
+    timeoutMs: V0_TIMEOUT_MS,
+  });
+}
+
+async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
+  const info = await getConversationV0(links, id);
+  if (info.status.toUpperCase() !== 'RUNNING') {
+    throw new AppError(
+      'conflict',
+      `this conversation does not run (it is ${info.status.toLowerCase()}), so its workspace cannot be read`,
+    );
+  }
+  const { transport, path } = runtimeOf(links, info);
+  const changes = async (): Promise<ReturnType<typeof readGitChanges>> => {
+    const answer = await transport.request({
+      method: 'GET',
+      path: `${path}/git/changes`,
+      safe: 'read',
+      timeoutMs: V0_TIMEOUT_MS,
+      accept: [404, 500],
+    });
+    if (answer.status < 300) return read(answer, (body) => readGitChanges(body));
+    if (answer.status === 404 && isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error'])))
+      return [];
+    throw new AppError('server', `the server cannot tell the changes: ${serverText(answer.body) ?? answer.status}`, {
+      status: answer.status,
+    });
+  };
+  return diffFromFiles(changes, async (file) => {
+    try {
+      const answer = await transport.request({
+        method: 'GET',
+        path: `${path}/git/diff`,
+        query: { path: file },
+        safe: 'read',
+        timeoutMs: V0_TIMEOUT_MS,
+      });
+      return read(answer, (body) => readGitDiff(body));
+    } catch (error) {
+      // A binary file is a 500 here; it is named as left out.
+      if (isAppError(error) && error.kind === 'server') return { original: null, modified: null };
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,131 @@
+/** Starting a V0 conversation (interface 3.1): sent once; the agent loop starts with it. */
+import { AppError, isAppError } from '../../errors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
+import { normalId } from '../ids.ts';
+import { read, type Links } from '../links.ts';
+import type { StartOptions, StartProgress } from '../server.ts';
+import { serverText, type Answer } from '../transport/answer.ts';
+import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
+import { readNews } from './news.ts';
+import { toConversationV0 } from './records.ts';
+
+export async function* startV0(
+  links: Links,
+  webUrl: (id: string) => string | null,
+  request: NewConversation,
+  options: StartOptions,
+): AsyncGenerator<StartProgress, Conversation, void> {
+  refuseWhatV0Lacks(request);
+  const id = await sendStart(links, request);
+  yield { start_task_id: '', step: 'starting', conversation_id: id, sandbox_id: null };
+  for (let waitMs = links.app.loopback ? 100 : 1000; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
+    const info = await getConversationV0(links, id);
+    const conversation = toConversationV0(info, await readNews(links, info), webUrl);
+    if (options.until === 'accepted' || (conversation.status !== 'starting' && conversation.status !== 'stopped'))
+      return conversation;
+    await links.clock.sleep(waitMs, AbortSignal.any([options.signal, links.signal]));
+  }
+}
+
+function refuseWhatV0Lacks(request: NewConversation): void {
+  const missing: string[] = [];
+  if (request.model !== null) missing.push('--model (set it for all with: acs settings set llm_model=…)');
+  if (request.spec_id !== null) missing.push('--spec');
+  if (request.sandbox_id !== null) missing.push('--sandbox');
+  if (Object.keys(request.secrets).length > 0) missing.push('--secret');
+  if (request.confirm !== null)
+    missing.push('--confirm (set it for all with: acs settings set confirmation_mode=true)');
+  if (missing.length > 0)
+    throw new AppError('unsupported', `a V0 conversation cannot be started with ${missing.join(', ')}; V1 servers can`);
+}
+
+/** Unknown members are refused with 422, so only what was asked for is sent. */
+function startBodyV0(request: NewConversation): Record<string, unknown> {
+  const members: Record<string, unknown> = {
+    repository: request.repository,
+    git_provider: request.git_provider,
+    selected_branch: request.branch,
+    initial_user_msg: request.message,
+    image_urls: request.image_urls.length > 0 ? request.image_urls : null,
+    replay_json: request.replay,
+    suggested_task: request.suggested_task,
+    create_microagent: request.microagent,
+    conversation_instructions: request.instructions,
+    mcp_config: request.mcp_config,
+    // Only servers that allow it know this member; asked for by name, so it is sent.
+    conversation_id: request.conversation_id,
+  };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
+async function sendStart(links: Links, request: NewConversation): Promise<string> {
+  const sentAtMs = links.clock.now();
+  try {
+    const answer = await links.app.request({
+      method: 'POST',
+      path: '/api/conversations',
+      body: startBodyV0(request),
+      safe: 'once',
+      timeoutMs: V0_TIMEOUT_MS,
+      accept: [400, 401, 422],
+    });
+    if (answer.status >= 400) throw refusedStart(answer, request);
+    return normalId(read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')));
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    return await findLostStart(links, request, sentAtMs, error);
+  }
+}
+
+function refusedStart(answer: Answer, request: NewConversation): AppError {
+  const { status, body } = answer;
+  const text = serverText(body) ?? `status ${status}`;
+  const id = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
+  if (id.endsWith('SETTINGS_NOT_FOUND')) {
+    return new AppError('config', `the server has no settings to start with: ${text}`, {
+      status,
+      hint: 'set a model with acs settings set llm_model=… llm_api_key=-, or replay a recorded run with --replay',
+    });
+  }
+  if (id.endsWith('LLM_AUTHENTICATION'))
+    return new AppError('config', `the key of the model is refused: ${text}`, {
+      status,
+      hint: 'acs settings set llm_api_key=-',
+    });
+  if (status === 422 && request.conversation_id !== null && /conversation_id/.test(text)) {
+    return new AppError('unsupported', 'this server does not let a caller choose the id of a V0 conversation', {
+      status,
+    });
+  }
+  // A bare text is about the git provider or the repository, JSON about the key.
+  if (status === 401 && typeof body !== 'string')
+    return new AppError('auth', `the server refuses the key: ${text}`, { status });
+  if (status === 401)
+    return new AppError('auth', text, { status, hint: 'the git provider or the repository is meant, not the key' });
+  return new AppError('usage', `the server refuses this start: ${text}`, { status });
+}
+
+/** Without an id of ours only a conversation that appeared meanwhile can be named, not claimed. */
+async function findLostStart(
+  links: Links,
+  request: NewConversation,
+  sentAtMs: number,
+  lost: AppError,
+): Promise<string> {
+  const { items } = await listConversationsV0(links, 5, null);
+  const asked = request.conversation_id;
+  const ours = asked === null ? undefined : items.find((info) => normalId(info.conversation_id) === normalId(asked));
+  if (ours !== undefined) return normalId(ours.conversation_id);
+  const since = new Date(sentAtMs).toISOString();
+  const newest = items.map((info) => `${normalId(info.conversation_id)} (${info.created_at ?? 'no time'})`);
+  throw new AppError(
+    'unknown-outcome',
+    'no answer came to the start, and V0 gives no way to tell which conversation it was',
+    {
+      ...lost.details,
+      hint: `it went out at ${since}; the newest conversations are: ${newest.join(', ') || 'none'}`,
+    },
+  );
+}

@@ -1,0 +1,173 @@
+/** The reading calls of V1, one function each (interface 4.3, 5.3, 6, 7.1). */
+import { AppError } from '../../errors.ts';
+import {
+  readAppConversation,
+  readEvent,
+  readSandbox,
+  readSpec,
+  readStartTask,
+  type AppConversationRecord,
+  type EventRecord,
+  type SandboxRecord,
+  type SpecRecord,
+  type StartTaskRecord,
+} from '../../protocol/v1/records.ts';
+import { readBatch, readPage } from '../../protocol/shape.ts';
+import { isUuid, normalId } from '../ids.ts';
+import { read, type Links } from '../links.ts';
+import { inSlices } from '../pages.ts';
+import type { ListQuery, Page } from '../server.ts';
+
+/** The most ids a batch get takes: some releases refuse 100 (interface 8.2). */
+export const MOST_IDS = 99;
+/** The most items a page holds. */
+export const MOST_ITEMS = 100;
+
+const CONVERSATIONS = '/api/v1/app-conversations';
+
+export async function searchConversations(
+  links: Links,
+  query: ListQuery,
+  page: string | null,
+): Promise<Page<AppConversationRecord>> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: `${CONVERSATIONS}/search`,
+    query: {
+      limit: Math.min(query.pageSize ?? MOST_ITEMS, MOST_ITEMS),
+      page_id: page,
+      // A wildcard of the server's own; there is no way to escape it.
+      title__contains: query.titleContains,
+      created_at__gte: query.createdAfter,
+      created_at__lt: query.createdBefore,
+      sandbox_id__eq: query.sandboxId,
+    },
+    safe: 'read',
+  });
+  const found = read(answer, (body) => readPage(body, 'conversations', readAppConversation));
+  for (const record of found.items) links.network.redaction.add(record.session_api_key);
+  return found;
+}
+
+/** Null for each id that nobody knows. */
+export async function getConversations(
+  links: Links,
+  ids: readonly string[],
+): Promise<(AppConversationRecord | null)[]> {
+  const found = await inSlices(ids, MOST_IDS, async (slice) => {
+    const answer = await links.app.request({ method: 'GET', path: CONVERSATIONS, query: { ids: slice }, safe: 'read' });
+    return read(answer, (body) => readBatch(body, 'conversations', readAppConversation));
+  });
+  for (const record of found) links.network.redaction.add(record?.session_api_key);
+  return found;
+}
+
+/** Throws `not-found`; an id that is no uuid is not even asked for (servers answer 400, 422 or 500). */
+export async function getConversation(links: Links, id: string): Promise<AppConversationRecord> {
+  const record = isUuid(id) ? ((await getConversations(links, [normalId(id)]))[0] ?? null) : null;
+  if (record === null) throw noConversation(id);
+  return record;
+}
+
+export function noConversation(id: string): AppError {
+  return new AppError('not-found', `there is no conversation ${id.slice(0, 100)} at this server`, {
+    hint: 'list them with: acs conv list',
+  });
+}
+
+export async function getStartTask(links: Links, id: string): Promise<StartTaskRecord | null> {
+  if (!isUuid(id)) return null;
+  const answer = await links.app.request({
+    method: 'GET',
+    path: `${CONVERSATIONS}/start-tasks`,
+    query: { ids: [normalId(id)] },
+    safe: 'read',
+  });
+  return read(answer, (body) => readBatch(body, 'start tasks', readStartTask))[0] ?? null;
+}
+
+/** Start tasks made at or after a time, newest first. */
+export async function recentStartTasks(links: Links, since: string): Promise<StartTaskRecord[]> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: `${CONVERSATIONS}/start-tasks/search`,
+    query: { created_at__gte: since, limit: MOST_ITEMS },
+    safe: 'read',
+  });
+  return read(answer, (body) => readPage(body, 'start tasks', readStartTask)).items;
+}
+
+export async function searchSandboxes(
+  links: Links,
+  page: string | null,
+  pageSize = MOST_ITEMS,
+): Promise<Page<SandboxRecord>> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: '/api/v1/sandboxes/search',
+    query: { limit: Math.min(pageSize, MOST_ITEMS), page_id: page },
+    safe: 'read',
+  });
+  const found = read(answer, (body) => readPage(body, 'sandboxes', readSandbox));
+  for (const record of found.items) links.network.redaction.add(record.session_api_key);
+  return found;
+}
+
+export async function getSandbox(links: Links, id: string): Promise<SandboxRecord> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: '/api/v1/sandboxes',
+    query: { id: [id] },
+    safe: 'read',
+  });
+  const record = read(answer, (body) => readBatch(body, 'sandboxes', readSandbox))[0] ?? null;
+  if (record === null) throw noSandbox(id);
+  links.network.redaction.add(record.session_api_key);
+  return record;
+}
+
+export function noSandbox(id: string): AppError {
+  return new AppError('not-found', `there is no sandbox ${id.slice(0, 100)} at this server`, {
+    hint: 'list them with: acs sandbox list',
+  });
+}
+
+export async function searchSpecs(links: Links, page: string | null, pageSize = MOST_ITEMS): Promise<Page<SpecRecord>> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: '/api/v1/sandbox-specs/search',
+    query: { limit: Math.min(pageSize, MOST_ITEMS), page_id: page },
+    safe: 'read',
+  });
+  return read(answer, (body) => readPage(body, 'specs', readSpec));
+}
+
+export interface EventFilter {
+  kind?: string;
+  /** Naive time, inclusive. */
+  since?: string;
+  order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
+  limit?: number;
+}
+
+/** One page of the app server's copy of the events; it lags behind the sandbox but outlives it (interface 7.1). */
+export async function searchAppEvents(
+  links: Links,
+  id: string,
+  filter: EventFilter,
+  page: string | null,
+): Promise<Page<EventRecord>> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`,
+    query: {
+      kind__eq: filter.kind,
+      timestamp__gte: filter.since,
+      sort_order: filter.order,
+      limit: Math.min(filter.limit ?? MOST_ITEMS, MOST_ITEMS),
+      page_id: page,
+    },
+    safe: 'read',
+  });
+  return read(answer, (body) => readPage(body, 'events', readEvent));
+}

@@ -1,0 +1,132 @@
+/**
+ * The difference of a workspace against the commit the run started from, taken by git in the sandbox: untracked files
+ * through a temporary index, new objects in a temporary store, so that nothing of the workspace changes.
+ */
+import { AppError, isAppError } from '../../errors.ts';
+import type { AppConversationRecord } from '../../protocol/v1/records.ts';
+import { parseTime } from '../../text/time.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import type { Links } from '../links.ts';
+import type { FileChange, WorkspaceDiff } from '../server.ts';
+import { diffFromFiles } from '../text-patch.ts';
+import { runningAgentOf } from './agent.ts';
+import { getConversation } from './calls.ts';
+
+const DIFF_TIMEOUT_SECONDS = 120;
+
+export async function diffV1(links: Links, id: string): Promise<WorkspaceDiff> {
+  const record = await getConversation(links, id);
+  const agent = runningAgentOf(links, record);
+  const workingDir = (await agent.conversation()).working_dir ?? '.';
+  const output = await gitOutput(agent, workingDir, record);
+  if (output !== null) return output;
+  return diffFromFiles(
+    () => agent.gitChanges(workingDir),
+    (path) => agent.gitDiff(`${workingDir.replace(/\/$/, '')}/${path}`),
+  );
+}
+
+/** Null where the sandbox cannot run git for us. */
+async function gitOutput(
+  agent: AgentClient,
+  workingDir: string,
+  record: AppConversationRecord,
+): Promise<WorkspaceDiff | null> {
+  const startedAtMs = parseTime(record.created_at);
+  const startSeconds = startedAtMs === null ? '' : String(Math.floor(startedAtMs / 1000));
+  let result: { exitCode: number; stdout: string; stderr: string };
+  try {
+    result = await agent.inspect(diffScript(startSeconds), workingDir, DIFF_TIMEOUT_SECONDS);
+  } catch (error) {
+    if (isAppError(error) && ['not-found', 'unsupported'].includes(error.kind)) return null;
+    throw error;
+  }
+  const match = /ACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(result.stdout);
+  if (result.exitCode === 127 || result.exitCode === 44) return null;
+  if (result.exitCode !== 0 || match === null) {
+    const text = result.stderr.trim().slice(0, 500);
+    throw new AppError('server', `git in the sandbox did not give a difference${text === '' ? '' : `: ${text}`}`);
+  }
+  const patch = decodeBase64(match[2] ?? '');
+  const names = new TextDecoder().decode(decodeBase64(match[1] ?? ''));
+  return { patch, changes: parseNameStatus(names), omissions: [] };
+}
+
+function decodeBase64(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'base64'));
+}
+
+/** Records of `git diff --name-status -z`. */
+export function parseNameStatus(text: string): FileChange[] {
+  const parts = text.split('\0');
+  const changes: FileChange[] = [];
+  for (let index = 0; index < parts.length;) {
+    const letter = (parts[index++] ?? '').charAt(0);
+    if (letter === '') continue;
+    const first = parts[index++] ?? '';
+    // A rename or copy names both sides; the new one counts.
+    const path = letter === 'R' || letter === 'C' ? (parts[index++] ?? first) : first;
+    changes.push({
+      path,
+      status:
+        letter === 'A' || letter === 'C'
+          ? 'added'
+          : letter === 'D'
+            ? 'deleted'
+            : letter === 'R'
+              ? 'renamed'
+              : 'modified',
+    });
+  }
+  return changes;
+}
+
+/**
+ * Prints the names and the patch in base64 between marks: base64, because paths and content may be in any
+ * encoding. Where the workspace is no
+ * repository, all its files are new. The base is the last step of the set-up in the history of HEAD: what was cloned
+ * or checked out before the conversation began.
+ */
+function diffScript(startSeconds: string): string {
+  return `
+command -v git >/dev/null 2>&1 || exit 44
+command -v base64 >/dev/null 2>&1 || exit 44
+t=$(mktemp -d) || exit 1
+trap 'rm -rf "$t"' EXIT
+export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat LC_ALL=C
+empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
+top=$(git rev-parse --show-toplevel 2>/dev/null)
+if [ -z "$top" ] || { [ "$top" != "$(pwd -P)" ] && [ "$top" != "$(pwd)" ]; }; then
+  git init -q --bare "$t/repo" || exit 1
+  export GIT_DIR="$t/repo" GIT_WORK_TREE="$(pwd)"
+  base=
+else
+  objects=$(git rev-parse --git-path objects)
+  case "$objects" in /*) ;; *) objects="$(pwd)/$objects" ;; esac
+  base=$(git log -g --date=unix --format='%H %gd %gs' HEAD 2>/dev/null | awk -v start='${startSeconds}' '
+    { lines[NR] = $0 }
+    END {
+      for (i = NR; i >= 1; i--) {
+        n = split(lines[i], w, " "); at = w[2]; gsub(/[^0-9]/, "", at)
+        if (w[3] !~ /^(clone:|checkout:|reset:|pull|pull:|fetch|branch:|initial)/) break
+        if (found != "" && start != "" && at + 0 > start + 0) break
+        found = w[1]
+      }
+      print found
+    }')
+  mkdir "$t/objects"
+  cp "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
+  export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
+fi
+export GIT_INDEX_FILE="$t/index"
+git add -A . >/dev/null 2>"$t/errors" || { cat "$t/errors" >&2; exit 1; }
+[ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
+git diff --cached --name-status -z -M "$base" >"$t/names" || exit 1
+git diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
+echo ACS-NAMES
+base64 <"$t/names"
+echo ACS-PATCH
+base64 <"$t/patch"
+echo ACS-END
+`;
+}

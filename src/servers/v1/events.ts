@@ -1,0 +1,99 @@
+/** The events of a V1 conversation: from its sandbox while that runs, else from the app server's copy. */
+import { isAppError } from '../../errors.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { parseTime } from '../../text/time.ts';
+import { naiveTime } from '../times.ts';
+import type { EventRecord } from '../../protocol/v1/records.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import { allPages } from '../pages.ts';
+import type { EventQuery } from '../server.ts';
+import type { Links } from '../links.ts';
+import { agentOf } from './agent.ts';
+import { getConversation, searchAppEvents } from './calls.ts';
+import { isNoise, toEvent } from './records.ts';
+
+export async function* eventsV1(
+  links: Links,
+  id: string,
+  query: EventQuery,
+): AsyncGenerator<ConversationEvent, void, void> {
+  const record = await getConversation(links, id);
+  const seen = new Set<string>();
+  let left = query.limit ?? Infinity;
+  if (left <= 0) return;
+  for await (const event of eventRecords(links, record.id, agentOf(links, record), query)) {
+    if (seen.has(event.id) || isNoise(event)) continue;
+    seen.add(event.id);
+    if (query.kinds !== undefined && !query.kinds.includes(event.kind)) continue;
+    yield toEvent(event, record.id, links.network.redaction);
+    left -= 1;
+    if (left <= 0) return;
+  }
+}
+
+type RecordQuery = Pick<EventQuery, 'since' | 'order' | 'kinds'>;
+
+/**
+ * Records as served, noise included. The sandbox has every event, but only while it runs and as long as it has the
+ * conversation; the app server's copy may lag by 30 s. So the sandbox first, and the copy when it does not answer.
+ */
+export async function* eventRecords(
+  links: Links,
+  id: string,
+  agent: AgentClient | null,
+  query: RecordQuery,
+): AsyncGenerator<EventRecord, void, void> {
+  if (agent !== null) {
+    let yielded = 0;
+    try {
+      for await (const event of agentEvents(agent, query)) {
+        yielded += 1;
+        yield event;
+      }
+      return;
+    } catch (error) {
+      const elsewhere =
+        isAppError(error) && ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind);
+      if (!elsewhere || yielded > 0) throw error;
+    }
+  }
+  yield* appEvents(links, id, query);
+}
+
+function agentEvents(agent: AgentClient, query: RecordQuery): AsyncGenerator<EventRecord, void, void> {
+  const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
+  const since = query.since === undefined ? undefined : naiveTime(query.since);
+  return allPages((page) => agent.events({ order, since }, page));
+}
+
+export async function* appEvents(
+  links: Links,
+  id: string,
+  query: RecordQuery,
+): AsyncGenerator<EventRecord, void, void> {
+  const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
+  const kind = query.kinds?.length === 1 ? query.kinds[0] : undefined;
+  const since = query.since === undefined ? undefined : naiveTime(query.since);
+  let filter: { order: typeof order; kind?: string; since?: string } = { order, kind, since };
+  const sinceMs = parseTime(query.since ?? null);
+  const fetchPage = async (page: string | null): ReturnType<typeof searchAppEvents> => {
+    try {
+      return await searchAppEvents(links, id, filter, page);
+    } catch (error) {
+      // Release 1.6.0 answers every filter by time with 500, and newer kinds of events with 422.
+      const status = isAppError(error) ? error.details.status : undefined;
+      if (
+        page !== null ||
+        (filter.since === undefined && filter.kind === undefined) ||
+        (status !== 500 && status !== 422)
+      )
+        throw error;
+      filter = { order };
+      return await searchAppEvents(links, id, filter, page);
+    }
+  };
+  for await (const event of allPages(fetchPage)) {
+    if (sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs) continue;
+    yield event;
+  }
+}

@@ -1,0 +1,126 @@
+/** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
+import { isAppError } from '../../errors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import { openEventSocket, type EventSocket, type KeyPlace } from '../agent-server/socket.ts';
+import { follow, type FollowSocket, type FollowSource, type Sighting } from '../follow.ts';
+import type { FollowWindow } from '../follow-window.ts';
+import { normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import type { FollowItem, FollowOptions } from '../server.ts';
+import { naiveTimeOf } from '../times.ts';
+import { agentOf } from './agent.ts';
+import { getConversation } from './calls.ts';
+import { eventRecords } from './events.ts';
+import { isNoise, toConversation, toEvent, type WebUrl } from './records.ts';
+import { executionWord, reasonOfEvent, settle } from './settled.ts';
+
+/** The app server learns the reason of a failure up to this long after its status. */
+const REASON_DELAY_MS = 30_000;
+
+export function followV1(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
+  return follow(createSource(links, webUrl, id), links.clock, links.signal, options);
+}
+
+function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
+  let record: AppConversationRecord | null = null;
+  let reason: Conversation['reason'] = null;
+  let keyPlace: KeyPlace = 'header';
+  const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
+
+  const sighting = (event: EventRecord): Sighting => {
+    reason = links.network.redaction.value(reasonOfEvent(event)) ?? reason;
+    // A new message begins a new run: the failure of an older one is not its reason.
+    if (event.kind === 'MessageEvent' && event.source === 'user') reason = null;
+    return {
+      id: event.id,
+      timestamp: event.timestamp,
+      event: isNoise(event) ? null : () => toEvent(event, normalId(id), links.network.redaction),
+      word: executionWord(event),
+    };
+  };
+
+  return {
+    pollMs: links.app.loopback ? { reading: 500, listening: 3_000 } : { reading: 3_000, listening: 10_000 },
+    async look() {
+      record = await getConversation(links, id);
+      return toConversation(record, webUrl);
+    },
+    async settle(conversation) {
+      const state = await settle(links, await latest(), webUrl);
+      // The record may have moved on while it was read; what was to be told is this.
+      if (conversation.execution_status !== null)
+        Object.assign(state, { status: conversation.status, waiting_for: conversation.waiting_for });
+      if (state.status !== 'failed') return state;
+      state.reason = reason ?? state.reason ?? (await lateReason(links, await latest(), webUrl));
+      return state;
+    },
+    async *read(window) {
+      const current = await latest();
+      const sinceMs = window.sinceMs();
+      const since = sinceMs === null ? undefined : naiveTimeOf(sinceMs);
+      for await (const event of eventRecords(links, current.id, agentOf(links, current), {
+        since,
+        order: 'oldest-first',
+      }))
+        yield sighting(event);
+    },
+    async openSocket(window): Promise<FollowSocket | null> {
+      const current = (record = await getConversation(links, id));
+      const agent = agentOf(links, current);
+      if (agent === null || current.sandbox_status !== 'RUNNING') return null;
+      const since = resendTime(window);
+      try {
+        return toFollowSocket(await openEventSocket(links, agent, keyPlace, since), sighting);
+      } catch (error) {
+        if (!isAppError(error) || error.kind !== 'network') throw error;
+        // Servers before 1.12 take the key in the query alone: tried only when the server answers otherwise.
+        if (keyPlace === 'header' && (await answers(agent))) keyPlace = 'query';
+        return null;
+      }
+    },
+  };
+}
+
+async function answers(agent: AgentClient): Promise<boolean> {
+  try {
+    await agent.conversation();
+    return true;
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return false;
+  }
+}
+
+/** On a reconnect the server is asked to send again; the first time everything is read anyway. */
+function resendTime(window: FollowWindow): string | null {
+  const sinceMs = window.sinceMs();
+  return window.lastId === null || sinceMs === null ? null : naiveTimeOf(sinceMs);
+}
+
+function toFollowSocket(socket: EventSocket, sighting: (event: EventRecord) => Sighting): FollowSocket {
+  return {
+    take: () => socket.take().map(sighting),
+    activity: () => socket.activity(),
+    get closed() {
+      return socket.closed;
+    },
+    close: () => socket.close(),
+  };
+}
+
+/** A sandbox that is gone cannot be asked; its app server may still be told. */
+async function lateReason(
+  links: Links,
+  record: AppConversationRecord,
+  webUrl: WebUrl,
+): Promise<Conversation['reason']> {
+  const untilMs = links.clock.now() + REASON_DELAY_MS;
+  for (let waitMs = 500; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 5_000)) {
+    await links.clock.sleep(waitMs, links.signal);
+    const { reason } = await settle(links, record, webUrl);
+    if (reason !== null) return reason;
+  }
+  return null;
+}

@@ -1,0 +1,94 @@
+/** The V1 adapter of the port: the calls of the app server, and of the agent server behind each conversation. */
+import { isAppError } from '../../errors.ts';
+import type { Account } from '../server.ts';
+import type { Server } from '../server.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import { normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import { getConversation, getStartTask, noConversation, searchConversations } from './calls.ts';
+import { removeV1, renameV1, sendV1, stopV1 } from './changes.ts';
+import { diffV1 } from './diff.ts';
+import { eventsV1 } from './events.ts';
+import { followV1 } from './follow.ts';
+import { taskConversation, toConversation, type WebUrl } from './records.ts';
+import { resultV1 } from './result.ts';
+import { createSandboxes } from './sandboxes.ts';
+import { settle } from './settled.ts';
+import { createSettingsV1 } from './settings.ts';
+import { createSpecs } from './specs.ts';
+import { startV1 } from './start.ts';
+
+export type V1 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
+
+export function createV1(links: Links, facts: ProbeFacts): V1 {
+  const webUrl: WebUrl = (id) => (facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`);
+  return {
+    account: () => account(links, facts),
+    conversations: {
+      start: (request, options) => startV1(links, facts, webUrl, request, options),
+      async list(query, page) {
+        const { items, next } = await searchConversations(links, query, page);
+        return { items: items.map((record) => toConversation(record, webUrl)), next };
+      },
+      get: (id) => get(links, webUrl, id),
+      async getSettled(id) {
+        const conversation = await get(links, webUrl, id);
+        if (conversation.id === '') return conversation;
+        const settled = await settle(links, await getConversation(links, conversation.id), webUrl);
+        return { ...settled, start_task_id: conversation.start_task_id };
+      },
+      rename: (id, title) => renameV1(links, facts, webUrl, id, title),
+      remove: (id) => removeV1(links, facts, id),
+      events: (id, query) => eventsV1(links, id, query),
+      follow: (id, options) => followV1(links, webUrl, id, options),
+      result: (id) => resultV1(links, id),
+      send: (id, message) => sendV1(links, facts, id, message),
+      stop: (id) => stopV1(links, id),
+      diff: (id) => diffV1(links, id),
+    },
+    sandboxes: createSandboxes(links),
+    specs: createSpecs(links),
+    settings: createSettingsV1(links, facts),
+  };
+}
+
+/** A conversation's id, or that of its start task. */
+async function get(links: Links, webUrl: WebUrl, id: string): Promise<Conversation> {
+  try {
+    return toConversation(await getConversation(links, id), webUrl);
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'not-found') throw error;
+  }
+  const task = await getStartTask(links, id);
+  if (task === null) throw noConversation(id);
+  if (task.app_conversation_id === null || task.status !== 'READY') return taskConversation(task);
+  const record = await getConversation(links, task.app_conversation_id);
+  return { ...toConversation(record, webUrl), start_task_id: normalId(task.id) };
+}
+
+/** `users/me` is 500 on release 1.6.0 while no settings are stored, and anonymous on a self-hosted server. */
+async function account(links: Links, facts: ProbeFacts): Promise<Account> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: '/api/v1/users/me',
+    safe: 'read',
+    accept: [404, 405, 500],
+  });
+  const me = answer.status === 200 && isRecord(answer.body) ? answer.body : {};
+  const organization = facts.flavour === 'cloud' ? await currentOrganization(links) : null;
+  const text = (name: string): string | null => (typeof me[name] === 'string' && me[name] !== '' ? me[name] : null);
+  return { user: text('id'), email: text('email') ?? text('git_user_email'), organization };
+}
+
+async function currentOrganization(links: Links): Promise<string | null> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: '/api/keys/current',
+    safe: 'read',
+    accept: [400, 401, 403, 404, 405, 500],
+  });
+  const organization = isRecord(answer.body) ? answer.body['org_id'] : null;
+  return typeof organization === 'string' ? organization : null;
+}

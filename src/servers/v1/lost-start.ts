@@ -1,0 +1,59 @@
+/** After a start whose answer was lost: was it taken? */
+import type { AppError } from '../../errors.ts';
+import { isAppError } from '../../errors.ts';
+import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+import { normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import { getConversations, recentStartTasks } from './calls.ts';
+import { isEcho } from './start-body.ts';
+
+const LOOKS = 5;
+const BETWEEN_LOOKS_MS = 1500;
+/** The server's clock may go behind ours. */
+const CLOCK_MARGIN_MS = 600_000;
+
+/**
+ * Looks for our conversation id, then for a start task that carries it. Null when neither shows up; the error that
+ * lost the answer is thrown when the server cannot even be asked.
+ */
+export async function findLostStart(
+  links: Links,
+  conversationId: string,
+  sentAtMs: number,
+  lost: AppError,
+): Promise<StartTaskRecord | null> {
+  const since = new Date(sentAtMs - CLOCK_MARGIN_MS).toISOString();
+  let asked = 0;
+  for (let look = 0; look < LOOKS; look++) {
+    try {
+      const tasks = await recentStartTasks(links, since);
+      const task = tasks.find(
+        (one) => isEcho(one, conversationId) || normalId(one.app_conversation_id ?? '') === normalId(conversationId),
+      );
+      if (task !== undefined) return task;
+      const record = (await getConversations(links, [normalId(conversationId)]))[0];
+      if (record != null) return madeUpTask(conversationId, record.sandbox_id);
+      asked += 1;
+    } catch (error) {
+      if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'auth') throw error;
+    }
+    if (look < LOOKS - 1) await links.clock.sleep(BETWEEN_LOOKS_MS, links.signal);
+  }
+  if (asked === 0) throw lost;
+  return null;
+}
+
+/** The conversation is there, its task is not: as good as a task that ended. */
+function madeUpTask(conversationId: string, sandboxId: string | null): StartTaskRecord {
+  const id = normalId(conversationId);
+  return {
+    id,
+    status: 'READY',
+    detail: null,
+    app_conversation_id: id,
+    sandbox_id: sandboxId,
+    created_at: null,
+    updated_at: null,
+    request: { conversation_id: id },
+  };
+}

@@ -1,0 +1,136 @@
+/** Sandboxes of V1 (interface 5), with what their conversations tell about them. */
+import { AppError, isAppError } from '../../errors.ts';
+import type { SandboxSecrets } from '../../domain/sandbox.ts';
+import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
+import { read, type Links } from '../links.ts';
+import { allPages } from '../pages.ts';
+import type { Server, StartProgress } from '../server.ts';
+import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
+import { sandboxUse, toSandbox } from './records.ts';
+import { getSpec } from './specs.ts';
+
+const CREATE_TIMEOUT_MS = 120_000;
+/** Deleting takes up to 10 s, a resume may wait for the runtime. */
+const CHANGE_TIMEOUT_MS = 120_000;
+/** Conversations that are read to tell what is in the sandboxes of a list. */
+const MOST_CONVERSATIONS = 1000;
+
+export function createSandboxes(links: Links): Server['sandboxes'] {
+  const { redaction } = links.network;
+  const change = async (id: string, verb: 'pause' | 'resume'): Promise<void> => {
+    const path = `/api/v1/sandboxes/${encodeURIComponent(id)}/${verb}`;
+    const answer = await links.app.request({
+      method: 'POST',
+      path,
+      safe: 'idempotent',
+      timeoutMs: CHANGE_TIMEOUT_MS,
+      accept: [404],
+    });
+    if (answer.status === 404) throw noSandbox(id);
+  };
+  return {
+    async list(page, pageSize) {
+      const found = await searchSandboxes(links, page, pageSize);
+      const uses =
+        found.items.length === 0 ? new Map<string, AppConversationRecord[]>() : await conversationsBySandbox(links);
+      return {
+        items: found.items.map((record) => toSandbox(record, sandboxUse(uses.get(record.id) ?? []), redaction)),
+        next: found.next,
+      };
+    },
+    async get(id) {
+      const [record, conversations] = await Promise.all([getSandbox(links, id), conversationsOf(links, id)]);
+      return toSandbox(record, sandboxUse(conversations), redaction);
+    },
+    async secrets(id): Promise<SandboxSecrets> {
+      return { session_api_key: (await getSandbox(links, id)).session_api_key };
+    },
+    async create(specId) {
+      return toSandbox(await createSandbox(links, specId), sandboxUse([]), redaction);
+    },
+    pause: (id) => change(id, 'pause'),
+    resume: (id) => change(id, 'resume'),
+    async remove(id) {
+      // The handler reads the query and ignores the path; another name there would delete another sandbox.
+      const path = `/api/v1/sandboxes/${encodeURIComponent(id)}`;
+      const call = {
+        method: 'DELETE',
+        path,
+        query: { sandbox_id: id },
+        safe: 'idempotent',
+        timeoutMs: CHANGE_TIMEOUT_MS,
+        accept: [404],
+      } as const;
+      if ((await links.app.request(call)).status === 404) throw noSandbox(id);
+    },
+  };
+}
+
+async function conversationsOf(links: Links, sandboxId: string): Promise<AppConversationRecord[]> {
+  return gather(links, sandboxId);
+}
+
+async function conversationsBySandbox(links: Links): Promise<Map<string, AppConversationRecord[]>> {
+  const bySandbox = new Map<string, AppConversationRecord[]>();
+  for (const record of await gather(links, undefined)) {
+    if (record.sandbox_id === null) continue;
+    const known = bySandbox.get(record.sandbox_id) ?? [];
+    known.push(record);
+    bySandbox.set(record.sandbox_id, known);
+  }
+  return bySandbox;
+}
+
+async function gather(links: Links, sandboxId: string | undefined): Promise<AppConversationRecord[]> {
+  const records = new Map<string, AppConversationRecord>();
+  for await (const record of allPages((page) => searchConversations(links, { sandboxId }, page))) {
+    if (sandboxId === undefined || record.sandbox_id === sandboxId) records.set(record.id, record);
+    if (records.size >= MOST_CONVERSATIONS) break;
+  }
+  return [...records.values()];
+}
+
+async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
+  // An unknown spec is a 500 on genuine servers.
+  if (specId !== null) await getSpec(links, specId);
+  try {
+    const answer = await links.app.request({
+      method: 'POST',
+      path: '/api/v1/sandboxes',
+      query: { sandbox_spec_id: specId },
+      safe: 'once',
+      timeoutMs: CREATE_TIMEOUT_MS,
+    });
+    const record = read(answer, (body) => readSandbox(body));
+    links.network.redaction.add(record.session_api_key);
+    return record;
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    const newest = (await searchSandboxes(links, null, 5)).items.map(
+      (record) => `${record.id} (${record.created_at ?? 'no time'})`,
+    );
+    throw new AppError('unknown-outcome', error.message, {
+      ...error.details,
+      hint: `the newest sandboxes are: ${newest.join(', ') || 'none'}`,
+    });
+  }
+}
+
+/** A sandbox of this spec, running: what a start with `--spec` needs first. Yields its steps. */
+export async function* createSandboxFor(
+  links: Links,
+  specId: string,
+  signal: AbortSignal,
+): AsyncGenerator<StartProgress, string, void> {
+  const { id } = await createSandbox(links, specId);
+  yield { start_task_id: '', step: 'creating-sandbox', conversation_id: null, sandbox_id: id };
+  for (let waitMs = links.app.loopback ? 50 : 1000; ; waitMs = Math.min(waitMs * 1.5, 2000)) {
+    const record = await getSandbox(links, id);
+    if (record.status === 'RUNNING') return id;
+    if (record.status === 'ERROR' || record.status === 'MISSING') {
+      const detail = record.status_detail === null ? '' : `: ${record.status_detail.slice(0, 500)}`;
+      throw new AppError('failed', `the sandbox ${id} did not start${detail}`, { data: { sandbox_id: id } });
+    }
+    await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
+  }
+}

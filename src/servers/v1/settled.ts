@@ -1,0 +1,110 @@
+/** What the record of a conversation does not tell: the last state of a run whose sandbox sleeps, and why one failed. */
+import { isAppError } from '../../errors.ts';
+import type { Conversation, Reason } from '../../domain/conversation.ts';
+import { settledStateV1 } from '../../domain/run-status.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import type { Links } from '../links.ts';
+import { agentOf } from './agent.ts';
+import { getConversation, searchAppEvents } from './calls.ts';
+import { toConversation, type WebUrl } from './records.ts';
+
+const NULL_FLASH_LOOKS = 4;
+
+/** Asks again while the status only flashes null, then fills in what the events tell. */
+export async function settle(links: Links, first: AppConversationRecord, webUrl: WebUrl): Promise<Conversation> {
+  let record = first;
+  for (
+    let look = 0;
+    look < NULL_FLASH_LOOKS && record.execution_status === null && record.sandbox_status === 'RUNNING';
+    look++
+  ) {
+    await links.clock.sleep(500, links.signal);
+    record = await getConversation(links, record.id);
+  }
+  const conversation = toConversation(record, webUrl);
+  if (record.execution_status === null && record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
+    Object.assign(conversation, settledStateV1(await lastWord(links, record.id), conversation.sandbox_status));
+  }
+  if (conversation.status === 'failed' || conversation.status === 'stuck') {
+    conversation.reason = await failureReason(links, record, agentOf(links, record), conversation.status);
+  }
+  return conversation;
+}
+
+/** The newest execution status among the app server's events. */
+export async function lastWord(links: Links, id: string): Promise<string | null> {
+  const filter = { kind: 'ConversationStateUpdateEvent', order: 'TIMESTAMP_DESC', limit: 50 } as const;
+  let page: string | null = null;
+  for (let pages = 0; pages < 4; pages++) {
+    const { items, next } = await searchAppEvents(links, id, filter, page);
+    for (const event of items) {
+      const word = executionWord(event);
+      if (word !== null) return word;
+    }
+    if (next === null || next === page) return null;
+    page = next;
+  }
+  return null;
+}
+
+/** The execution status an event tells, else null. */
+export function executionWord(event: EventRecord): string | null {
+  if (event.kind !== 'ConversationStateUpdateEvent') return null;
+  const { key, value } = event.payload;
+  if (key === 'execution_status' && typeof value === 'string') return value;
+  if (key === 'full_state' && isRecord(value) && typeof value['execution_status'] === 'string')
+    return value['execution_status'];
+  return null;
+}
+
+export function reasonOfEvent(event: EventRecord): Reason | null {
+  if (event.kind !== 'ConversationErrorEvent' && event.kind !== 'ServerErrorEvent') return null;
+  const { code, detail } = event.payload;
+  return {
+    code: typeof code === 'string' && code !== '' ? code : 'error',
+    text: typeof detail === 'string' && detail !== '' ? detail : 'the server gives no reason',
+  };
+}
+
+const STUCK: Reason = { code: 'stuck', text: 'the agent did the same step again and again' };
+
+/** Read where it is: at the sandbox at once, at the app server up to 30 s later. Null when nobody tells. */
+export async function failureReason(
+  links: Links,
+  record: AppConversationRecord,
+  agent: AgentClient | null,
+  status: 'failed' | 'stuck',
+): Promise<Reason | null> {
+  if (status === 'stuck') return STUCK;
+  const redacted = (event: EventRecord): Reason | null => links.network.redaction.value(reasonOfEvent(event));
+  if (agent !== null) {
+    const reason = await quietly(async () =>
+      newestReason((await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null)).items, redacted),
+    );
+    if (reason !== null) return reason;
+  }
+  return quietly(async () => {
+    const filter = { kind: 'ConversationErrorEvent', order: 'TIMESTAMP_DESC', limit: 1 } as const;
+    return newestReason((await searchAppEvents(links, record.id, filter, null)).items, redacted);
+  });
+}
+
+function newestReason(events: EventRecord[], reasonOf: (event: EventRecord) => Reason | null): Reason | null {
+  for (const event of events) {
+    const reason = reasonOf(event);
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+/** A reason that cannot be read is no reason to fail. */
+async function quietly<T>(task: () => Promise<T | null>): Promise<T | null> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return null;
+  }
+}

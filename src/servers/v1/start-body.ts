@@ -1,0 +1,59 @@
+/** The body of a V1 start, and what V1 cannot do. */
+import { AppError } from '../../errors.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+import { dashedId, normalId } from '../ids.ts';
+import type { ProbeFacts } from '../probe.ts';
+
+/** Throws `unsupported` before anything is sent; says which server does it. */
+export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts): void {
+  const missing: string[] = [];
+  if (request.replay !== null && !facts.v1_replay) missing.push('--replay (the local service and V0 servers replay)');
+  if (request.microagent !== null) missing.push('--microagent (V0 servers have it)');
+  if (request.mcp_config !== null)
+    missing.push('--mcp-config for one conversation (V0 servers have it; for all: acs settings set mcp_config=@file)');
+  if (missing.length > 0)
+    throw new AppError('unsupported', `this server cannot do ${missing.join(', ')} when it starts a V1 conversation`);
+  if (request.suggested_task !== null && (request.message ?? '') !== '') {
+    throw new AppError('usage', 'a suggested task brings its own message: leave the message out');
+  }
+}
+
+/** Content blocks of the first message; unknown members inside a text block are refused by servers (interface 4.1). */
+export function messageContent(request: Pick<NewConversation, 'message' | 'image_urls'>): Record<string, unknown>[] {
+  const content: Record<string, unknown>[] = [];
+  if (request.message !== null && request.message !== '') content.push({ type: 'text', text: request.message });
+  if (request.image_urls.length > 0) content.push({ type: 'image', image_urls: request.image_urls });
+  return content;
+}
+
+/** Only what was asked for is sent. The title is missing on purpose: servers ignore it here. */
+export function startBody(
+  request: NewConversation,
+  conversationId: string,
+  sandboxId: string | null,
+): Record<string, unknown> {
+  const content = messageContent(request);
+  const task = request.suggested_task;
+  const members: Record<string, unknown> = {
+    conversation_id: dashedId(conversationId),
+    // With a confirmation policy the message follows once the policy stands.
+    initial_message: content.length > 0 && request.confirm === null ? { role: 'user', content, run: true } : null,
+    sandbox_id: sandboxId,
+    system_message_suffix: request.instructions,
+    llm_model: request.model,
+    selected_repository: request.repository,
+    selected_branch: request.branch,
+    git_provider: request.git_provider,
+    suggested_task: task === null ? null : { ...task },
+    secrets: Object.keys(request.secrets).length > 0 ? request.secrets : null,
+    replay_json: request.replay,
+  };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
+/** Whether the server honours a caller's id: it tells the request back. */
+export function isEcho(task: StartTaskRecord, conversationId: string): boolean {
+  const echoed = task.request['conversation_id'];
+  return typeof echoed === 'string' && normalId(echoed) === normalId(conversationId);
+}

@@ -1,0 +1,170 @@
+/** Starting a V1 conversation: sent once, followed to READY, looked for when its answer is lost (interface 4.1, 4.2). */
+import { AppError, isAppError } from '../../errors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
+import { normalId } from '../ids.ts';
+import { read, type Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import type { StartOptions, StartProgress } from '../server.ts';
+import { serverText } from '../transport/answer.ts';
+import { runningAgentOf } from './agent.ts';
+import { checkRepositoryArrived } from './arrival.ts';
+import { getConversation, getConversations, getStartTask } from './calls.ts';
+import { findLostStart } from './lost-start.ts';
+import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
+import { createSandboxFor } from './sandboxes.ts';
+import { isEcho, messageContent, refuseWhatIsMissing, startBody } from './start-body.ts';
+
+const START_TIMEOUT_MS = 120_000;
+/** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */
+const NO_PROGRESS_MS = 20_000;
+
+export async function* startV1(
+  links: Links,
+  facts: ProbeFacts,
+  webUrl: WebUrl,
+  request: NewConversation,
+  options: StartOptions,
+): AsyncGenerator<StartProgress, Conversation, void> {
+  refuseWhatIsMissing(request, facts);
+  const conversationId = request.conversation_id ?? links.randomId();
+  let sandboxId = request.sandbox_id;
+  if (sandboxId === null && request.spec_id !== null) {
+    sandboxId = yield* createSandboxFor(links, request.spec_id, options.signal);
+  }
+  const body = startBody(request, conversationId, sandboxId);
+  const first = await sendStart(links, body, conversationId, request);
+  const echoed = isEcho(first, conversationId) ? conversationId : null;
+  yield progress(first, echoed);
+  if (options.until === 'accepted') return { ...taskConversation(first), url: echoed === null ? null : webUrl(echoed) };
+  const task = yield* waitUntilReady(links, first, echoed, options.signal);
+  const id = normalId(task.app_conversation_id ?? '');
+  const record = await recordOf(links, id, options.signal);
+  await checkRepositoryArrived(links, record, request);
+  if (request.confirm !== null) await confirmThenSend(links, record.id, request);
+  return { ...toConversation(record, webUrl), start_task_id: normalId(first.id) };
+}
+
+async function sendStart(
+  links: Links,
+  body: Record<string, unknown>,
+  conversationId: string,
+  request: NewConversation,
+): Promise<StartTaskRecord> {
+  const sentAtMs = links.clock.now();
+  const post = async (): Promise<StartTaskRecord> => {
+    const answer = await links.app.request({
+      method: 'POST',
+      path: '/api/v1/app-conversations',
+      body,
+      safe: 'once',
+      timeoutMs: START_TIMEOUT_MS,
+      accept: [400, 422],
+    });
+    if (answer.status >= 400) throw refusedStart(answer.body, answer.status);
+    return read(answer, (value) => readStartTask(value));
+  };
+  try {
+    return await post();
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    const found = await findLostStart(links, conversationId, sentAtMs, error);
+    if (found !== null) return found;
+    // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1).
+    if (request.sandbox_id !== null) return await post();
+    throw new AppError(
+      'unknown-outcome',
+      'no answer came to the start, and neither its conversation nor its start task can be seen',
+      {
+        ...error.details,
+        hint: `it may still appear as ${normalId(conversationId)}: look with acs conv list before starting it again`,
+        data: { conversation_id: normalId(conversationId) },
+      },
+    );
+  }
+}
+
+/** 400 and 422 are about the user's own values here; no model at all is a matter of configuration. */
+function refusedStart(body: unknown, status: number): AppError {
+  const text = serverText(body) ?? 'it names no reason';
+  if (/CONFIGURATION\$SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(JSON.stringify(body ?? ''))) {
+    return new AppError('config', text, {
+      status,
+      hint: 'set a model with acs settings set llm_model=… llm_api_key=-, or replay a recorded run with --replay',
+    });
+  }
+  return new AppError('usage', `the server refuses this start: ${text}`, { status });
+}
+
+async function* waitUntilReady(
+  links: Links,
+  first: StartTaskRecord,
+  conversationId: string | null,
+  signal: AbortSignal,
+): AsyncGenerator<StartProgress, StartTaskRecord, void> {
+  let task = first;
+  let progressAtMs = links.clock.now();
+  for (let waitMs = links.app.loopback ? 100 : 500; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
+    if (task.status === 'READY' && task.app_conversation_id !== null) return task;
+    if (task.status === 'ERROR') throw startFailed(task);
+    await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
+    const next = await getStartTask(links, task.id);
+    if (next === null) {
+      throw new AppError('server', `the server no longer knows the start task ${normalId(task.id)}`, {
+        data: { start_task_id: normalId(task.id) },
+      });
+    }
+    if (next.status !== task.status) {
+      progressAtMs = links.clock.now();
+      task = next;
+      yield progress(task, conversationId);
+      continue;
+    }
+    task = next;
+    if (links.clock.now() - progressAtMs < NO_PROGRESS_MS) continue;
+    progressAtMs = links.clock.now();
+    const id = task.app_conversation_id ?? conversationId;
+    const record = id === null ? null : (await getConversations(links, [normalId(id)]))[0];
+    if (record != null && record.execution_status !== null)
+      return { ...task, status: 'READY', app_conversation_id: record.id };
+  }
+}
+
+function startFailed(task: StartTaskRecord): AppError {
+  return new AppError('failed', `the conversation did not start: ${startFailureText(task.detail)}`, {
+    data: { start_task_id: normalId(task.id), sandbox_id: task.sandbox_id },
+  });
+}
+
+function progress(task: StartTaskRecord, conversationId: string | null): StartProgress {
+  const id = task.app_conversation_id ?? conversationId;
+  return {
+    start_task_id: normalId(task.id),
+    step: task.status.toLowerCase().replaceAll('_', '-'),
+    conversation_id: id === null ? null : normalId(id),
+    sandbox_id: task.sandbox_id,
+  };
+}
+
+/** READY is told a moment before some servers find the conversation. */
+async function recordOf(links: Links, id: string, signal: AbortSignal): ReturnType<typeof getConversation> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await getConversation(links, id);
+    } catch (error) {
+      if (!isAppError(error) || error.kind !== 'not-found' || tries >= 5) throw error;
+      await links.clock.sleep(300, signal);
+    }
+  }
+}
+
+const POLICIES = { never: 'NeverConfirm', risky: 'ConfirmRisky', always: 'AlwaysConfirm' } as const;
+
+/** The policy has to stand before the agent sees the message, so the conversation was started without it. */
+async function confirmThenSend(links: Links, id: string, request: NewConversation): Promise<void> {
+  const agent = runningAgentOf(links, await getConversation(links, id));
+  await agent.setConfirmationPolicy(POLICIES[request.confirm ?? 'never']);
+  const content = messageContent(request);
+  if (content.length > 0) await agent.send(content);
+}
