@@ -1,0 +1,59 @@
+/** Read, show the difference, write only what differs: the way of set, unset and edit. */
+import type { Context } from '../../context.ts';
+import type { SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
+import { differenceOf, type SettingsWish } from '../../domain/settings-diff.ts';
+import type { View } from '../../output/view.ts';
+import type { Server } from '../../servers/server.ts';
+import { endOfDryRun } from '../bulk.ts';
+import { recordOf } from './document.ts';
+import { settingsView, type SettingsRecord } from './view.ts';
+
+export interface Application {
+  server: Server;
+  fields: readonly SettingsField[];
+  /** As read before, where the caller had to. */
+  snapshot?: SettingsSnapshot;
+  wish: SettingsWish;
+  allowLoss: boolean | undefined;
+}
+
+/** Prints the settings as they are then, with `changed`. */
+export async function applyWish(ctx: Context, application: Application): Promise<void> {
+  const { server, fields, wish, allowLoss } = application;
+  const view = viewOf(ctx, fields, wish);
+  ctx.out.check(view, 'item');
+  const snapshot = application.snapshot ?? (await server.settings.read());
+  const { set, unset, shown } = differenceOf(snapshot, wish);
+  if (shown.length === 0) {
+    await ctx.notice('nothing to change');
+    if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
+    return await ctx.out.item(view, recordOf(snapshot, fields), { changed: false });
+  }
+  for (const { name, before, after } of shown) await ctx.notice(`${name}: ${before} -> ${after}`);
+  await warnOfLoss(ctx, server, snapshot, [...Object.keys(set), ...unset]);
+  const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
+  await ctx.out.item(view, recordOf(after, fields), { changed: true });
+}
+
+/** JSON is the whole object, as of every write; to people and columns only what was named is of interest. */
+function viewOf(ctx: Context, fields: readonly SettingsField[], wish: SettingsWish): View<SettingsRecord> {
+  const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
+  const named = isWhole ? fields : [...wish.set.keys(), ...wish.unset];
+  return settingsView(named.map((field) => field.name));
+}
+
+/** V0 replaces the whole object: a secret it neither tells nor keeps goes, if there was one (interface 2.2). */
+async function warnOfLoss(
+  ctx: Context,
+  server: Server,
+  snapshot: SettingsSnapshot,
+  named: readonly string[],
+): Promise<void> {
+  if (server.has('v1-settings') || !snapshot.stored) return;
+  for (const [name, state] of Object.entries(snapshot.secrets)) {
+    if (state !== 'unknown' || named.includes(name)) continue;
+    await ctx.warn(
+      `${name}: this server does not tell whether it is set; if it was, give it again with ${name}=@<file>`,
+    );
+  }
+}

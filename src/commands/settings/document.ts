@@ -1,0 +1,72 @@
+/** A whole JSON document of settings, from `--file` or the editor: which fields it sets. */
+import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
+import { isShownSecret, shownSecret, shownValue } from '../../domain/settings-diff.ts';
+import { flatten, isJsonObject, type JsonObject } from '../../domain/settings-merge.ts';
+import { AppError } from '../../errors.ts';
+import { findField, requireField } from './fields.ts';
+import { checkedValue, placeOf } from './parse.ts';
+import { accepted } from './wish.ts';
+
+/** Members of servers' own answers that only tell; a document that was saved from one may hold them. */
+const READ_ONLY = new Set([
+  'provider_tokens_set',
+  'llm_api_key_set',
+  'search_api_key_set',
+  'sandbox_api_key_set',
+  'changed',
+]);
+
+/** Throws `usage` for what is no JSON object. */
+export function parseDocument(text: string, source: string): JsonObject {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new AppError('usage', `${source} is not JSON${placeOf(error, text)}`);
+  }
+  if (!isJsonObject(value)) throw new AppError('usage', `${source} must hold a JSON object of settings`);
+  return value;
+}
+
+/**
+ * The fields a document sets. A secret that is masked or null there stays as it is: what was printed by `settings get`
+ * can be given back without losing a key; `settings unset` is the way to clear one.
+ */
+export function valuesOfDocument(
+  fields: readonly SettingsField[],
+  document: JsonObject,
+): Map<SettingsField, JsonValue> {
+  const values = new Map<SettingsField, JsonValue>();
+  for (const [name, value] of Object.entries(document)) {
+    if (READ_ONLY.has(name)) continue;
+    const isGroup = isJsonObject(value) && !findField(fields, name);
+    for (const [member, content] of isGroup ? knownEnds(fields, name, value) : [[name, value] as const]) {
+      const field = requireField(fields, member);
+      if (field.secret && (content === null || isShownSecret(content))) continue;
+      values.set(field, accepted(field, checkedValue(field, content)));
+    }
+  }
+  return values;
+}
+
+/** The ends of a nested document, where a field that is an object itself is one end. */
+function knownEnds(fields: readonly SettingsField[], prefix: string, group: JsonObject): [string, JsonValue][] {
+  return Object.entries(group).flatMap(([name, value]): [string, JsonValue][] => {
+    const path = `${prefix}.${name}`;
+    if (!isJsonObject(value) || findField(fields, path)) return [[path, value]];
+    const inner = knownEnds(fields, path, value);
+    return inner.length > 0 ? inner : flatten(group, prefix);
+  });
+}
+
+/** All settings under their names, secrets as words: what `get` prints. */
+export function recordOf(snapshot: SettingsSnapshot, fields: readonly SettingsField[]): Record<string, JsonValue> {
+  return Object.fromEntries(
+    fields.map((field) => [
+      field.name,
+      field.secret
+        ? shownSecret(snapshot.secrets[field.name])
+        : shownValue(field.name, snapshot.values[field.name] ?? null),
+    ]),
+  );
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { JsonValue, SettingsField } from '../../domain/settings.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import { explain } from '../declare.ts';
+import { applyWish } from './apply.ts';
+import { parseDocument, recordOf, valuesOfDocument } from './document.ts';
+
+interface EditOptions {
+  allowLoss?: boolean;
+}
+
+export function declareEdit(parent: Command, ctx: Context): void {
+  const command = parent.command('edit').description('change settings in $VISUAL or $EDITOR');
+  command.option('--allow-loss', 'write although a secret that cannot be read back would be lost');
+  explain(command, {
+    notes: [
+      'The file holds everything but the secrets. A line taken out leaves that setting as it is; null clears it.',
+      'A mistake opens the editor again. A file saved unchanged ends it with nothing written.',
+    ],
+    json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
+    exits: ['conflict'],
+    examples: [
+      { command: 'acs settings edit', does: 'opens the settings' },
+      { command: 'EDITOR=nano acs settings edit -p work', does: 'opens those of another profile in another editor' },
+    ],
+  });
+  command.action((options: EditOptions) => editSettings(options, ctx));
+}
+
+export async function editSettings(options: EditOptions, ctx: Context): Promise<void> {
+  if (!ctx.interactive) {
+    throw new AppError('usage', 'an editor needs a terminal', { hint: 'use acs settings set key=value or --file' });
+  }
+  const server = await ctx.server();
+  const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
+  const plain = fields.filter((field) => !field.secret);
+  const initial = `${JSON.stringify(recordOf(snapshot, plain), null, 2)}\n`;
+  const set = await editUntilRight(ctx, fields, initial);
+  await applyWish(ctx, { server, fields, snapshot, wish: { set, unset: [] }, allowLoss: options.allowLoss });
+}
+
+async function editUntilRight(
+  ctx: Context,
+  fields: readonly SettingsField[],
+  initial: string,
+): Promise<Map<SettingsField, JsonValue>> {
+  const prompt = await ctx.prompt();
+  let text = initial;
+  for (;;) {
+    text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
+    if (text === initial) return new Map();
+    try {
+      return valuesOfDocument(fields, parseDocument(text, 'the file'));
+    } catch (error) {
+      if (!isAppError(error) || error.kind !== 'usage') throw error;
+      await ctx.warn(error.details.hint ? `${error.message} (${error.details.hint})` : error.message);
+      if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' }))) {
+        throw new AppError('usage', 'nothing was changed, because the file has a mistake');
+      }
+    }
+  }
+}

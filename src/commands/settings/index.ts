@@ -1,0 +1,17 @@
+/** The user's settings at the server, under the same flat names on every dialect. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { declareEdit } from './edit.ts';
+import { declareGet } from './get.ts';
+import { declareSchema } from './schema.ts';
+import { declareSet } from './set.ts';
+import { declareUnset } from './unset.ts';
+
+export function declareSettings(root: Command, ctx: Context): void {
+  const command = root.command('settings').alias('setting').description('your settings at the server');
+  declareGet(command, ctx);
+  declareSet(command, ctx);
+  declareUnset(command, ctx);
+  declareEdit(command, ctx);
+  declareSchema(command, ctx);
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { JsonValue, SettingsField } from '../../domain/settings.ts';
+import { AppError } from '../../errors.ts';
+import { explain } from '../declare.ts';
+import { applyWish } from './apply.ts';
+import { parseDocument, valuesOfDocument } from './document.ts';
+import { readAssignments, readText, valuesOf } from './wish.ts';
+
+interface SetOptions {
+  file?: string;
+  allowLoss?: boolean;
+}
+
+export function declareSet(parent: Command, ctx: Context): void {
+  const command = parent.command('set').description('change settings, and only those named');
+  command
+    .argument('[key=value...]', 'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it')
+    .option('--file <settings.json>', 'a JSON object of settings, - for stdin; the arguments come on top')
+    .option('--allow-loss', 'write although a secret that cannot be read back would be lost');
+  explain(command, {
+    notes: [
+      'Values are checked before they are sent. The difference goes to stderr; what does not differ is not written.',
+      'A secret comes from a file, stdin or a prompt, never from the command line.',
+      'Null or a masked secret in --file leaves that secret as it is.',
+    ],
+    json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
+    exits: ['conflict'],
+    examples: [
+      { command: 'acs settings set max_iterations=7', does: 'changes that one and no other' },
+      { command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt', does: 'takes the key from a file' },
+    ],
+  });
+  command.action((words: string[], options: SetOptions) => setSettings(words, options, ctx));
+}
+
+export async function setSettings(words: readonly string[], options: SetOptions, ctx: Context): Promise<void> {
+  if (words.length === 0 && options.file === undefined) {
+    throw new AppError('usage', 'nothing to set', { hint: 'acs settings set key=value, or --file settings.json' });
+  }
+  const assignments = readAssignments(words, options.file === '-');
+  const source = options.file === '-' ? 'stdin' : (options.file ?? '');
+  const document = options.file === undefined ? {} : parseDocument(await readText(ctx, options.file), source);
+  const server = await ctx.server();
+  const fields = await server.settings.schema();
+  const set = new Map<SettingsField, JsonValue>([
+    ...valuesOfDocument(fields, document),
+    ...(await valuesOf(ctx, fields, assignments)),
+  ]);
+  await applyWish(ctx, { server, fields, wish: { set, unset: [] }, allowLoss: options.allowLoss });
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { explain } from '../declare.ts';
+import { applyWish } from './apply.ts';
+import { requireField } from './fields.ts';
+
+interface UnsetOptions {
+  allowLoss?: boolean;
+}
+
+export function declareUnset(parent: Command, ctx: Context): void {
+  const command = parent.command('unset').aliases(['rm', 'remove', 'delete']);
+  command
+    .description('bring settings back to nothing or their default')
+    .argument('<key...>', 'names, as acs settings schema lists them')
+    .option('--allow-loss', 'write although a secret that cannot be read back would be lost');
+  explain(command, {
+    json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
+    exits: ['conflict'],
+    examples: [
+      { command: 'acs settings unset llm_base_url', does: "goes back to the provider's own address" },
+      { command: 'acs settings unset search_api_key', does: 'deletes that key at the server' },
+    ],
+  });
+  command.action((keys: string[], options: UnsetOptions) => unsetSettings(keys, options, ctx));
+}
+
+export async function unsetSettings(keys: readonly string[], options: UnsetOptions, ctx: Context): Promise<void> {
+  const server = await ctx.server();
+  const fields = await server.settings.schema();
+  const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
+  await applyWish(ctx, { server, fields, wish: { set: new Map(), unset }, allowLoss: options.allowLoss });
+}

@@ -1,0 +1,111 @@
+/**
+ * What a wish for settings changes of those in force: pure. Only what differs is written, and secrets are shown as
+ * `(set)`, `(changed)`, `(unset)`, never as they are.
+ */
+import { isMasked, maskMcpConfig } from './mcp-config.ts';
+import type { JsonValue, SettingsField, SettingsSnapshot } from './settings.ts';
+
+export interface SettingsWish {
+  set: ReadonlyMap<SettingsField, JsonValue>;
+  unset: readonly SettingsField[];
+}
+
+export interface Difference {
+  name: string;
+  /** As text for people. */
+  before: string;
+  after: string;
+}
+
+export interface SettingsDifference {
+  set: Record<string, JsonValue>;
+  unset: string[];
+  shown: Difference[];
+}
+
+export function differenceOf(snapshot: SettingsSnapshot, wish: SettingsWish): SettingsDifference {
+  const result: SettingsDifference = { set: {}, unset: [], shown: [] };
+  for (const [field, value] of wish.set) {
+    const shown = field.secret ? secretChange(snapshot, field, value) : plainChange(snapshot, field, value);
+    if (shown === null) continue;
+    result.set[field.name] = value;
+    result.shown.push(shown);
+  }
+  for (const field of wish.unset) {
+    const shown = field.secret ? secretChange(snapshot, field, null) : plainChange(snapshot, field, field.default);
+    if (shown === null) continue;
+    result.unset.push(field.name);
+    result.shown.push(shown);
+  }
+  return result;
+}
+
+/** What a secret is shown as: nothing when it is not set. */
+export function shownSecret(state: SettingsSnapshot['secrets'][string] | undefined): string | null {
+  if (state === 'set') return '(set)';
+  return state === 'unset' ? null : '(unknown)';
+}
+
+/** The words above and every mask of servers: such a value stands for one that is not there, and is never sent. */
+export function isShownSecret(value: JsonValue): boolean {
+  return isMasked(value) || ['(set)', '(changed)', '(unset)', '(unknown)'].includes(value as string);
+}
+
+/** Whether a mask is anywhere in it. */
+export function holdsMask(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null) return isShownSecret(value);
+  return Object.values(value).some(holdsMask);
+}
+
+/** A value fit to be shown: the keys inside `mcp_config` are masked. */
+export function shownValue(name: string, value: JsonValue): JsonValue {
+  return isMcpConfig(name) ? maskMcpConfig(value) : value;
+}
+
+function secretChange(snapshot: SettingsSnapshot, { name }: SettingsField, value: JsonValue): Difference | null {
+  const state = snapshot.secrets[name];
+  const clears = value === null || value === '';
+  if (clears && state === 'unset') return null;
+  const before = shownSecret(state) ?? '(unset)';
+  if (clears) return { name, before, after: '(unset)' };
+  return { name, before, after: state === 'set' ? '(changed)' : '(set)' };
+}
+
+function plainChange(snapshot: SettingsSnapshot, { name }: SettingsField, value: JsonValue): Difference | null {
+  const current = snapshot.values[name] ?? null;
+  const isSame = isMcpConfig(name) ? isEqual(compact(current), compact(value)) : isEqual(current, value);
+  if (isSame) return null;
+  const before = shownText(name, current);
+  const after = shownText(name, value);
+  return { name, before, after: before === after ? '(changed)' : after };
+}
+
+function isMcpConfig(name: string): boolean {
+  return name === 'mcp_config';
+}
+
+function shownText(name: string, value: JsonValue): string {
+  if (value === null) return '(unset)';
+  const shown = shownValue(name, value);
+  return typeof shown === 'string' ? shown : JSON.stringify(shown);
+}
+
+export function isEqual(left: JsonValue, right: JsonValue): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left) !== Array.isArray(right)) return false;
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  const [a, b] = [left as Record<string, JsonValue>, right as Record<string, JsonValue>];
+  return keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key] ?? null, b[key] ?? null));
+}
+
+/** Without what is empty: a list that is left out and an empty one are the same configuration. */
+function compact(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(compact);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value)
+    .map(([key, member]) => [key, compact(member)] as const)
+    .filter(([, member]) => member !== null && !(typeof member === 'object' && Object.keys(member).length === 0));
+  return kept.length === 0 ? null : Object.fromEntries(kept);
+}
