@@ -5,6 +5,7 @@ import { confirm, input, password, select } from '@inquirer/prompts';
 import { AppError, isAppError } from '../errors.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { editText } from './editor.ts';
+import { takesColors } from './palette.ts';
 import { TerminalStream, type TerminalWriter } from './writable.ts';
 
 /** Questions to a person. All reject with AppError `interrupted` on Ctrl-C. */
@@ -25,6 +26,8 @@ export interface PromptOptions {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
+  /** What --no-color says. */
+  color?: 'auto' | 'never';
 }
 
 /** What inquirer is given besides the question. */
@@ -34,8 +37,10 @@ interface Surroundings {
   signal: AbortSignal;
 }
 
-export function createPrompt({ io, env, signal }: PromptOptions): Prompt {
-  const ask = <T>(question: (surroundings: Surroundings) => Promise<T>) => askOnce(question, io, signal);
+export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions): Prompt {
+  const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
+  const ask = <T>(question: (surroundings: Surroundings) => Promise<T>) =>
+    askOnce(question, io.stdin.raw, new TerminalStream(io.stderr, colors), signal);
   return {
     confirm: ({ message, default: answer = 'no' }) =>
       ask((around) => confirm({ message: safeLine(message), default: answer === 'yes' }, around)),
@@ -77,11 +82,10 @@ export function createPrompt({ io, env, signal }: PromptOptions): Prompt {
 
 async function askOnce<T>(
   question: (surroundings: Surroundings) => Promise<T>,
-  io: PromptOptions['io'],
+  source: NodeJS.ReadableStream,
+  output: TerminalStream,
   signal: AbortSignal,
 ): Promise<T> {
-  const output = new TerminalStream(io.stderr);
-  const source = io.stdin.raw;
   const closed = new AbortController();
   const watch = watchInput(source, closed);
   try {

@@ -10,7 +10,7 @@ export interface Spinner {
 
 /** @param text safe text on one line */
 export function startSpinner(stderr: TerminalWriter, text: string, colors: 'colors' | 'no-colors'): Spinner {
-  const stream = new TerminalStream(stderr);
+  const stream = new TerminalStream(stderr, colors);
   const spinner = ora({
     text,
     stream: stream as unknown as NodeJS.WritableStream,

@@ -12,9 +12,13 @@ export class TerminalStream extends Writable {
   readonly #writer: TerminalWriter;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(writer: TerminalWriter) {
+  readonly #colors: 'colors' | 'no-colors';
+
+  /** @param colors without them, libraries that colour whatever the environment says are stripped of theirs */
+  constructor(writer: TerminalWriter, colors: 'colors' | 'no-colors') {
     super();
     this.#writer = writer;
+    this.#colors = colors;
   }
 
   get isTTY(): boolean {
@@ -32,7 +36,7 @@ export class TerminalStream extends Writable {
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     const text = typeof chunk === 'string' || chunk instanceof Uint8Array ? chunk : String(chunk);
     const callback = [encoding, done].find((argument) => typeof argument === 'function') as (() => void) | undefined;
-    this.#last = this.#writer.write(text).then(
+    this.#last = this.#writer.write(this.#colors === 'colors' ? text : withoutColors(text)).then(
       () => callback?.(),
       () => callback?.(),
     );
@@ -58,4 +62,10 @@ export class TerminalStream extends Writable {
   drained(): Promise<void> {
     return this.#last;
   }
+}
+
+function withoutColors(chunk: string | Uint8Array): string | Uint8Array {
+  return typeof chunk === 'string'
+    ? chunk.replace(/\x1b\[[\d;]*m/g, '')
+    : withoutColors(Buffer.from(chunk).toString('utf8'));
 }

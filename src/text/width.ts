@@ -10,9 +10,17 @@ export interface Ruler {
   pad(text: string, columns: number): string;
 }
 
-/** Characters that take one column each: Latin, Greek, Cyrillic and common punctuation, without combining ones. */
-const ONE_COLUMN_EACH =
-  /^[\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0377\u0384-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u203b\u2190-\u2193]*$/;
+const ONE_COLUMN =
+  '\\x20-\\x7e\\u00a0-\\u00ac\\u00ae-\\u02ff\\u0370-\\u0377\\u0384-\\u0482\\u048a-\\u052f\\u2010-\\u2027\\u2030-\\u203b\\u2190-\\u2193';
+const TWO_COLUMNS =
+  '\\u3000-\\u3020\\u3041-\\u3096\\u309b-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3\\uff01-\\uff60';
+
+/**
+ * Latin, Greek, Cyrillic, Chinese, Japanese, Korean and common punctuation: each character stands for itself, nothing
+ * combines. Their width is known without a library; emoji and other scripts need one.
+ */
+const SIMPLE = new RegExp(`^[${ONE_COLUMN}${TWO_COLUMNS}]*$`);
+const WIDE = new RegExp(`[${TWO_COLUMNS}]`, 'g');
 
 /** Longer than any terminal is wide: such a text is cut before it is measured. */
 const LONGEST_MEASURED = 4096;
@@ -20,15 +28,19 @@ const LONGEST_MEASURED = 4096;
 /** A ruler for these texts. The library that knows wide and combining characters is loaded only when they have some. */
 export async function rulerFor(texts: Iterable<string>): Promise<Ruler> {
   for (const text of texts) {
-    if (!ONE_COLUMN_EACH.test(text)) return wideRuler();
+    if (!SIMPLE.test(text)) return wideRuler();
   }
-  return rulerOf((text) => text.length);
+  return rulerOf(simpleWidth);
 }
 
 /** A ruler for any text. */
 export async function wideRuler(): Promise<Ruler> {
   const { stringWidth } = await import('./wide.ts');
-  return rulerOf((text) => (ONE_COLUMN_EACH.test(text) ? text.length : stringWidth(text)));
+  return rulerOf((text) => (SIMPLE.test(text) ? simpleWidth(text) : stringWidth(text)));
+}
+
+function simpleWidth(text: string): number {
+  return text.length + (text.match(WIDE)?.length ?? 0);
 }
 
 function rulerOf(width: (text: string) => number): Ruler {
@@ -40,18 +52,21 @@ function rulerOf(width: (text: string) => number): Ruler {
 }
 
 function truncate(text: string, columns: number, width: (text: string) => number): string {
-  if (text.length <= columns && ONE_COLUMN_EACH.test(text)) return text;
   const measured = text.slice(0, LONGEST_MEASURED);
   if (measured.length === text.length && width(text) <= columns) return text;
   if (columns < 1) return '';
-  if (ONE_COLUMN_EACH.test(measured)) return `${measured.slice(0, columns - 1)}…`;
+  const characters = SIMPLE.test(measured) ? measured : graphemes(measured);
   let kept = '';
   let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(measured)) {
-    const next = width(segment);
+  for (const character of characters) {
+    const next = width(character);
     if (used + next > columns - 1) break;
-    kept += segment;
+    kept += character;
     used += next;
   }
   return `${kept}…`;
+}
+
+function* graphemes(text: string): Iterable<string> {
+  for (const { segment } of new Intl.Segmenter().segment(text)) yield segment;
 }

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { TerminalStream } from '../../src/terminal/writable.ts';
+import { keptStderr } from './streams.ts';
+
+test('without colours, those of libraries are taken off and cursor movements stay', () => {
+  const plain = keptStderr(80);
+  const colored = keptStderr(80);
+  for (const [stderr, colors] of [
+    [plain, 'no-colors'],
+    [colored, 'colors'],
+  ] as const) {
+    const stream = new TerminalStream(stderr, colors);
+    stream.write('\x1b[2K\x1b[1;34m?\x1b[39m');
+    stream.write(Buffer.from('\x1b[0mé'));
+  }
+  expect(plain.text()).toBe('\x1b[2K?é');
+  expect(colored.text()).toBe('\x1b[2K\x1b[1;34m?\x1b[39m\x1b[0mé');
+});
+
+test('it is a Node stream: pipes end in it, and callbacks come when the chunk is taken', async () => {
+  const stderr = keptStderr(40);
+  const stream = new TerminalStream(stderr, 'colors');
+  const source = new PassThrough();
+  source.pipe(stream);
+  source.end('piped');
+  await once(stream, 'finish');
+  expect([stderr.text(), stream.isTTY, stream.columns]).toEqual(['piped', true, 40]);
+  await new Promise<void>((resolve) => new TerminalStream(stderr, 'colors').write('x', () => resolve()));
+});
+
+test('the cursor moves as with tty.WriteStream', () => {
+  const stderr = keptStderr(40);
+  const stream = new TerminalStream(stderr, 'colors');
+  stream.cursorTo(0);
+  stream.moveCursor(0, -1);
+  stream.moveCursor(2, 0);
+  stream.clearLine(1);
+  stream.clearLine(0);
+  expect(stderr.text()).toBe('\x1b[1G\x1b[1A\x1b[2C\x1b[0K\x1b[2K');
+});
