@@ -74,7 +74,7 @@ export function createContext(platform: Platform): Context {
     prompt: once(async () => {
       if (!context.interactive) throw mayNotAsk();
       const { createPrompt } = await import('./terminal/prompt.ts');
-      return createPrompt({ io, env, signal });
+      return createPrompt({ io, env, signal, color: globals.color });
     }),
     server: once(async () => await connections.of(await targets.plan())),
     async servers() {
