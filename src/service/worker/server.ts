@@ -53,7 +53,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   let port = config.port ?? 0;
 
   const open = async (): Promise<number> => {
-    server = createAdaptorServer({ fetch: routes.fetch, overrideGlobalObjects: false }) as Server;
+    server = createAdaptorServer({ fetch: routes.fetch }) as Server;
     server.keepAliveTimeout = 30_000;
     server.requestTimeout = 0;
     server.on('upgrade', sockets.upgrade);

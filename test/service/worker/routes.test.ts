@@ -1,0 +1,445 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import path from 'node:path';
+import { unzipSync } from 'fflate';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  eventsOf,
+  ID,
+  KEY,
+  makePlace,
+  message,
+  type Place,
+  removePlace,
+  startConversation,
+  startTestWorker,
+  step,
+  type TestWorker,
+  until,
+  untilStatus,
+} from './support/worker.ts';
+
+let place: Place;
+let worker: TestWorker;
+const conversation = `/api/conversations/${ID}`;
+const unknown = '00000000-0000-0000-0000-000000000000';
+
+beforeAll(async () => {
+  place = makePlace();
+  worker = await startTestWorker(place);
+  await startConversation(worker, [step.run('echo one'), step.say('Well?')]);
+  await untilStatus(worker, 'finished');
+});
+
+afterAll(async () => {
+  await worker.end();
+  removePlace(place);
+});
+
+async function get(route: string): Promise<Pick<Answer, 'status' | 'body'>> {
+  const { status, body } = await worker.call('GET', route);
+  return { status, body };
+}
+
+async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'>> {
+  const answer = await worker.call('POST', route, body);
+  return { status: answer.status, body: answer.body };
+}
+
+describe('the door', () => {
+  it('refuses every key but its own, and a Bearer', async () => {
+    const refused = { status: 401, body: { detail: 'Unauthorized' } };
+    for (const headers of [
+      { 'X-Session-API-Key': 'wrong' },
+      { 'X-Session-API-Key': '', Authorization: `Bearer ${KEY}` },
+    ]) {
+      expect(await worker.call('GET', conversation, undefined, headers)).toMatchObject(refused);
+    }
+  });
+
+  it('tells of its health without a key', async () => {
+    for (const route of ['/alive', '/health']) {
+      const { status, body } = await worker.call('GET', route, undefined, { 'X-Session-API-Key': '' });
+      expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
+    }
+    expect(await get('/ready')).toEqual({ status: 200, body: { status: 'ready' } });
+    expect((await get('/server_info')).body).toMatchObject({ uptime: expect.any(Number) as number });
+  });
+
+  it.each([
+    [{ host: 'example.com' }],
+    [{ host: 'localhost.example.com' }],
+    [{ host: '127.0.0.1', origin: 'https://example.com' }],
+    [{ host: '127.0.0.1', origin: 'null' }],
+  ])('answers nobody from elsewhere: %j', async (headers) => {
+    expect(await raw('/api/conversations/count', { ...headers, 'x-session-api-key': KEY })).toBe(403);
+  });
+
+  it('says 404 and 405 as genuine servers do', async () => {
+    expect(await get('/api/nothing')).toEqual({ status: 404, body: { detail: 'Not Found' } });
+    expect(await post('/api/conversations/search')).toEqual({ status: 405, body: { detail: 'Method Not Allowed' } });
+  });
+});
+
+function raw(route: string, headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port: worker.port, path: route, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('conversations', () => {
+  it('are made once for an id', async () => {
+    const again = await startConversation(worker, [step.finish()]);
+    expect(again.status).toBe(200);
+    expect(again.body).toMatchObject({ id: ID, execution_status: 'finished' });
+  });
+
+  it('are found with and without dashes, by search, count and batch', async () => {
+    expect((await get(`/api/conversations/${ID.replaceAll('-', '')}`)).body).toMatchObject({ id: ID });
+    expect((await get('/api/conversations/search')).body).toMatchObject({ items: [{ id: ID }], next_page_id: null });
+    expect((await get('/api/conversations/count')).body).toBe(1);
+    expect((await get(`/api/conversations?ids=${ID}&ids=${unknown}`)).body).toMatchObject([{ id: ID }, null]);
+  });
+
+  it('that are unknown or malformed are refused as on genuine servers', async () => {
+    expect(await get(`/api/conversations/${unknown}`)).toEqual({ status: 404, body: { detail: 'Not Found' } });
+    expect(await post(`/api/conversations/${unknown}/events`, message('x'))).toEqual({
+      status: 404,
+      body: { detail: `Conversation not found: ${unknown}` },
+    });
+    const error = 'invalid character: found `n` at 0';
+    expect(await get('/api/conversations/nope')).toEqual({
+      status: 422,
+      body: {
+        detail: [
+          {
+            type: 'uuid_parsing',
+            loc: ['path', 'conversation_id'],
+            msg: `Input should be a valid UUID, ${error}`,
+            input: 'nope',
+            ctx: { error },
+          },
+        ],
+      },
+    });
+  });
+
+  it('take their title from the first words, and another one by PATCH', async () => {
+    expect((await get(conversation)).body).toMatchObject({ title: 'Please do it.' });
+    const { body } = await worker.call('PATCH', conversation, { title: 'From the agent server' });
+    expect(body).toEqual({ success: true });
+    expect((await get(conversation)).body).toMatchObject({ title: 'From the agent server' });
+    expect((await worker.call('PATCH', conversation, { title: 'x'.repeat(201) })).status).toBe(422);
+    expect((await post(`${conversation}/generate_title`)).body).toEqual({ title: 'From the agent server' });
+  });
+
+  it('without a replay end with an error that names both ways on', async () => {
+    const id = '11111111-2222-4333-8444-55555555555a';
+    await worker.call('POST', '/api/conversations', { conversation_id: id, initial_message: message('Hello?') });
+    const found = await until('the error', async () => {
+      const { body } = await get(`/api/conversations/${id}/events/search?kind=ConversationErrorEvent`);
+      return (body as { items: unknown[] }).items[0];
+    });
+    expect(found).toMatchObject({ code: 'NoModel' });
+    expect((await post(`/api/conversations/${id}/ask_agent`, { question: 'Why?' })).status).toBe(400);
+    expect((await worker.call('DELETE', `/api/conversations/${id}`)).body).toEqual({ success: true });
+    expect((await get(`/api/conversations/${id}`)).status).toBe(404);
+    expect((await worker.call('DELETE', `/api/conversations/${id}`)).status).toBe(404);
+    await until('the notice', () => worker.notices.find((notice) => notice.type === 'conversation' && notice.deleted));
+  });
+
+  it('with a malformed replay are refused, and nothing is made', async () => {
+    for (const replay of [[], [{ type: 'terminal' }], [{ type: 'fly', command: 'x' }]]) {
+      const id = '11111111-2222-4333-8444-55555555555b';
+      const { status, body } = await post('/api/conversations', { conversation_id: id, replay });
+      expect(status).toBe(422);
+      expect(JSON.stringify(body)).toContain('replay');
+      expect((await get(`/api/conversations/${id}`)).status).toBe(404);
+    }
+  });
+
+  it('take a policy only when it is one', async () => {
+    const set = (policy: unknown) => post(`${conversation}/confirmation_policy`, { policy });
+    expect((await set({ kind: 'Nope' })).status).toBe(422);
+    expect((await set({ kind: 'ConfirmRisky' })).status).toBe(200);
+    expect((await get(conversation)).body).toMatchObject({
+      confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true },
+    });
+    expect((await set({ kind: 'NeverConfirm' })).status).toBe(200);
+  });
+});
+
+describe('messages', () => {
+  it('that are malformed are refused with the place of what is wrong', async () => {
+    expect(await post(`${conversation}/events`, { role: 'user', content: 'x' })).toEqual({
+      status: 422,
+      body: {
+        detail: [{ type: 'list_type', loc: ['body', 'content'], msg: 'Input should be a valid list', input: 'x' }],
+      },
+    });
+    expect((await post(`${conversation}/events`, '{"role":')).status).toBe(422);
+    expect((await post(`${conversation}/events`)).status).toBe(422);
+  });
+
+  it('of 5 MiB arrive whole', async () => {
+    const text = 'é'.repeat(2.5 * 1024 * 1024);
+    expect((await post(`${conversation}/events`, message(text, false))).body).toEqual({ success: true });
+    const { body } = await get(`${conversation}/events/search?kind=MessageEvent&sort_order=TIMESTAMP_DESC&limit=1`);
+    const [event] = (body as { items: { llm_message: { content: { text: string }[] } }[] }).items;
+    expect(event?.llm_message.content[0]?.text === text).toBe(true);
+  });
+});
+
+describe('events', () => {
+  it('come page by page, complete, in both orders', async () => {
+    const all = await eventsOf(worker);
+    expect(await eventsOf(worker, 2)).toEqual(all);
+    const { body } = await get(`${conversation}/events/search?sort_order=TIMESTAMP_DESC&limit=3`);
+    expect(body).toEqual({ items: all.slice(-3).reverse(), next_page_id: all.at(-4)?.id });
+    expect((await get(`${conversation}/events/count`)).body).toBe(all.length);
+  });
+
+  it('are filtered by kind (short or as a class path), source, text and time', async () => {
+    const all = await eventsOf(worker);
+    const kinds = ['ActionEvent', 'openhands.sdk.event.llm_convertible.action.ActionEvent'];
+    const actions = all.filter((event) => event.kind === 'ActionEvent');
+    for (const kind of kinds) {
+      expect((await get(`${conversation}/events/search?kind=${kind}`)).body).toMatchObject({ items: actions });
+    }
+    const count = async (query: string): Promise<unknown> => (await get(`${conversation}/events/count?${query}`)).body;
+    expect(await count('source=agent')).toBe(all.filter((event) => event.source === 'agent').length);
+    expect(await count('body=ECHO%20ONE')).toBe(2);
+    const time = all[3]?.timestamp ?? '';
+    for (const form of [time, `${time}Z`]) {
+      expect(await count(`timestamp__gte=${form}`)).toBe(all.length - 3);
+      expect(await count(`timestamp__lt=${form}`)).toBe(3);
+    }
+  });
+
+  it('refuse a limit outside 1 to 100, and an event that is not there', async () => {
+    for (const limit of [0, 101, 'x']) {
+      expect((await get(`${conversation}/events/search?limit=${limit}`)).status).toBe(422);
+    }
+    expect((await get(`${conversation}/events/${unknown}`)).status).toBe(404);
+    const [first] = await eventsOf(worker);
+    expect((await get(`${conversation}/events/${first?.id ?? ''}`)).body).toEqual(first);
+    expect((await get(`${conversation}/events?event_ids=${unknown}&event_ids=${first?.id ?? ''}`)).body).toEqual([
+      null,
+      first,
+    ]);
+  });
+
+  it('from an unknown page are the first page', async () => {
+    const { body } = await get(`${conversation}/events/search?limit=1&page_id=${unknown}`);
+    expect((body as { items: unknown[] }).items[0]).toMatchObject({ kind: 'SystemPromptEvent' });
+  });
+
+  it('are in an archive, one file each', async () => {
+    const response = await fetch(`http://127.0.0.1:${worker.port}/api/file/download-trajectory/${ID}`, {
+      headers: { 'X-Session-API-Key': KEY },
+    });
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+    const names = Object.keys(files).filter((name) => name.includes('/events/event-'));
+    expect(names).toHaveLength((await eventsOf(worker)).length);
+    expect(Object.keys(files)).toContain(`${ID.replaceAll('-', '')}/base_state.json`);
+  });
+});
+
+describe('commands', () => {
+  it('give exit code and both outputs', async () => {
+    const { body } = await post('/api/bash/execute_bash_command', { command: 'echo out; echo err >&2; exit 3' });
+    expect(body).toMatchObject({ order: 0, exit_code: 3, stdout: 'out\n', stderr: 'err\n', kind: 'BashOutput' });
+    expect(body).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) as string });
+  });
+
+  it('end at their timeout', async () => {
+    const { body } = await post('/api/bash/execute_bash_command', { command: 'echo x; sleep 1000', timeout: 0.3 });
+    expect(body).toMatchObject({ exit_code: -1, stdout: 'x\n', stderr: null });
+  });
+
+  it('in a folder that is not there do not run', async () => {
+    const { body } = await post('/api/bash/execute_bash_command', { command: 'pwd', cwd: '/no/such' });
+    expect(body).toMatchObject({ exit_code: -1, stdout: null, stderr: 'No such directory: /no/such' });
+  });
+
+  it('that are started give their output in pieces, the exit code last', async () => {
+    const command = 'for i in 1 2 3; do echo line $i; sleep 0.3; done; exit 4';
+    const { body } = await post('/api/bash/start_bash_command', { command });
+    expect(body).toMatchObject({ command, cwd: null, timeout: 300, kind: 'BashCommand' });
+    const { id } = body as { id: string };
+    const pieces = await until('the last piece', async () => {
+      const found = await get(`/api/bash/bash_events/search?command_id__eq=${id}&kind__eq=BashOutput`);
+      const { items } = found.body as { items: { exit_code: number | null; stdout: string | null; order: number }[] };
+      return items.at(-1)?.exit_code == null ? null : items;
+    });
+    expect(pieces.map((piece) => piece.stdout ?? '').join('')).toBe('line 1\nline 2\nline 3\n');
+    expect(pieces.map((piece) => piece.order)).toEqual(pieces.map((_, index) => index));
+    expect(pieces.map((piece) => piece.exit_code)).toEqual([...pieces.slice(1).map(() => null), 4]);
+    const rest = await get(`/api/bash/bash_events/search?command_id__eq=${id}&kind__eq=BashOutput&order__gt=0`);
+    expect((rest.body as { items: unknown[] }).items).toHaveLength(pieces.length - 1);
+  });
+
+  it('are refused without a command', async () => {
+    expect(await post('/api/bash/execute_bash_command', {})).toEqual({
+      status: 422,
+      body: { detail: [{ type: 'missing', loc: ['body', 'command'], msg: 'Field required', input: {} }] },
+    });
+  });
+
+  it('longer than the system takes in one argument run all the same', async () => {
+    const { body } = await post('/api/bash/execute_bash_command', { command: `: ${'x'.repeat(300_000)}\necho end` });
+    expect(body).toMatchObject({ exit_code: 0, stdout: 'end\n' });
+  });
+});
+
+describe('files', () => {
+  const upload = async (target: string, data: Uint8Array<ArrayBuffer>, name = 'file'): Promise<Response> => {
+    const form = new FormData();
+    form.set(name, new Blob([data]), 'x.bin');
+    return fetch(`http://127.0.0.1:${worker.port}/api/file/upload?path=${encodeURIComponent(target)}`, {
+      method: 'POST',
+      headers: { 'X-Session-API-Key': KEY },
+      body: form,
+    });
+  };
+
+  it('go up and come down byte for byte, also large and binary ones', async () => {
+    const data = new Uint8Array(3 * 1024 * 1024 + 7).map((_, index) => (index * 31) % 256);
+    const target = `${worker.workingDir}/deep/er/ü x.bin`;
+    expect(await (await upload(target, data)).json()).toEqual({ success: true });
+    expect(readFileSync(path.join(place.workspace, 'deep/er/ü x.bin')).equals(Buffer.from(data))).toBe(true);
+    const response = await fetch(
+      `http://127.0.0.1:${worker.port}/api/file/download?path=${encodeURIComponent(target)}`,
+      {
+        headers: { 'X-Session-API-Key': KEY },
+      },
+    );
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.from(data))).toBe(true);
+  });
+
+  it('may be empty, and keep their mode when they are replaced', async () => {
+    writeFileSync(path.join(place.workspace, 'tool'), 'x', { mode: 0o755 });
+    expect((await upload(`${worker.workingDir}/tool`, new Uint8Array())).status).toBe(200);
+    const found = statSync(path.join(place.workspace, 'tool'));
+    expect([found.size, found.mode & 0o777]).toEqual([0, 0o755]);
+  });
+
+  it('are refused in the words of genuine servers', async () => {
+    const download = '/api/file/download?path=';
+    expect(await get(`${download}a.txt`)).toEqual({ status: 400, body: { detail: 'Path must be absolute' } });
+    expect(await get(`${download}${worker.workingDir}/zzz`)).toEqual({
+      status: 404,
+      body: { detail: 'File not found' },
+    });
+    expect(await get(`${download}${worker.workingDir}`)).toEqual({
+      status: 400,
+      body: { detail: 'Path is not a file' },
+    });
+    expect((await get('/api/file/download')).status).toBe(422);
+    expect((await upload(worker.workingDir, new Uint8Array(1))).status).toBe(400);
+    expect((await upload('up.txt', new Uint8Array(1))).status).toBe(400);
+    expect((await upload(`${worker.workingDir}/x`, new Uint8Array(1), 'other')).status).toBe(422);
+  });
+
+  it('cannot be a pipe, which would never end', async () => {
+    await post('/api/bash/execute_bash_command', { command: 'mkfifo pipe' });
+    expect((await get(`/api/file/download?path=${worker.workingDir}/pipe`)).status).toBe(400);
+  });
+
+  it('tell where home is', async () => {
+    expect((await get('/api/file/home')).body).toMatchObject({ home: '/home/agent' });
+  });
+});
+
+describe('git', () => {
+  const repository = (): string => path.join(place.workspace, 'repository');
+  const git = (...args: string[]): string => execFileSync('git', ['-C', repository(), ...args], { encoding: 'utf8' });
+  const inside = (file: string): string => `${worker.workingDir}/repository${file}`;
+
+  beforeAll(() => {
+    const origin = path.join(place.workspace, 'origin');
+    mkdirSync(origin);
+    const at = (...args: string[]): void => void execFileSync('git', ['-C', origin, ...args]);
+    at('init', '-q', '-b', 'main');
+    at('config', 'user.email', 'ann@example.com');
+    at('config', 'user.name', 'Ann');
+    writeFileSync(path.join(origin, 'kept.txt'), 'one\n');
+    writeFileSync(path.join(origin, 'gone.txt'), 'two\n');
+    writeFileSync(path.join(origin, '.gitignore'), 'ignored\n');
+    at('add', '-A');
+    at('commit', '-q', '-m', 'first');
+    execFileSync('git', ['clone', '-q', origin, repository()]);
+    writeFileSync(path.join(repository(), 'kept.txt'), 'one\nmore\n');
+    writeFileSync(path.join(repository(), 'new ü.txt'), 'new\n');
+    writeFileSync(path.join(repository(), 'ignored'), 'x');
+    writeFileSync(path.join(repository(), 'binary'), Buffer.from([0, 1, 2, 255]));
+    git('rm', '-q', 'gone.txt');
+  });
+
+  const changes = [
+    { status: 'ADDED', path: 'binary' },
+    { status: 'DELETED', path: 'gone.txt' },
+    { status: 'UPDATED', path: 'kept.txt' },
+    { status: 'ADDED', path: 'new ü.txt' },
+  ];
+
+  it('tells what differs from the remote, commits of the agent included', async () => {
+    expect((await get(`/api/git/changes?path=${inside('')}`)).body).toEqual(changes);
+    git('-c', 'user.email=ann@example.com', '-c', 'user.name=Ann', 'commit', '-q', '-a', '-m', 'second');
+    expect((await get(`/api/git/changes?path=${inside('')}`)).body).toEqual(changes);
+    expect((await get(`/api/git/changes?path=${inside('')}&ref=HEAD`)).body).toEqual(
+      changes.filter((change) => change.status === 'ADDED'),
+    );
+  });
+
+  it('looks into the repositories right below a folder that is none', async () => {
+    const { body } = await get(`/api/git/changes?path=${worker.workingDir}&ref=HEAD`);
+    expect(body).toEqual([
+      { status: 'ADDED', path: 'repository/binary' },
+      { status: 'ADDED', path: 'repository/new ü.txt' },
+    ]);
+  });
+
+  it('gives both sides of a file, without the last line end', async () => {
+    const diff = (file: string) => get(`/api/git/diff?path=${encodeURIComponent(inside(file))}`);
+    expect((await diff('/kept.txt')).body).toEqual({ original: 'one', modified: 'one\nmore' });
+    expect((await diff('/new ü.txt')).body).toEqual({ original: '', modified: 'new' });
+    expect((await diff('/gone.txt')).body).toEqual({ original: 'two', modified: '' });
+    expect(await diff('/zzz.txt')).toEqual({
+      status: 400,
+      body: { detail: `File does not exist: ${inside('/zzz.txt')}` },
+    });
+  });
+
+  it('gives one patch of everything that git can apply', async () => {
+    const { body } = await get(`/api/file/archive?path=${inside('')}&format=git-delta`);
+    const copy = path.join(place.workspace, 'copy');
+    execFileSync('git', ['clone', '-q', path.join(place.workspace, 'origin'), copy]);
+    execFileSync('git', ['-C', copy, 'apply', '--index'], { input: body as string });
+    expect(readFileSync(path.join(copy, 'binary')).equals(Buffer.from([0, 1, 2, 255]))).toBe(true);
+    expect(readFileSync(path.join(copy, 'kept.txt'), 'utf8')).toBe('one\nmore\n');
+  });
+
+  it('finds nothing where there is no repository', async () => {
+    expect((await get('/api/git/changes?path=/tmp')).body).toEqual([]);
+    expect((await get('/api/git/changes?path=/no/such')).body).toEqual([]);
+  });
+
+  it('runs nothing that the repository asks for', async () => {
+    git('config', 'core.fsmonitor', `touch ${inside('/../ran')}`);
+    git('config', 'diff.external', `touch ${inside('/../ran')}`);
+    await get(`/api/git/changes?path=${inside('')}`);
+    await get(`/api/git/diff?path=${inside('/kept.txt')}`);
+    expect(statSync(path.join(place.workspace, 'ran'), { throwIfNoEntry: false })).toBe(undefined);
+    expect((await get(`/api/git/changes?path=${inside('')}&ref=--output=x`)).status).toBe(400);
+  });
+});
