@@ -2,10 +2,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** One text, the packages in order of their names. Throws when a package has neither a licence file nor a name of one. */
-export function licenses(root, metafile) {
+/** One text of all packages that the inputs of a build are from, the packages in order of their names. Throws when a package has neither a licence file nor the name of one. */
+export function licenses(root, inputs) {
   const packages = new Set();
-  for (const input of Object.keys(metafile.inputs)) {
+  for (const input of inputs) {
     const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
     if (match) packages.add(match[1]);
   }

@@ -8,7 +8,7 @@
 export function readableNames(metafile) {
   const renamed = new Map();
   for (const [output, { entryPoint, inputs }] of Object.entries(metafile.outputs)) {
-    const match = /chunks\/(.+-([A-Z0-9]{8})\.js)$/.exec(output);
+    const match = /chunks\/(?:.*\/)?([^/]+-([A-Z0-9]{8})\.js)$/.exec(output);
     if (match) renamed.set(match[1], `${plain(entryPoint ? subject(entryPoint) : largest(inputs))}-${match[2]}.js`);
   }
   return { rename: (text) => text.replace(/[\w.-]+-[A-Z0-9]{8}\.js/g, (name) => renamed.get(name) ?? name) };

@@ -1,4 +1,5 @@
 /** The connections of one run: which way a request goes (straight, or through a proxy), and their end. */
+import { setDefaultResultOrder } from 'node:dns';
 import v8 from 'node:v8';
 import type { Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
@@ -27,6 +28,8 @@ export interface Network {
 export type SendOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'path'>;
 
 export function createNetwork(options: NetworkOptions): Network {
+  // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first.
+  setDefaultResultOrder('ipv4first');
   const dispatchers = new Map<string, Promise<Dispatcher>>();
   let http: Promise<HttpLibrary> | null = null;
   let closed = false;
@@ -75,7 +78,8 @@ export function createNetwork(options: NetworkOptions): Network {
       closed = true;
       const open = await Promise.allSettled(dispatchers.values());
       dispatchers.clear();
-      await Promise.allSettled(open.map((one) => (one.status === 'fulfilled' ? one.value.destroy() : undefined)));
+      const made = open.filter((one) => one.status === 'fulfilled');
+      await Promise.allSettled(made.map((one) => one.value.destroy()));
     },
   };
 }
