@@ -1,18 +1,23 @@
-/** What the CLI may ask of the local service; wire.ts joins it to src/service. */
+/**
+ * What the CLI may ask of the local service; wire.ts joins it to src/service. `dataDir` names the one that is meant;
+ * default: the user's own.
+ */
 export interface LocalService {
   /** Runs in the foreground until a signal, a stop or idleness ends it. */
   run(options: ServeOptions): Promise<void>;
   /** Starts one in the background, or finds the one that runs. */
-  ensure(options: ServeOptions): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before'; notice: string | null }>;
+  ensure(
+    options: ServeOptions,
+  ): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before'; notice: string | null }>;
   /** Address and key of the one that runs now; null when none does. Starts nothing. */
   running(): Promise<{ url: string; key: string } | null>;
-  status(): Promise<LocalServiceStatus>;
+  status(dataDir?: string): Promise<LocalServiceStatus>;
   /** Ends it and everything it started. */
-  stop(): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
+  stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
-  logFile(): Promise<string>;
+  logFile(dataDir?: string): Promise<string>;
   /** Deletes what is older than the retention (milliseconds); returns what went. */
-  prune(retentionMs: number): Promise<{ conversations: number; sandboxes: number }>;
+  prune(retentionMs: number, dataDir?: string): Promise<{ conversations: number; sandboxes: number }>;
 }
 
 export interface ServeOptions {

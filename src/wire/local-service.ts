@@ -38,14 +38,15 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         const running = service.runningService(dataDirOf());
         return Promise.resolve(running && { url: running.state.url, key: running.key });
       }),
-    status: () => translated(() => statusOf(service, dataDirOf())),
-    stop: () =>
+    status: (dataDir) => translated(() => statusOf(service, dataDirOf({ dataDir }))),
+    stop: (dataDir) =>
       translated(async () => {
-        const { stopped, pid } = await service.stopService(dataDirOf());
+        const { stopped, pid } = await service.stopService(dataDirOf({ dataDir }));
         return { stopped: stopped ? 'now' : 'was-not-running', pid };
       }),
-    logFile: () => Promise.resolve(service.logFile(dataDirOf())),
-    prune: (retentionMs) => translated(() => service.prune(dataDirOf(), wiring.clock.now() - retentionMs)),
+    logFile: (dataDir) => Promise.resolve(service.logFile(dataDirOf({ dataDir }))),
+    prune: (retentionMs, dataDir) =>
+      translated(() => service.prune(dataDirOf({ dataDir }), wiring.clock.now() - retentionMs)),
   };
 }
 

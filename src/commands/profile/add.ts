@@ -4,9 +4,10 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { NewKey } from '../../profiles/resolve.ts';
 import type { Profile, ProfileStore } from '../../profiles/store.ts';
 import { explain } from '../declare.ts';
+import { printWouldDo } from '../dry-run.ts';
 import { checkKey } from '../identity.ts';
 import { profileView } from './view.ts';
-import { printProfile, printWouldDo } from './write.ts';
+import { printProfile } from './write.ts';
 
 interface AddOptions {
   keyCommand?: string;

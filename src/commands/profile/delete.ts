@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
+import { printWouldDo } from '../dry-run.ts';
 import { profileRecord, profileView } from './view.ts';
-import { existingProfile, printWouldDo, refuseLocal } from './write.ts';
+import { existingProfile, refuseLocal } from './write.ts';
 
 export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent

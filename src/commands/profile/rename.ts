@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
+import { printWouldDo } from '../dry-run.ts';
 import { profileView } from './view.ts';
-import { existingProfile, printProfile, printWouldDo, refuseLocal } from './write.ts';
+import { existingProfile, printProfile, refuseLocal } from './write.ts';
 
 export function declareRename(parent: Command, ctx: Context): void {
   const command = parent

@@ -1,13 +1,8 @@
-/** What the verbs that change the store share: what --dry-run says, and the record that is printed at the end. */
+/** What the verbs that change the store share. */
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import type { ProfileStore } from '../../profiles/store.ts';
 import { LOCAL, localRecord, profileRecord, profileView } from './view.ts';
-
-/** Changing the store sends no request: the list is empty, and a person reads what would happen. */
-export async function printWouldDo(ctx: Context, what: string): Promise<void> {
-  await ctx.out.record({ dry_run: true, requests: [] }, what);
-}
 
 export async function printProfile(ctx: Context, store: ProfileStore, name: string, changed: boolean): Promise<void> {
   const defaultName = await store.defaultName();

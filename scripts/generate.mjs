@@ -1,0 +1,33 @@
+// Writes what generate.ts makes: completions/ and the list of commands in the README.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+mkdirSync(path.join(root, 'node_modules', '.cache'), { recursive: true });
+const folder = mkdtempSync(path.join(root, 'node_modules', '.cache', 'generate-'));
+try {
+  const outfile = path.join(folder, 'generate.mjs');
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['scripts/generate.ts'],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    define: { ACS_VERSION: '"0"' },
+    logLevel: 'warning',
+  });
+  const { completionFiles, readmeWithCommands } = await import(pathToFileURL(outfile).href);
+  for (const [file, text] of Object.entries(await completionFiles())) write(file, text);
+  write('README.md', readmeWithCommands(readFileSync(path.join(root, 'README.md'), 'utf8')));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function write(file, text) {
+  mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+  writeFileSync(path.join(root, file), text);
+}

@@ -1,0 +1,188 @@
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { AppError } from '../errors.ts';
+import type { LocalService, ServeOptions } from '../service-control.ts';
+import { explain } from './declare.ts';
+import { printWouldDo } from './dry-run.ts';
+import { duration, oneOf } from './options.ts';
+import { portNumber, pruneView, startedView, statusView, stoppedView } from './serve-view.ts';
+
+const APIS = ['v0', 'v1', 'both'] as const;
+
+interface ServeFlags {
+  detach?: boolean;
+  status?: boolean;
+  stop?: boolean;
+  logs?: boolean;
+  prune?: number;
+  host?: string;
+  port?: number;
+  dataDir?: string;
+  api?: (typeof APIS)[number];
+  idleTimeout?: number;
+}
+
+const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
+
+export function declareServe(root: Command, ctx: Context): void {
+  const command = root
+    .command('serve')
+    .description('run the local service: the whole server interface on this machine, without account or container')
+    .option('--detach', 'start it in the background, unless it runs already')
+    .option('--status', 'show whether it runs; never starts it')
+    .option('--stop', 'end it and everything it started')
+    .option('--logs', 'print the log of the service in the background')
+    .option('--prune <age>', 'delete what has ended longer ago than this, e.g. 30d', duration)
+    .option('--host <address>', 'listen there instead of on loopback')
+    .option('--port <n>', 'listen on this port (default: one that is free)', portNumber)
+    .option('--data-dir <dir>', 'keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)')
+    .option('--api <v0|v1|both>', 'dialects it speaks (default both)', oneOf(...APIS))
+    .option(
+      '--idle-timeout <duration>',
+      'end after this long without a run or client (default 30m, 0s = never)',
+      duration,
+    )
+    .action(async (flags: ServeFlags) => serve(flags, ctx));
+  explain(command, {
+    notes: [
+      'Without a flag it runs in the foreground until Ctrl-C, and nothing outlives it. Commands that need the built-in',
+      'profile `local` start it in the background by themselves.',
+    ],
+    json: [
+      'foreground: {"type":"ready","url","pid","data_dir"}',
+      '--detach:   {"url","pid","data_dir","changed"}',
+      '--status:   {"running","url","pid","version","started_at","data_dir","conversations_running","sandboxes_running"}',
+      '--stop:     {"pid","data_dir","changed"}',
+      '--prune:    {"conversations","sandboxes","changed"}',
+    ],
+    exits: ['conflict', 'unsupported', 'interrupted'],
+    examples: [
+      { command: 'acs serve --status --json', does: 'whether it runs, for a script' },
+      { command: 'acs serve --stop', does: 'ends it and all its sandboxes; they can be resumed after the next start' },
+    ],
+  });
+}
+
+async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
+  const modes = MODES.filter((mode) => flags[mode] !== undefined);
+  if (modes.length > 1)
+    throw new AppError('usage', `these exclude each other: ${modes.map((mode) => `--${mode}`).join(', ')}`);
+  const options = serveOptions(flags, ctx);
+  switch (modes[0]) {
+    case 'status':
+      return await showStatus(options, ctx);
+    case 'stop':
+      return await stop(options, ctx);
+    case 'logs':
+      return await printLogs(options, ctx);
+    case 'prune':
+      return await prune(flags.prune ?? 0, options, ctx);
+    case 'detach':
+      return await detach(options, ctx);
+    case undefined:
+      return await runInForeground(options, ctx);
+  }
+}
+
+function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
+  const { host, port, api, dataDir, idleTimeout } = flags;
+  if (host?.trim() === '') throw new AppError('usage', '--host is empty');
+  if (dataDir?.trim() === '') throw new AppError('usage', '--data-dir is empty');
+  return {
+    host,
+    port,
+    api,
+    dataDir: dataDir === undefined ? undefined : path.resolve(ctx.cwd, dataDir),
+    idleTimeoutMs: idleTimeout,
+  };
+}
+
+async function runInForeground(options: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(null, 'stream');
+  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
+  await warnOfHost(options, ctx);
+  const service = await ctx.localService();
+  await service.run({
+    ...options,
+    signal: ctx.signal,
+    onReady: async (ready) => {
+      await ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
+      if (ctx.interactive) await ctx.notice('Ctrl-C ends it');
+    },
+  });
+  ctx.signal.throwIfAborted();
+}
+
+async function detach(options: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(startedView, 'item');
+  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
+  await warnOfHost(options, ctx);
+  const service = await ctx.localService();
+  const { url, pid, started } = await service.ensure(options);
+  const { data_dir: dataDir } = await service.status(options.dataDir);
+  await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
+  if (started === 'before') await ctx.notice('it was running already; the flags of this command change nothing in it');
+}
+
+async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(statusView, 'item');
+  await ctx.out.item(statusView, await (await ctx.localService()).status(options.dataDir));
+}
+
+async function stop(options: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(stoppedView, 'item');
+  const service = await ctx.localService();
+  const before = await service.status(options.dataDir);
+  if (ctx.globals.mode === 'dry-run') {
+    const what = before.running
+      ? `would stop the local service (pid ${before.pid})`
+      : 'the local service is not running';
+    return await printWouldDo(ctx, what);
+  }
+  const { stopped, pid } = await service.stop(options.dataDir);
+  await ctx.out.item(stoppedView, { pid, data_dir: before.data_dir }, { changed: stopped === 'now' });
+  if (stopped === 'was-not-running') await ctx.notice('the local service was not running');
+}
+
+async function printLogs(options: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(null, 'raw');
+  const file = await (await ctx.localService()).logFile(options.dataDir);
+  try {
+    for await (const chunk of createReadStream(file)) await ctx.out.raw(chunk as Uint8Array);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadableLog(file, error);
+    await ctx.notice(`there is no log yet: ${file}`);
+  }
+}
+
+function unreadableLog(file: string, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
+  return new AppError('config', `cannot read ${file}: ${code}`, { cause: error });
+}
+
+async function prune(retentionMs: number, options: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(pruneView, 'item');
+  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would delete what ended before that');
+  await confirmPrune(ctx);
+  const service: LocalService = await ctx.localService();
+  const gone = await service.prune(retentionMs, options.dataDir);
+  await ctx.out.item(pruneView, gone, { changed: gone.conversations + gone.sandboxes > 0 });
+}
+
+async function confirmPrune(ctx: Context): Promise<void> {
+  if (ctx.globals.yes === 'given') return;
+  if (!ctx.interactive) throw new AppError('usage', 'deleting old conversations needs -y off a terminal');
+  const answer = await (
+    await ctx.prompt()
+  ).confirm({ message: 'Delete these conversations and their workspaces?', default: 'no' });
+  if (!answer) throw new AppError('usage', 'nothing was deleted');
+}
+
+async function warnOfHost(options: ServeOptions, ctx: Context): Promise<void> {
+  const { host } = options;
+  if (host === undefined || /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host)) return;
+  await ctx.warn(`${host} can be reached from other machines; whoever has the key can run commands on this one`);
+}
