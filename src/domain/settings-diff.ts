@@ -40,6 +40,11 @@ export function differenceOf(snapshot: SettingsSnapshot, wish: SettingsWish): Se
   return result;
 }
 
+/** The value in force: a field the server does not list has its default. */
+export function currentValue(snapshot: SettingsSnapshot, field: SettingsField): JsonValue {
+  return snapshot.values[field.name] ?? (Object.hasOwn(snapshot.values, field.name) ? null : field.default);
+}
+
 /** What a secret is shown as: nothing when it is not set. */
 export function shownSecret(state: SettingsSnapshot['secrets'][string] | undefined): string | null {
   if (state === 'set') return '(set)';
@@ -71,8 +76,9 @@ function secretChange(snapshot: SettingsSnapshot, { name }: SettingsField, value
   return { name, before, after: state === 'set' ? '(changed)' : '(set)' };
 }
 
-function plainChange(snapshot: SettingsSnapshot, { name }: SettingsField, value: JsonValue): Difference | null {
-  const current = snapshot.values[name] ?? null;
+function plainChange(snapshot: SettingsSnapshot, field: SettingsField, value: JsonValue): Difference | null {
+  const { name } = field;
+  const current = currentValue(snapshot, field);
   const isSame = isMcpConfig(name) ? isEqual(compact(current), compact(value)) : isEqual(current, value);
   if (isSame) return null;
   const before = shownText(name, current);

@@ -30,7 +30,6 @@ export async function applyWish(ctx: Context, application: Application): Promise
     return await ctx.out.item(view, recordOf(snapshot, fields), { changed: false });
   }
   for (const { name, before, after } of shown) await ctx.notice(`${name}: ${before} -> ${after}`);
-  await warnOfLoss(ctx, server, snapshot, [...Object.keys(set), ...unset]);
   const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
   await ctx.out.item(view, recordOf(after, fields), { changed: true });
 }
@@ -40,20 +39,4 @@ function viewOf(ctx: Context, fields: readonly SettingsField[], wish: SettingsWi
   const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
   const named = isWhole ? fields : [...wish.set.keys(), ...wish.unset];
   return settingsView(named.map((field) => field.name));
-}
-
-/** V0 replaces the whole object: a secret it neither tells nor keeps goes, if there was one (interface 2.2). */
-async function warnOfLoss(
-  ctx: Context,
-  server: Server,
-  snapshot: SettingsSnapshot,
-  named: readonly string[],
-): Promise<void> {
-  if (server.has('v1-settings') || !snapshot.stored) return;
-  for (const [name, state] of Object.entries(snapshot.secrets)) {
-    if (state !== 'unknown' || named.includes(name)) continue;
-    await ctx.warn(
-      `${name}: this server does not tell whether it is set; if it was, give it again with ${name}=@<file>`,
-    );
-  }
 }

@@ -1,6 +1,6 @@
 /** A whole JSON document of settings, from `--file` or the editor: which fields it sets. */
 import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
-import { isShownSecret, shownSecret, shownValue } from '../../domain/settings-diff.ts';
+import { currentValue, isEqual, isShownSecret, shownSecret, shownValue } from '../../domain/settings-diff.ts';
 import { flatten, isJsonObject, type JsonObject } from '../../domain/settings-merge.ts';
 import { AppError } from '../../errors.ts';
 import { findField, requireField } from './fields.ts';
@@ -29,12 +29,13 @@ export function parseDocument(text: string, source: string): JsonObject {
 }
 
 /**
- * The fields a document sets. A secret that is masked or null there stays as it is: what was printed by `settings get`
- * can be given back without losing a key; `settings unset` is the way to clear one.
+ * The fields a document sets. What it holds as `settings get` prints it stays as it is, and so does a secret that is
+ * masked or null there: a printed document can be given back without losing a key; `settings unset` clears one.
  */
 export function valuesOfDocument(
   fields: readonly SettingsField[],
   document: JsonObject,
+  current: JsonObject,
 ): Map<SettingsField, JsonValue> {
   const values = new Map<SettingsField, JsonValue>();
   for (const [name, value] of Object.entries(document)) {
@@ -43,6 +44,7 @@ export function valuesOfDocument(
     for (const [member, content] of isGroup ? knownEnds(fields, name, value) : [[name, value] as const]) {
       const field = requireField(fields, member);
       if (field.secret && (content === null || isShownSecret(content))) continue;
+      if (isEqual(content, current[field.name] ?? null)) continue;
       values.set(field, accepted(field, checkedValue(field, content)));
     }
   }
@@ -64,9 +66,7 @@ export function recordOf(snapshot: SettingsSnapshot, fields: readonly SettingsFi
   return Object.fromEntries(
     fields.map((field) => [
       field.name,
-      field.secret
-        ? shownSecret(snapshot.secrets[field.name])
-        : shownValue(field.name, snapshot.values[field.name] ?? null),
+      field.secret ? shownSecret(snapshot.secrets[field.name]) : shownValue(field.name, currentValue(snapshot, field)),
     ]),
   );
 }

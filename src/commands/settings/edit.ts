@@ -35,23 +35,23 @@ export async function editSettings(options: EditOptions, ctx: Context): Promise<
   const server = await ctx.server();
   const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   const plain = fields.filter((field) => !field.secret);
-  const initial = `${JSON.stringify(recordOf(snapshot, plain), null, 2)}\n`;
-  const set = await editUntilRight(ctx, fields, initial);
+  const set = await editUntilRight(ctx, fields, recordOf(snapshot, plain));
   await applyWish(ctx, { server, fields, snapshot, wish: { set, unset: [] }, allowLoss: options.allowLoss });
 }
 
 async function editUntilRight(
   ctx: Context,
   fields: readonly SettingsField[],
-  initial: string,
+  current: Record<string, JsonValue>,
 ): Promise<Map<SettingsField, JsonValue>> {
   const prompt = await ctx.prompt();
+  const initial = `${JSON.stringify(current, null, 2)}\n`;
   let text = initial;
   for (;;) {
     text = await prompt.editor({ message: 'Settings', initial: text, extension: '.json' });
     if (text === initial) return new Map();
     try {
-      return valuesOfDocument(fields, parseDocument(text, 'the file'));
+      return valuesOfDocument(fields, parseDocument(text, 'the file'), current);
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'usage') throw error;
       await ctx.warn(error.details.hint ? `${error.message} (${error.details.hint})` : error.message);

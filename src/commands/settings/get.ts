@@ -31,6 +31,8 @@ export async function getSettings(keys: readonly string[], ctx: Context): Promis
   if (keys.length === 0) return await printAll(ctx, all);
   const values = keys.map((key) => {
     const field = findField(fields, key);
+    // What the server has beyond its own schema can be read, though not set.
+    if (!field && Object.hasOwn(snapshot.values, key)) return [key, snapshot.values[key] ?? null] as const;
     if (!field) throw new AppError('not-found', `there is no setting "${key}"`, { hint: hintFor(fields, key) });
     return [key, all[field.name] ?? null] as const;
   });

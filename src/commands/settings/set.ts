@@ -4,7 +4,7 @@ import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { applyWish } from './apply.ts';
-import { parseDocument, valuesOfDocument } from './document.ts';
+import { parseDocument, recordOf, valuesOfDocument } from './document.ts';
 import { readAssignments, readText, valuesOf } from './wish.ts';
 
 interface SetOptions {
@@ -42,10 +42,10 @@ export async function setSettings(words: readonly string[], options: SetOptions,
   const source = options.file === '-' ? 'stdin' : (options.file ?? '');
   const document = options.file === undefined ? {} : parseDocument(await readText(ctx, options.file), source);
   const server = await ctx.server();
-  const fields = await server.settings.schema();
+  const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   const set = new Map<SettingsField, JsonValue>([
-    ...valuesOfDocument(fields, document),
+    ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
     ...(await valuesOf(ctx, fields, assignments)),
   ]);
-  await applyWish(ctx, { server, fields, wish: { set, unset: [] }, allowLoss: options.allowLoss });
+  await applyWish(ctx, { server, fields, snapshot, wish: { set, unset: [] }, allowLoss: options.allowLoss });
 }

@@ -41,7 +41,9 @@ export async function valuesOf(
   const values = new Map<SettingsField, JsonValue>();
   for (const { field, text } of known) {
     if (values.has(field)) throw new AppError('usage', `${field.name} is given twice`);
-    values.set(field, await valueOf(ctx, field, text));
+    const value = await valueOf(ctx, field, text);
+    if (field.secret && typeof value === 'string') ctx.keepSecret(value);
+    values.set(field, value);
   }
   return values;
 }
