@@ -105,7 +105,8 @@ export function createContext(platform: Platform): Context {
     localService: once(async () => {
       const { createLocalService } = await import('./wire/local-service.ts');
       const log = (line: string) => void context.notice(line).catch(() => undefined);
-      return await createLocalService({ ...platform, version: ACS_VERSION, log });
+      const connect = (target: { base_url: string; key: string }) => connections.to({ ...target, local: true });
+      return await createLocalService({ ...platform, version: ACS_VERSION, log, connect });
     }),
     readKey: (from) => targets.newKey(from),
     connect: (target) => connections.to({ ...target, local: false }),

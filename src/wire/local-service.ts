@@ -1,7 +1,10 @@
 /** Joins what the command line asks of the local service (service-control.ts) to the service itself (service/). */
 import type { Clock } from '../context.ts';
 import { AppError } from '../errors.ts';
+import type { Server } from '../servers/server.ts';
 import type { LocalService, LocalServiceStatus, ServeOptions } from '../service-control.ts';
+
+import { prune } from './prune.ts';
 
 type Service = typeof import('../service/index.ts');
 
@@ -12,6 +15,7 @@ export interface LocalServiceWiring {
   platform: string;
   home: string;
   clock: Clock;
+  connect(target: { base_url: string; key: string }): Promise<Server>;
   /** Takes the log lines of a service in the foreground. */
   log: (line: string) => void;
 }
@@ -21,7 +25,7 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
   const dataDirOf = (options: { dataDir?: string } = {}) =>
     options.dataDir ?? service.defaultDataDir(wiring.env, wiring.platform, wiring.home);
   const common = { root: wiring.root, version: wiring.version, env: wiring.env };
-  return {
+  const local: LocalService = {
     run: (options) =>
       translated(() => runInForeground(service, { ...common, dataDir: dataDirOf(options) }, wiring, options)),
     ensure: (options) =>
@@ -70,7 +74,8 @@ async function runInForeground(
   options.signal?.addEventListener('abort', stop, { once: true });
   try {
     if (options.signal?.aborted) stop();
-    await options.onReady?.({ url: running.url, pid: running.pid, data_dir: base.dataDir });
+    const { pid } = service.runningService(base.dataDir)?.state ?? { pid: 0 };
+    await options.onReady?.({ url: running.url, pid, data_dir: base.dataDir });
     await running.ended;
   } finally {
     options.signal?.removeEventListener('abort', stop);
@@ -83,7 +88,18 @@ async function statusOf(service: Service, dataDir: string): Promise<LocalService
   const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null };
   if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
   const { url, pid, version, started_at } = status;
-  return { running: true, url, pid, version, started_at, ...base, ...(await service.activity(dataDir)) };
+  const running = service.runningService(dataDir);
+  const activity = running && (await service.askActivity(running));
+  return {
+    running: true,
+    url,
+    pid,
+    version,
+    started_at,
+    ...base,
+    conversations_running: activity?.conversations_running ?? null,
+    sandboxes_running: activity?.sandboxes_running ?? null,
+  };
 }
 
 const KINDS = {

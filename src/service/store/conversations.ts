@@ -61,6 +61,7 @@ export interface ConversationStore {
   ofSandbox(sandboxId: string): ConversationRow[];
   childrenOf(id: string): string[];
   isAnyRunning(): boolean;
+  countRunning(): number;
   remove(id: string): boolean;
 }
 
@@ -126,6 +127,8 @@ export function createConversationStore(sql: Sql): ConversationStore {
         .map((row) => row.id),
     isAnyRunning: () =>
       sql.get("SELECT 1 AS one FROM conversations WHERE execution_status = 'running' LIMIT 1") !== undefined,
+    countRunning: () =>
+      sql.get<{ n: number }>("SELECT count(*) AS n FROM conversations WHERE execution_status = 'running'")?.n ?? 0,
     remove: (id) => sql.run('DELETE FROM conversations WHERE id = ?', id) > 0,
   };
 }

@@ -1,0 +1,46 @@
+/** Readers of option values. A wrong value is a usage error before any request. */
+import { parseDuration } from '../text/duration.ts';
+
+/** What commander turns into a usage error that names the option; its own class is not imported for this alone. */
+export function invalidValue(message: string): Error {
+  return Object.assign(new Error(message), { code: 'commander.invalidArgument', exitCode: 2 });
+}
+
+/** For a repeatable option: commander's variadic options would swallow the positional after them. */
+export function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+/** As collect, and each value may hold several separated by commas. */
+export function collectList(value: string, previous: string[] | undefined): string[] {
+  const parts = value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (parts.length === 0) throw invalidValue('It holds no value.');
+  return [...(previous ?? []), ...parts];
+}
+
+/** Milliseconds. */
+export function duration(value: string): number {
+  const ms = parseDuration(value);
+  if (ms === null) throw invalidValue('Write a duration such as 500ms, 30s, 5m, 2h, 7d or 2w.');
+  return ms;
+}
+
+export function positiveInteger(value: string): number {
+  const number = Number(value);
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(number) || number < 1) {
+    throw invalidValue('It must be a whole number of at least 1.');
+  }
+  return number;
+}
+
+/** A reader that takes one of the words and names them otherwise. */
+export function oneOf<T extends string>(...words: readonly T[]): (value: string) => T {
+  return (value) => {
+    const found = words.find((word) => word === value);
+    if (found === undefined) throw invalidValue(`It must be one of ${words.join(', ')}.`);
+    return found;
+  };
+}
