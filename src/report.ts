@@ -1,17 +1,20 @@
 /** What cli.ts prints at the end of a command that did not end by itself: an error, or what --dry-run kept back. */
 import type { Context, Format } from './context.ts';
 import type { AppError } from './errors.ts';
+import { jsonDocument, jsonLine } from './output/json.ts';
 import { errorText } from './output/notices.ts';
 
 export async function printError(context: Context, error: AppError, format: Format | undefined): Promise<void> {
-  await context.io.stderr.write(context.redact(errorText(error, format, await context.palette())));
+  const look = { palette: await context.palette(), redact: context.redact };
+  await context.io.stderr.write(errorText(error, format, look));
 }
 
 export async function printDryRun(context: Context): Promise<void> {
   const { requests } = context.dryRun;
   const format = context.globals.format;
   if (format === 'json' || format === 'ndjson') {
-    await context.out.raw(`${JSON.stringify({ dry_run: true, requests }, null, format === 'json' ? 2 : undefined)}\n`);
+    const record = { dry_run: true, requests };
+    await context.out.raw(format === 'json' ? jsonDocument(record) : jsonLine(record));
   } else {
     const lines = requests.map(
       ({ method, url, body }) =>

@@ -31,13 +31,22 @@ function shortText<T>(field: Field<T>, value: unknown, nowMs: number): string {
     case 'json':
       return JSON.stringify(value);
     default:
-      return typeof value === 'boolean' ? (value ? 'yes' : 'no') : collapsed(plainText(value, ', '));
+      return typeof value === 'boolean' ? (value ? 'yes' : 'no') : collapsed(readable(value));
   }
 }
 
 /** A title with line breaks reads as one line; the exact text is in the other formats. */
 function collapsed(text: string): string {
   return text.replace(/[ \t]*\r?\n\s*/g, ' ').replaceAll('\t', ' ');
+}
+
+/** Objects as people read them: `input: 3, output: 4`; what is nested deeper stays JSON. */
+function readable(value: unknown): string {
+  if (Array.isArray(value)) return value.map(readable).join(', ');
+  if (typeof value !== 'object' || value === null) return plainText(value, ', ');
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  if (members.some(([, member]) => typeof member === 'object')) return plainText(value, ', ');
+  return members.map(([name, member]) => `${name}: ${plainText(member, ', ')}`).join(', ');
 }
 
 function plainText(value: unknown, separator: string): string {

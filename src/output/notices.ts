@@ -4,7 +4,7 @@ import { isForPrograms, noticeLine } from '../text/notice.ts';
 import { NO_COLORS, type Palette } from '../text/palette.ts';
 import { safeMultiline } from '../text/safe-text.ts';
 import type { Format } from './emit.ts';
-import { jsonLine } from './json.ts';
+import { jsonLine, mapStrings } from './json.ts';
 
 export { noticeLine };
 
@@ -15,7 +15,7 @@ export function warningLine(text: string, format: Format | undefined, palette: P
 }
 
 /** The JSON form of an error: always all members, null where there is nothing to say; further data after them. */
-export function errorRecord(error: AppError): { error: Record<string, unknown> } {
+function errorRecord(error: AppError): { error: Record<string, unknown> } {
   const { hint, status, request, retryable, data } = error.details;
   return {
     error: {
@@ -30,9 +30,17 @@ export function errorRecord(error: AppError): { error: Record<string, unknown> }
   };
 }
 
+export interface ErrorLook {
+  palette?: Palette;
+  /** Applied to each text before it becomes JSON: afterwards it could cut a document in two. */
+  redact?: (text: string) => string;
+}
+
 /** `error: message` and, indented, the next step; or one JSON object. */
-export function errorText(error: AppError, format: Format | undefined, palette: Palette = NO_COLORS): string {
-  if (isForPrograms(format)) return jsonLine(errorRecord(error));
-  const hint = error.details.hint ? `  ${safeMultiline(error.details.hint)}\n` : '';
-  return `${palette.bad('error:')} ${safeMultiline(error.message)}\n${hint}`;
+export function errorText(error: AppError, format: Format | undefined, look: ErrorLook = {}): string {
+  const { palette = NO_COLORS, redact = (text: string) => text } = look;
+  if (isForPrograms(format)) return jsonLine(mapStrings(errorRecord(error), redact));
+  const line = (text: string) => safeMultiline(redact(text));
+  const hint = error.details.hint ? `  ${line(error.details.hint)}\n` : '';
+  return `${palette.bad('error:')} ${line(error.message)}\n${hint}`;
 }

@@ -1,6 +1,6 @@
 /** Views as text for people: tables, key and value rows, lines of a stream. Pure: no streams, no clock. */
 import type { Palette, Tone } from '../text/palette.ts';
-import { safeMultiline } from '../text/safe-text.ts';
+import { safeLine, safeText } from '../text/safe-text.ts';
 import { rulerFor } from '../text/width.ts';
 import { exactCell, shortCell } from './cell.ts';
 import { fitColumns } from './columns.ts';
@@ -80,7 +80,7 @@ function pairValue<T>(field: Field<T>, item: T, look: Look): string {
 /** One line of a stream; further lines of a text are indented, so that they cannot pose as lines of acs. */
 export function renderLine(parts: readonly LinePart[], palette: Palette): string {
   const painted = parts.map(({ text, tone }) => {
-    const safe = safeMultiline(text);
+    const safe = safeText(text.replaceAll('\r\n', '\n')).replace(/\n(?! {2})/g, '\n  ');
     return tone && safe !== '' ? palette[tone](safe) : safe;
   });
   return `${painted.join('').trimEnd()}\n`;
@@ -94,7 +94,7 @@ export function renderTsv<T>(fields: readonly Field<T>[], items: readonly T[]): 
 /** Ids, one a line; something without an id has no line. */
 export function renderIds<T>(view: View<T>, items: readonly T[]): string {
   return items
-    .map((item) => safeMultiline(view.id(item)))
+    .map((item) => safeLine(view.id(item)))
     .filter((id) => id !== '')
     .map((id) => `${id}\n`)
     .join('');

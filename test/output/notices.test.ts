@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/errors.ts';
+import { createRedactor } from '../../src/text/redact.ts';
 import { errorText, noticeLine, warningLine } from '../../src/output/notices.ts';
 
 const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: forged', {
@@ -40,4 +41,13 @@ test('an error without details has all members too', () => {
   expect(JSON.parse(errorText(new AppError('internal', 'x'), 'json'))).toEqual({
     error: { code: 'internal', message: 'x', hint: null, status: null, request: null, retryable: false },
   });
+});
+
+test('secrets in an error are taken out before it becomes JSON, which stays whole', () => {
+  const { text } = createRedactor([]);
+  const leaky = new AppError('server', "the server said {'token': 'abc", { data: { url: 'https://u:p@h/' } });
+  expect(JSON.parse(errorText(leaky, 'json', { redact: text }))).toMatchObject({
+    error: { code: 'server', message: "the server said {'token': '<redacted>'", url: 'https://<redacted>@h/' },
+  });
+  expect(errorText(leaky, undefined, { redact: text })).not.toContain('abc');
 });
