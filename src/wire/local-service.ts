@@ -49,9 +49,13 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         return { stopped: stopped ? 'now' : 'was-not-running', pid };
       }),
     logFile: (dataDir) => Promise.resolve(service.logFile(dataDirOf({ dataDir }))),
-    prune: (retentionMs, dataDir) =>
-      translated(() => service.prune(dataDirOf({ dataDir }), wiring.clock.now() - retentionMs)),
+    prune: async (retentionMs, dataDir) => {
+      const { url, key } = await local.ensure({ dataDir });
+      const server = await wiring.connect({ base_url: url, key });
+      return await prune(server, wiring.clock.now() - retentionMs);
+    },
   };
+  return local;
 }
 
 function serviceOptions(options: ServeOptions) {
