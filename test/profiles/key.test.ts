@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import { runKeyCommand } from '../../src/profiles/key-command.ts';
+import { fetchKey, fillTarget, readKeyText, type KeyReaders } from '../../src/profiles/key.ts';
+import { planTarget } from '../../src/profiles/resolve.ts';
+
+const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-key-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+function readers(given: Partial<KeyReaders>): KeyReaders {
+  const refuse = () => Promise.reject(new Error('must not be read'));
+  return { readFile: refuse, readStdin: refuse, runCommand: refuse, local: refuse, ...given };
+}
+
+async function message(work: Promise<unknown>): Promise<string> {
+  return await work.then(
+    () => 'accepted',
+    (error: unknown) => (error instanceof AppError ? `${error.kind}: ${error.message}` : `unexpected ${String(error)}`),
+  );
+}
+
+describe('a key', () => {
+  it.each([
+    ['key\n', 'key'],
+    ['key\r\n', 'key'],
+    ['key', 'key'],
+  ])('loses one trailing line break: %j', (text, key) => {
+    expect(readKeyText(text, 'the key')).toBe(key);
+  });
+
+  it.each(['', '\n', ' ', 'se\ncret', 'secret\n\n', 'sec\x00ret', 'sécret', ' secret', 'sec ret'])(
+    'that cannot be sent is refused without being repeated: %j',
+    async (text) => {
+      const refused = await message(
+        fetchKey({ from: 'stdin' }, readers({ readStdin: () => Promise.resolve(bytes(text)) })),
+      );
+      expect(refused).toMatch(
+        /^config: the key from stdin (is empty|has more than one line|holds a space or a character)/,
+      );
+      expect(refused).not.toMatch(/s[eé]c/);
+    },
+  );
+
+  it('in a file that cannot be read, or is too big, is exit 3', async () => {
+    const missing = readers({ readFile: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOENT' })) });
+    expect(await message(fetchKey({ from: 'file', path: 'k' }, missing))).toBe(
+      'config: cannot read the key file k: ENOENT',
+    );
+    const big = readers({ readFile: () => Promise.resolve(new Uint8Array(20_000)) });
+    expect(await message(fetchKey({ from: 'file', path: 'k' }, big))).toBe('config: k is too long to be a key');
+  });
+
+  it('of the local service is looked up where it runs, and absent where it does not', async () => {
+    const query = { profile: 'local', env: {}, offTerminal: true };
+    const plan = await planTarget(query, () => Promise.reject(new Error('not needed')));
+    const running = { url: 'http://127.0.0.1:4000', key: 'own' };
+    expect(await fillTarget(plan, readers({ local: () => Promise.resolve(running) }))).toMatchObject({
+      base_url: 'http://127.0.0.1:4000',
+      key: 'own',
+      key_source: 'local',
+    });
+    expect(await fillTarget(plan, readers({ local: () => Promise.resolve(null) }))).toMatchObject({
+      base_url: null,
+      key: null,
+    });
+  });
+});
+
+describe('a key command', () => {
+  function run(command: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
+    const told: string[] = [];
+    const printed = runKeyCommand(command, {
+      cwd: dir,
+      env: process.env,
+      signal: options.signal ?? new AbortController().signal,
+      report: (line) => told.push(line),
+      timeoutMs: options.timeoutMs,
+    });
+    return { printed, told };
+  }
+
+  it('goes through the shell, and what it prints is the key', async () => {
+    expect(await run('printf "%s" key | tr k K').printed).toBe('Key');
+  });
+
+  it('passes its stderr on line by line', async () => {
+    const { printed, told } = run('echo unlocking >&2; printf done >&2; echo key');
+    await printed;
+    expect(told).toEqual(['unlocking', 'done']);
+  });
+
+  it('has an empty stdin, so that it takes nothing meant for acs', async () => {
+    expect(await run('cat; echo end').printed).toBe('end\n');
+  });
+
+  it('that fails is exit 3, and neither the command nor its output is repeated', async () => {
+    const refused = await message(run('echo s3cret; exit 7').printed);
+    expect(refused).toBe("config: the profile's key command ended with exit code 7");
+  });
+
+  it('that does not end, or prints without end, is stopped', async () => {
+    expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain('did not end within 0.1 s');
+    expect(await message(run('exec yes').printed)).toContain('printed more than a key');
+  });
+
+  it('is stopped by Ctrl-C', async () => {
+    const controller = new AbortController();
+    const { printed } = run('exec sleep 60', { signal: controller.signal });
+    controller.abort(new AppError('interrupted', 'interrupted'));
+    expect(await message(printed)).toBe('interrupted: interrupted');
+  });
+});
