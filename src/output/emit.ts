@@ -76,7 +76,7 @@ export interface EmitterOptions {
   redact?: (text: string) => string;
 }
 
-export interface EmitterStream {
+interface EmitterStream {
   write(chunk: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
   readonly columns: number | undefined;

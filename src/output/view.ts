@@ -1,8 +1,6 @@
 /**
  * How records become rows. A view is data: the same one serves table, tsv, json, ndjson and id.
  */
-export type Cell = string | number | boolean | null | readonly Cell[] | { readonly [key: string]: Cell | undefined };
-
 export interface Field<T> {
   /** Name in json, tsv order, --fields; a column heading is its upper case with spaces. */
   name: string;

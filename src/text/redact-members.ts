@@ -1,7 +1,6 @@
 /** Secrets in JSON values, told by the names of members. Names and structure stay, so that a reader sees what was set. */
-import { canonicalName, isMcpName, isSecretMap, isSecretName } from './secret-names.ts';
+import { REDACTED, canonicalName, isMcpName, isSecretMap, isSecretName } from './secret-names.ts';
 
-const REDACTED = '<redacted>';
 /** Deeper than any document of the interface; what is below is dropped instead of overflowing the stack. */
 const DEEPEST = 200;
 

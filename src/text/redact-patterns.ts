@@ -2,7 +2,7 @@
  * Secrets told by where they stand or by their form, in any text. Every expression is bounded or linear: the text comes
  * from servers and agents.
  */
-import { SECRET_NAME_IN_TEXT } from './secret-names.ts';
+import { REDACTED, SECRET_NAME_IN_TEXT } from './secret-names.ts';
 
 interface Rule {
   /** Looked for first, in lower case: most text has none of it and is not searched further. */
@@ -11,7 +11,7 @@ interface Rule {
   replacement: string | ((match: string, ...groups: string[]) => string);
 }
 
-const R = '<redacted>';
+const R = REDACTED;
 const NAME = SECRET_NAME_IN_TEXT;
 const NEAR_NAMES = ['key', 'secret', 'passw', 'passphrase', 'token', 'tkn', 'auth'] as const;
 const CURSOR = /page[_-]?token$|continuation[_-]?token$|next[_-]?token$/i;

@@ -5,8 +5,7 @@
  */
 import { redactPatterns } from './redact-patterns.ts';
 import { redactMembers } from './redact-members.ts';
-
-export const REDACTED = '<redacted>';
+import { REDACTED } from './secret-names.ts';
 
 /** A secret this short would be found inside ordinary words; only names protect it. */
 const SHORTEST_SEARCHED = 6;

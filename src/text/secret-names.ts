@@ -3,6 +3,9 @@
  * are never judged by how random they look, because that mangles commit ids and file names.
  */
 
+/** What stands for a secret, whatever its length was. */
+export const REDACTED = '<redacted>';
+
 /** `sessionApiKey`, `X-Session-API-Key` and `session_api_key` are one name. */
 export function canonicalName(name: string): string {
   return name
