@@ -7,6 +7,7 @@
  */
 import type { ServiceOptions, RunningService } from './life/options.ts';
 
+export { askActivity } from './life/ask-activity.ts';
 export { defaultDataDir } from './life/data-dir.ts';
 export { ensureLocalService } from './life/ensure.ts';
 export type { EnsureOptions, LocalService } from './life/ensure.ts';

@@ -19,6 +19,8 @@ export function dataPaths(dataDir: string) {
     workspaces: at('workspaces'),
     /** `<sandbox>/<conversation>.db`: outlives the sandbox. */
     events: at('events'),
+    /** Clones that are not finished. */
+    staging: at('staging'),
   };
 }
 

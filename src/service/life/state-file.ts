@@ -37,6 +37,12 @@ export function identityOf(state: ServiceState): ProcessIdentity {
   return { pid: state.pid, start: state.process_start };
 }
 
+/** Removes the state file, unless another service has written its own meanwhile. */
+export function removeState(file: string, mine: ServiceState): void {
+  const found = readState(file);
+  if (found?.pid === mine.pid && found.process_start === mine.process_start) rmSync(file, { force: true });
+}
+
 /** Writes a small private file whole or not at all. */
 export function writePrivateFile(file: string, text: string): void {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`;

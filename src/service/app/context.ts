@@ -1,0 +1,37 @@
+/** What the routes of the app server are handed. */
+import type { Clock } from '../life/clock.ts';
+import type { ServiceApi } from '../life/options.ts';
+import type { Store } from '../store/index.ts';
+import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { Starter } from './starting.ts';
+import type { SandboxSpec } from './specs.ts';
+import type { Supervisor } from './supervisor.ts';
+
+/** What the process of the service uses, as `GET /server_info` tells it. */
+export interface ProcessResources {
+  cpu_percent: number;
+  memory: { rss: number; vms: number; percent: number };
+  disk: { total: number; used: number; free: number; percent: number };
+  io: { read_bytes: number; write_bytes: number };
+}
+
+export interface AppContext {
+  store: Store;
+  supervisor: Supervisor;
+  starter: Starter;
+  clock: Clock;
+  /** The key that requests must bring. */
+  key: string;
+  api: ServiceApi;
+  /** Name or address that the service was asked to listen on. */
+  host: string;
+  version: string;
+  specs: SandboxSpec[];
+  defaultSpec: SandboxSpecName;
+  resources(): ProcessResources;
+  log(line: string): void;
+  /** Called when a request begins and when its answer is complete; the service ends when nobody calls for long. */
+  activity: { begin(): void; end(): void; idleSeconds(): number };
+  /** Milliseconds since 1970 at which the service started. */
+  startedAtMs: number;
+}

@@ -1,0 +1,56 @@
+/** Keeps what workers tell of their conversations. The logs are the truth; the store is what lists are made from. */
+import type { Store } from '../store/index.ts';
+import type { ConversationChange } from '../store/conversations.ts';
+import type { ConversationNotice } from '../worker-protocol.ts';
+
+export interface NoticeKeeper {
+  hear(sandboxId: string, notice: ConversationNotice): void;
+  /** Writes what is still waiting. */
+  close(): void;
+}
+
+/** A busy run tells many times a second; times and costs are written this often, a change of status at once. */
+const WRITE_PAUSE_MS = 500;
+
+export function createNoticeKeeper(store: Store, log: (line: string) => void): NoticeKeeper {
+  const waiting = new Map<string, ConversationChange>();
+  const lastStatus = new Map<string, string>();
+  let timer: NodeJS.Timeout | null = null;
+  const write = (): void => {
+    timer = null;
+    const changes = [...waiting];
+    waiting.clear();
+    try {
+      store.transaction(() => {
+        for (const [id, change] of changes) store.conversations.update(id, change);
+      });
+    } catch (error) {
+      log(`the state of ${changes.length} conversations could not be written: ${String(error)}`);
+    }
+  };
+  return {
+    hear(sandboxId, notice) {
+      const { conversation_id: id, execution_status, metrics, updated_at, title } = notice;
+      if (notice.deleted) {
+        lastStatus.delete(id);
+        waiting.delete(id);
+        store.conversations.update(id, { execution_status: null });
+        return;
+      }
+      waiting.set(id, { execution_status, metrics, updated_at, ...(title === null ? {} : { title }) });
+      if (lastStatus.get(id) !== execution_status) {
+        lastStatus.set(id, execution_status);
+        store.sandboxes.update(sandboxId, { last_active_at: updated_at });
+        if (timer !== null) clearTimeout(timer);
+        write();
+      } else {
+        timer ??= setTimeout(write, WRITE_PAUSE_MS);
+        timer.unref();
+      }
+    },
+    close() {
+      if (timer !== null) clearTimeout(timer);
+      write();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { deleteEventLog, eventLogFile } from '../event-log.ts';
+import type { AppContext } from './context.ts';
+
+/**
+ * Deletes a conversation, its sub-conversations, their events, and the sandbox once nothing else lives in it.
+ * False: no such conversation.
+ */
+export async function removeConversation(context: AppContext, id: string): Promise<boolean> {
+  const { store, supervisor } = context;
+  const row = store.conversations.get(id);
+  if (row === null) return false;
+  for (const child of store.conversations.childrenOf(id)) await removeConversation(context, child);
+  const { sandbox_id: sandboxId } = row;
+  const isAlone = sandboxId !== null && store.conversations.ofSandbox(sandboxId).every((other) => other.id === id);
+  if (sandboxId !== null && !isAlone && store.sandboxes.get(sandboxId)?.status === 'RUNNING') {
+    // The worker has the log open; one that cannot be reached does not keep the conversation alive.
+    await supervisor.send(sandboxId, { method: 'DELETE', path: `/api/conversations/${id}` }).catch(() => undefined);
+  }
+  store.conversations.remove(id);
+  if (sandboxId === null) return true;
+  if (isAlone) {
+    const removed = supervisor.remove(sandboxId);
+    removed.then(
+      () => {
+        deleteEventLog(eventLogFile(supervisor.eventsOf(sandboxId), id));
+      },
+      (error: unknown) => {
+        context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`);
+      },
+    );
+  } else deleteEventLog(eventLogFile(supervisor.eventsOf(sandboxId), id));
+  return true;
+}

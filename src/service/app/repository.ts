@@ -1,0 +1,104 @@
+/** What a conversation may name as its repository, and what git is given for it. Pure but for looking at a local path. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { Provider } from '../../protocol/v1/requests.ts';
+
+/** Where a repository comes from. */
+export interface RepositorySource {
+  /** What git clones. */
+  url: string;
+  /** True for a folder of this machine. */
+  isLocal: boolean;
+  /** Folder name of the checkout. */
+  name: string;
+  /** Host that a provider's token belongs to; null: no token is used. */
+  origin: string | null;
+}
+
+/** The request names no repository that git could clone; the message says why. */
+export class RepositoryError extends Error {
+  override readonly name = 'RepositoryError';
+}
+
+/** Hosts of the providers, as the web client's configuration names them. */
+export const PROVIDER_HOSTS: Partial<Record<Provider, string>> = {
+  github: 'github.com',
+  gitlab: 'gitlab.com',
+  bitbucket: 'bitbucket.org',
+  forgejo: 'codeberg.org',
+  azure_devops: 'dev.azure.com',
+};
+
+const SCHEMES = /^(?:https?|ssh|git|file):\/\//i;
+const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?!\/\/)\S+$/;
+const OWNER_AND_NAME = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~ -]+)+$/;
+
+/**
+ * Understands a repository: an absolute path, a URL, `user@host:path`, or `owner/name` at a provider.
+ * @param host the provider's own host, when its user gave one
+ * @throws RepositoryError
+ */
+export function repositorySource(given: string, provider: Provider | null, host: string | null): RepositorySource {
+  if (given.startsWith('-') || /[\u0000-\u001f\u007f]/.test(given)) {
+    throw new RepositoryError(`'${given.slice(0, 100)}' is not the name of a repository`);
+  }
+  if (path.isAbsolute(given)) {
+    if (!existsSync(given)) throw new RepositoryError(`the repository ${given} does not exist`);
+    return { url: given, isLocal: true, name: folderName(given), origin: null };
+  }
+  if (SCHEMES.test(given)) {
+    const isLocal = /^file:/i.test(given);
+    return { url: given, isLocal, name: folderName(given), origin: isLocal ? null : originOf(given) };
+  }
+  if (/^[a-z][a-z0-9+.-]*:/i.test(given) && given.includes('://')) {
+    throw new RepositoryError(`git may not clone over '${given.slice(0, given.indexOf(':'))}' here`);
+  }
+  if (SCP_LIKE.test(given)) return { url: given, isLocal: false, name: folderName(given), origin: null };
+  if (!OWNER_AND_NAME.test(given)) {
+    throw new RepositoryError(`'${given.slice(0, 200)}' is no absolute path, no URL and no owner/name`);
+  }
+  return atProvider(given, provider, host);
+}
+
+function atProvider(given: string, provider: Provider | null, host: string | null): RepositorySource {
+  if (provider === null) {
+    throw new RepositoryError(`'${given}' names no host: give its git_provider, a URL or an absolute path`);
+  }
+  const known = host ?? PROVIDER_HOSTS[provider];
+  if (known === undefined) throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
+  const base = /^https?:\/\//i.test(known) ? known.replace(/\/+$/, '') : `https://${known.replace(/\/+$/, '')}`;
+  const parts = given.split('/').map(encodeURIComponent);
+  // organisation/project/repository
+  if (provider === 'azure_devops' && parts.length === 3) parts.splice(2, 0, '_git');
+  const ending = provider === 'azure_devops' ? '' : '.git';
+  return { url: `${base}/${parts.join('/')}${ending}`, isLocal: false, name: folderName(given), origin: base };
+}
+
+function originOf(url: string): string | null {
+  try {
+    const { protocol, host } = new URL(url);
+    return `${protocol}//${host}`;
+  } catch {
+    return null;
+  }
+}
+
+/** The last part of a path or URL, as `git clone` would name the folder. */
+function folderName(given: string): string {
+  const last = given
+    .replace(/[/\\]+$/, '')
+    .replace(/[/\\]\.git$/, '')
+    .split(/[/\\:]/)
+    .at(-1);
+  const name = (last ?? '').replace(/\.git$/, '').replace(/[^A-Za-z0-9._-]+/g, '-');
+  return /^\.*$/.test(name) ? 'repository' : name;
+}
+
+/** A branch name that git could know; a wrong one is refused before anything is started. */
+export function isBranchName(name: string): boolean {
+  return (
+    name !== '' &&
+    !/^[-/.]|[/.]$|\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[\u0000-\u0020\u007f~^:?*[\\]/.test(name) &&
+    name !== '@'
+  );
+}

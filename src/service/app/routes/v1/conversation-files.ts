@@ -1,0 +1,108 @@
+/** What lies in a conversation's workspace, and its events as a file (interface section 4.5). */
+import { zipSync, strToU8, type Zippable } from 'fflate';
+import type { Context } from 'hono';
+import { toDashedId } from '../../../../protocol/detail.ts';
+import type { ConversationRow } from '../../../store/conversations.ts';
+import { jsonOf, textOf } from '../../agent-client.ts';
+import { json, pathId, refuse, HttpAnswer, refuseDetail } from '../../answers.ts';
+import type { Route } from '../../app.ts';
+import type { AppContext } from '../../context.ts';
+import { conversationRecord } from '../../conversation-record.ts';
+import { readLog } from '../../event-logs.ts';
+import { SandboxUnavailable } from '../../supervisor.ts';
+import { placeIn } from '../../places.ts';
+
+export function conversationFileRoutes(context: AppContext): Route[] {
+  const at = (path: string): string => `/api/v1/app-conversations/{conversation_id}${path}`;
+  return [
+    { method: 'GET', path: at('/file'), handle: async (c) => json(await fileText(context, c)) },
+    { method: 'GET', path: at('/git/changes'), handle: (c) => git(context, c, '/api/git/changes') },
+    { method: 'GET', path: at('/git/diff'), handle: (c) => git(context, c, '/api/git/diff') },
+    // The local service gives its agent neither skills nor hooks.
+    { method: 'GET', path: at('/skills'), handle: (c) => json({ skills: emptyFor(context, c) }) },
+    { method: 'GET', path: at('/hooks'), handle: (c) => json({ hooks: emptyFor(context, c) }) },
+    { method: 'GET', path: at('/download'), handle: (c) => download(context, c) },
+  ];
+}
+
+/** Empty for any problem, as on genuine servers. */
+async function fileText(context: AppContext, c: Context): Promise<string> {
+  const row = context.store.conversations.get(pathId(c));
+  if (row?.sandbox_id == null) return '';
+  const path = placeIn(row, c.req.query('file_path') ?? 'PLAN.md');
+  try {
+    const answer = await context.supervisor.send(row.sandbox_id, {
+      method: 'GET',
+      path: '/api/file/download',
+      query: { path },
+    });
+    return answer.status === 200 ? answer.body.toString('utf8') : '';
+  } catch (error) {
+    if (error instanceof SandboxUnavailable) return '';
+    throw error;
+  }
+}
+
+async function git(context: AppContext, c: Context, route: string): Promise<Response> {
+  const id = pathId(c);
+  const given = c.req.query('path');
+  if (given === undefined) {
+    throw refuseDetail([{ type: 'missing', loc: ['query', 'path'], msg: 'Field required', input: null }]);
+  }
+  const row = context.store.conversations.get(id);
+  const sandbox = row?.sandbox_id == null ? null : context.store.sandboxes.get(row.sandbox_id);
+  if (row === null || sandbox === null) throw refuse(404, `Conversation ${toDashedId(id)} is not reachable`);
+  if (sandbox.status === 'PAUSED') throw refuse(409, 'Sandbox is paused; resume it before reading git state.');
+  const ref = c.req.query('ref');
+  const query = { path: placeIn(row, given), ...(ref === undefined ? {} : { ref }) };
+  try {
+    const answer = await context.supervisor.send(sandbox.id, { method: 'GET', path: route, query });
+    if (answer.status === 200) return json(jsonOf(answer));
+    throw refuse(answer.status < 500 ? answer.status : 502, textOf(answer));
+  } catch (error) {
+    if (error instanceof SandboxUnavailable) throw refuse(502, error.message);
+    throw error;
+  }
+}
+
+function emptyFor(context: AppContext, c: Context): never[] {
+  const id = pathId(c);
+  const row = context.store.conversations.get(id);
+  if (row === null) throw new HttpAnswer(404, { error: `Conversation ${toDashedId(id)} not found` });
+  if (row.sandbox_id === null || context.store.sandboxes.get(row.sandbox_id) === null) {
+    throw new HttpAnswer(404, { error: `Sandbox not found for conversation ${toDashedId(id)}` });
+  }
+  return [];
+}
+
+function download(context: AppContext, c: Context): Response {
+  const id = pathId(c);
+  const row = context.store.conversations.get(id);
+  if (row === null) throw refuse(404, `Conversation not found: ${toDashedId(id)}`);
+  const zip = zipSync(membersOf(context, row), { level: 6 });
+  return new Response(zip, {
+    headers: {
+      'Content-Type': 'application/zip',
+      'Content-Disposition': `attachment; filename="conversation_${id}.zip"`,
+    },
+  });
+}
+
+const PAGE = 1000;
+
+/** `meta.json` and one file for each event, named so that they sort in order. */
+function membersOf(context: AppContext, row: ConversationRow): Zippable {
+  const { session_api_key: _key, ...meta } = conversationRecord(row, context) as Record<string, unknown>;
+  const members: Zippable = { 'meta.json': strToU8(JSON.stringify(meta, null, 2)) };
+  readLog(context.supervisor, row, (log) => {
+    for (let offset = 0; ; offset += PAGE) {
+      const { items, next } = log.search({ offset, limit: PAGE, order: 'asc' });
+      for (const [index, event] of items.entries()) {
+        const number = String(offset + index).padStart(6, '0');
+        members[`event_${number}_${event.id}.json`] = strToU8(JSON.stringify(event, null, 2));
+      }
+      if (next === null) return;
+    }
+  });
+  return members;
+}

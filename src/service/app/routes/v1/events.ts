@@ -1,0 +1,65 @@
+/** The events of a conversation (interface section 7.1), read from its log: they outlive sandbox and worker. */
+import type { Context } from 'hono';
+import { toHexId } from '../../../../protocol/detail.ts';
+import { eventCountQuery, eventSearchQuery } from '../../../../protocol/v1/requests.ts';
+import type { EventFilter, EventLog } from '../../../event-log.ts';
+import { json, pathId, readQuery, readQueryList, refuse } from '../../answers.ts';
+import type { Route } from '../../app.ts';
+import type { AppContext } from '../../context.ts';
+import { readLog } from '../../event-logs.ts';
+
+export function eventRoutes(context: AppContext): Route[] {
+  const at = (path: string): string => `/api/v1/conversation/{conversation_id}/events${path}`;
+  const read = <Result>(c: Context, work: (log: EventLog) => Result): Result | null => {
+    const row = context.store.conversations.get(pathId(c));
+    return row === null ? null : readLog(context.supervisor, row, work);
+  };
+  return [
+    {
+      method: 'GET',
+      path: at('/search'),
+      handle: (c) => {
+        const query = readQuery(c, eventSearchQuery);
+        const order = query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
+        const offset = offsetIn(query.page_id);
+        const page = read(c, (log) => log.search({ ...filterOf(query), limit: query.limit, offset, order }));
+        const next = page?.next ?? null;
+        return json({ items: page?.items ?? [], next_page_id: next === null ? null : String(next.offset) });
+      },
+    },
+    {
+      method: 'GET',
+      path: at('/count'),
+      handle: (c) => {
+        const filter = filterOf(readQuery(c, eventCountQuery));
+        return json(read(c, (log) => log.count(filter)) ?? 0);
+      },
+    },
+    {
+      method: 'GET',
+      path: at(''),
+      handle: (c) => {
+        const given = readQueryList(c, 'id');
+        if (given.length > 100) throw refuse(400, `Cannot request more than 100 events at once, got ${given.length}`);
+        if (given.some((id) => toHexId(id) === null)) throw refuse(400, 'Invalid event ID format');
+        return json(read(c, (log) => log.get(given)) ?? given.map(() => null));
+      },
+    },
+  ];
+}
+
+function offsetIn(pageId: string | undefined): number {
+  if (pageId === undefined) return 0;
+  if (!/^\d{1,12}$/.test(pageId)) throw refuse(400, 'Invalid page_id');
+  return Number(pageId);
+}
+
+/** Times of events have no zone; they are UTC, and compared as text. */
+function filterOf(query: { kind__eq?: string; timestamp__gte?: string; timestamp__lt?: string }): EventFilter {
+  const naive = (stamp: string): string => stamp.replace(/Z$/, '');
+  return {
+    ...(query.kind__eq === undefined ? {} : { kind: query.kind__eq }),
+    ...(query.timestamp__gte === undefined ? {} : { gte: naive(query.timestamp__gte) }),
+    ...(query.timestamp__lt === undefined ? {} : { lt: naive(query.timestamp__lt) }),
+  };
+}

@@ -1,0 +1,30 @@
+/** The routes of V1, by noun. */
+import type { Route } from '../../app.ts';
+import type { AppContext } from '../../context.ts';
+import { conversationFileRoutes } from './conversation-files.ts';
+import { conversationRoutes } from './conversations.ts';
+import { eventRoutes } from './events.ts';
+import { lookupRoutes } from './lookups.ts';
+import { messageRoutes } from './messages.ts';
+import { profileRoutes } from './profiles.ts';
+import { sandboxRoutes } from './sandboxes.ts';
+import { secretRoutes } from './secrets.ts';
+import { settingsRoutes } from './settings.ts';
+import { startRoutes } from './starts.ts';
+import { webClientRoutes } from './web-client.ts';
+
+export function v1Routes(context: AppContext): Route[] {
+  return [
+    ...startRoutes(context),
+    ...conversationRoutes(context),
+    ...messageRoutes(context),
+    ...conversationFileRoutes(context),
+    ...eventRoutes(context),
+    ...sandboxRoutes(context),
+    ...settingsRoutes(context),
+    ...profileRoutes(context),
+    ...secretRoutes(context),
+    ...lookupRoutes(context),
+    ...webClientRoutes(),
+  ];
+}

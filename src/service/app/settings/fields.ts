@@ -1,0 +1,202 @@
+/**
+ * Every member of the nested settings of V1: one table for what is shown, what is accepted, and what the schema routes
+ * tell (interface section 2.5).
+ */
+import { MASK } from './mcp.ts';
+import { isObject, type Json, type JsonObject } from './record.ts';
+
+export interface SettingField {
+  /** Place within its object, such as `llm.model`. */
+  path: string;
+  label: string;
+  description: string;
+  section: string;
+  type: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  default: Json;
+  prominence: 'critical' | 'major' | 'minor';
+  choices?: string[];
+  /** Smallest value. */
+  min?: number;
+  isSecret?: true;
+  dependsOn?: string[];
+}
+
+type Extra = Partial<Omit<SettingField, 'path' | 'label' | 'description' | 'type' | 'default' | 'section'>>;
+
+function field(
+  path: string,
+  type: SettingField['type'],
+  value: Json,
+  description: string,
+  extra: Extra & { section?: string } = {},
+): SettingField {
+  const parts = path.split('.');
+  const label = (parts.at(-1) ?? path).replaceAll('_', ' ').replace(/^./, (letter) => letter.toUpperCase());
+  const section = extra.section ?? (parts.length > 1 ? (parts[0] ?? 'general') : 'general');
+  return { path, label, description, type, default: value, prominence: 'minor', ...extra, section };
+}
+
+const LLM: SettingField[] = [
+  field('llm.model', 'string', null, 'Model name.', { prominence: 'critical' }),
+  field('llm.api_key', 'string', null, 'API key.', { prominence: 'critical', isSecret: true }),
+  field('llm.base_url', 'string', null, 'Address of the endpoint.', { prominence: 'critical' }),
+  field('llm.api_version', 'string', null, 'API version, where the endpoint has several.'),
+  field('llm.aws_access_key_id', 'string', null, 'AWS access key id.', { isSecret: true }),
+  field('llm.aws_secret_access_key', 'string', null, 'AWS secret access key.', { isSecret: true }),
+  field('llm.aws_session_token', 'string', null, 'AWS session token.', { isSecret: true }),
+  field('llm.aws_region_name', 'string', null, 'AWS region.'),
+  field('llm.num_retries', 'integer', 5, 'How often a refused call is repeated.', { min: 0 }),
+  field('llm.retry_multiplier', 'number', 8, 'Factor between two waits.', { min: 0 }),
+  field('llm.retry_min_wait', 'integer', 8, 'Shortest wait between two tries, in seconds.', { min: 0 }),
+  field('llm.retry_max_wait', 'integer', 64, 'Longest wait between two tries, in seconds.', { min: 0 }),
+  field('llm.timeout', 'integer', 300, 'Time limit of one call, in seconds.', { min: 0 }),
+  field('llm.max_message_chars', 'integer', 30_000, 'Longest observation shown to the model.', { min: 1 }),
+  field('llm.temperature', 'number', null, 'Sampling temperature.', { min: 0 }),
+  field('llm.top_p', 'number', null, 'Nucleus sampling.', { min: 0 }),
+  field('llm.top_k', 'number', null, 'Top-k sampling.', { min: 0 }),
+  field('llm.max_input_tokens', 'integer', null, 'Longest input.', { min: 1 }),
+  field('llm.max_output_tokens', 'integer', null, 'Longest output.', { min: 1 }),
+  field('llm.input_cost_per_token', 'number', null, 'US dollars for a token read.', { min: 0 }),
+  field('llm.output_cost_per_token', 'number', null, 'US dollars for a token written.', { min: 0 }),
+  field('llm.custom_tokenizer', 'string', null, 'Tokenizer to count with.'),
+  field('llm.native_tool_calling', 'boolean', true, 'Use the tool calls of the endpoint.'),
+  field('llm.disable_vision', 'boolean', null, 'Never send images.'),
+  field('llm.caching_prompt', 'boolean', true, 'Mark the prompt for caching.'),
+  field('llm.drop_params', 'boolean', true, 'Leave out parameters that the endpoint does not know.'),
+  field('llm.modify_params', 'boolean', true, 'Adapt parameters to the endpoint.'),
+  field('llm.stream', 'boolean', false, 'Ask for the answer piece by piece.'),
+  field('llm.reasoning_effort', 'string', 'high', 'How much the model is to think.'),
+  field('llm.extended_thinking_budget', 'integer', 200_000, 'Tokens for thinking.', { min: 0 }),
+  field('llm.seed', 'integer', null, 'Seed of the sampling.'),
+  field('llm.extra_headers', 'object', null, 'Further headers of each call.', { isSecret: true }),
+  field('llm.litellm_extra_body', 'object', {}, 'Further members of each call.'),
+  field('llm.usage_id', 'string', 'default', 'Name under which the cost is counted.'),
+];
+
+/** Members of `agent_settings` of kind `openhands`; `mcp_config` is kept apart (mcp.ts). */
+export const AGENT_FIELDS: SettingField[] = [
+  field('agent', 'string', 'CodeActAgent', 'Agent class to use.', { prominence: 'major' }),
+  field('tools', 'array', null, 'Tools of the agent; none named: the usual ones.', { prominence: 'major' }),
+  field('enable_sub_agents', 'boolean', false, 'Let the agent start others.'),
+  field('enable_switch_llm_tool', 'boolean', true, 'Let the agent change its model.'),
+  field('tool_concurrency_limit', 'integer', 1, 'Tools at work at the same time.', { min: 1 }),
+  ...LLM,
+  field('condenser.enabled', 'boolean', true, 'Shorten a long history.', { prominence: 'critical' }),
+  field('condenser.max_size', 'integer', 240, 'Events that are kept before the history is shortened.', {
+    min: 20,
+    dependsOn: ['condenser.enabled'],
+    prominence: 'major',
+  }),
+  field('condenser.keep_first', 'integer', 2, 'Events at the beginning that are always kept.', { min: 0 }),
+  field('verification.critic_enabled', 'boolean', false, 'Let a critic judge the result.'),
+  field('verification.critic_mode', 'string', 'finish_and_message', 'When the critic judges.', {
+    choices: ['finish_and_message', 'all_actions'],
+    dependsOn: ['verification.critic_enabled'],
+  }),
+  field('verification.enable_iterative_refinement', 'boolean', false, 'Go on until the critic agrees.'),
+  field('verification.critic_threshold', 'number', 0.6, 'From where on the critic agrees.', { min: 0 }),
+  field('verification.max_refinement_iterations', 'integer', 3, 'Rounds of refinement.', { min: 1 }),
+  field('verification.critic_server_url', 'string', null, 'Address of the critic.'),
+  field('verification.critic_model_name', 'string', null, 'Model of the critic.'),
+  field('verification.critic_api_key', 'string', null, 'Key of the critic.', { isSecret: true }),
+];
+
+/** Members of `conversation_settings`. */
+export const CONVERSATION_FIELDS: SettingField[] = [
+  field('max_iterations', 'integer', 500, 'Steps after which a run is stopped.', { min: 1, prominence: 'major' }),
+  field('confirmation_mode', 'boolean', false, 'Ask before a risky action.', {
+    section: 'verification',
+    prominence: 'critical',
+  }),
+  field('security_analyzer', 'string', 'llm', 'Who judges how risky an action is.', {
+    section: 'verification',
+    choices: ['llm', 'none'],
+    dependsOn: ['confirmation_mode'],
+    prominence: 'major',
+  }),
+];
+
+/** What is wrong with a value of a field; null: nothing. */
+export function problemOf(of: SettingField, value: Json): string | null {
+  if (value === null) return null;
+  const expected = `Input should be a valid ${of.type === 'object' ? 'dictionary' : of.type === 'array' ? 'list' : of.type}`;
+  const isRight =
+    of.type === 'object'
+      ? isObject(value)
+      : of.type === 'array'
+        ? Array.isArray(value)
+        : of.type === 'integer'
+          ? typeof value === 'number' && Number.isSafeInteger(value)
+          : typeof value === of.type;
+  if (!isRight) return expected;
+  if (of.min !== undefined && (value as number) < of.min) return `Input should be greater than or equal to ${of.min}`;
+  if (of.choices !== undefined && !of.choices.includes(value as string)) {
+    return `Input should be ${of.choices.map((choice) => `'${choice}'`).join(' or ')}`;
+  }
+  return null;
+}
+
+/** All defaults of a table, nested. */
+export function defaultsOf(fields: SettingField[]): JsonObject {
+  const result: JsonObject = {};
+  for (const { path, default: value } of fields) {
+    const parts = path.split('.');
+    const last = parts.pop() ?? path;
+    let holder = result;
+    for (const part of parts) holder = (holder[part] ??= {}) as JsonObject;
+    holder[last] = value;
+  }
+  return result;
+}
+
+/** Hides the secrets of a nested object: null, or a mask for those that are set. */
+export function withoutSecrets(fields: SettingField[], object: JsonObject, mask: typeof MASK | null): JsonObject {
+  const copy = structuredClone(object);
+  for (const { path } of fields.filter((each) => each.isSecret)) {
+    const parts = path.split('.');
+    const last = parts.pop() ?? path;
+    let holder: Json | undefined = copy;
+    for (const part of parts) holder = isObject(holder) ? holder[part] : undefined;
+    if (isObject(holder) && holder[last] != null) holder[last] = mask;
+  }
+  return copy;
+}
+
+const SECTION_LABELS: Record<string, string> = {
+  general: 'General',
+  llm: 'LLM',
+  condenser: 'Condenser',
+  verification: 'Verification',
+};
+
+/** The answer of the schema routes. */
+export function schemaOf(modelName: string, fields: SettingField[], variant: string | null): JsonObject {
+  const sections = [...new Set(fields.map((each) => each.section))];
+  return {
+    model_name: modelName,
+    sections: sections.map((key) => ({
+      key,
+      label: SECTION_LABELS[key] ?? key,
+      fields: fields.filter((each) => each.section === key).map((each) => schemaField(each, variant)),
+      variant: key === 'general' ? null : variant,
+    })),
+  };
+}
+
+function schemaField(of: SettingField, variant: string | null): JsonObject {
+  return {
+    key: of.path,
+    label: of.label,
+    description: of.description,
+    section: of.section,
+    section_label: SECTION_LABELS[of.section] ?? of.section,
+    value_type: of.type,
+    default: of.default,
+    prominence: of.prominence,
+    depends_on: of.dependsOn ?? [],
+    secret: of.isSecret ?? false,
+    required: false,
+    choices: (of.choices ?? []).map((value) => ({ value, label: value })),
+    variant,
+  };
+}

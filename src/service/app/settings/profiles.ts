@@ -1,0 +1,47 @@
+/** Named model settings that can be made the current ones (interface section 2.7). */
+import type { DocumentStore } from '../../store/documents.ts';
+import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
+import { isObject, overlay, valueAt, type Json, type JsonObject } from './record.ts';
+
+/** `profiles`: what was set of each one's llm, secrets in clear. */
+export interface Profiles {
+  profiles: Record<string, JsonObject>;
+  active: string | null;
+}
+
+export const MAX_PROFILES = 10;
+const DOCUMENT = 'llm_profiles';
+
+export function readProfiles(documents: DocumentStore): Profiles {
+  return (documents.read(DOCUMENT) as Profiles | null) ?? { profiles: {}, active: null };
+}
+
+export function writeProfiles(documents: DocumentStore, profiles: Profiles): void {
+  documents.write(DOCUMENT, profiles);
+}
+
+/** One line of the list. */
+export function profileLine(name: string, llm: JsonObject): JsonObject {
+  return { name, model: llm.model ?? null, base_url: llm.base_url ?? null, api_key_set: Boolean(llm.api_key) };
+}
+
+/** A profile's model settings with all defaults, without secrets. */
+export function profileConfig(llm: JsonObject): JsonObject {
+  const whole = overlay(defaultsOf(AGENT_FIELDS), { llm });
+  return withoutSecrets(AGENT_FIELDS, whole, null).llm as JsonObject;
+}
+
+/** The known members of a given llm object, or what is wrong with it. */
+export function checkedLlm(
+  given: Record<string, unknown>,
+): { ok: true; llm: JsonObject } | { ok: false; error: string } {
+  const llm: JsonObject = {};
+  for (const each of AGENT_FIELDS.filter((one) => one.path.startsWith('llm.'))) {
+    const value = valueAt({ llm: given as Json } as JsonObject, each.path);
+    if (value == null) continue;
+    const problem = problemOf(each, value);
+    if (problem !== null) return { ok: false, error: `${each.path}: ${problem}` };
+    llm[each.path.slice('llm.'.length)] = value;
+  }
+  return isObject(llm) ? { ok: true, llm } : { ok: false, error: 'llm: Input should be a valid dictionary' };
+}

@@ -1,0 +1,64 @@
+/** Tokens of git providers, for cloning from them. They are stored as given: this service asks no provider. */
+import { PROVIDERS, type Provider } from '../../../protocol/v1/requests.ts';
+import type { Detail } from '../../../protocol/detail.ts';
+import type { DocumentStore } from '../../store/documents.ts';
+
+interface ProviderToken {
+  token: string;
+  host: string | null;
+  user_id: string | null;
+}
+type ProviderTokens = Partial<Record<Provider, ProviderToken>>;
+
+const DOCUMENT = 'git_providers';
+
+export function readProviders(documents: DocumentStore): ProviderTokens {
+  return (documents.read(DOCUMENT) as ProviderTokens | null) ?? {};
+}
+
+/** Host by provider, as settings show them; a token is never told. */
+export function providerHostsOf(documents: DocumentStore): Record<string, string | null> {
+  return Object.fromEntries(Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]));
+}
+
+/** Token and host to clone with. */
+export function providerAccess(
+  documents: DocumentStore,
+  provider: Provider,
+): { token: string | null; host: string | null } {
+  const stored = readProviders(documents)[provider];
+  return { token: stored?.token ?? null, host: stored?.host ?? null };
+}
+
+interface GivenToken {
+  token?: string | null;
+  host?: string | null;
+  user_id?: string | null;
+}
+
+/** What is wrong with the names of the providers; empty: nothing. */
+export function unknownProviders(given: Record<string, GivenToken>): Detail[] {
+  const expected = `${PROVIDERS.slice(0, -1)
+    .map((name) => `'${name}'`)
+    .join(', ')} or '${PROVIDERS.at(-1)}'`;
+  return Object.keys(given)
+    .filter((name) => !(PROVIDERS as readonly string[]).includes(name))
+    .map((name) => ({
+      type: 'enum',
+      loc: ['body', 'provider_tokens', name, '[key]'],
+      msg: `Input should be ${expected}`,
+      input: name,
+      ctx: { expected },
+    }));
+}
+
+/** Replaces the map: providers left out are dropped, one with an empty token keeps its own. */
+export function replaceProviders(documents: DocumentStore, given: Record<string, GivenToken>): void {
+  const before = readProviders(documents);
+  const after: ProviderTokens = {};
+  for (const [name, { token, host, user_id }] of Object.entries(given) as [Provider, GivenToken][]) {
+    const kept = token || before[name]?.token;
+    if (kept) after[name] = { token: kept, host: host ?? before[name]?.host ?? null, user_id: user_id ?? null };
+  }
+  documents.write(DOCUMENT, after);
+}

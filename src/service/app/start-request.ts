@@ -1,0 +1,190 @@
+/** From the bodies of the two dialects to one StartRequest; refuses what can be refused before anything starts. */
+import { createHash } from 'node:crypto';
+import type { AppConversationStart } from '../../protocol/v1/requests.ts';
+import type { ConversationCreateV0 } from '../../protocol/v0/requests.ts';
+import { toHexId } from '../../protocol/detail.ts';
+import { demoSteps } from '../replay/demo.ts';
+import { parseTrajectory, ReplayError } from '../replay/parse.ts';
+import type { ReplayStep } from '../replay/steps.ts';
+import type { SandboxSpecName } from '../worker-protocol.ts';
+import { isBranchName, PROVIDER_HOSTS } from './repository.ts';
+import { valueAt, type StoredSettings } from './settings/record.ts';
+import { MASK } from './settings/mcp.ts';
+import { isSpecName } from './specs.ts';
+import type { StartRequest } from './starting.ts';
+
+/** A start that is refused before anything began. */
+export class StartRefused extends Error {
+  override readonly name = 'StartRefused';
+  /** What kind of refusal, as V0 names it. */
+  readonly messageId: string;
+  /** The member of the request that is wrong; null: none of them. */
+  readonly member: string | null;
+
+  constructor(message: string, messageId: string, member: string | null = null) {
+    super(message);
+    this.messageId = messageId;
+    this.member = member;
+  }
+}
+
+export const SETTINGS_NOT_FOUND = 'CONFIGURATION$SETTINGS_NOT_FOUND';
+export const MODEL_NOT_SUPPORTED = 'CONFIGURATION$MODEL_NOT_SUPPORTED';
+const REPLAY_INVALID = 'REPLAY$INVALID';
+const BRANCH_INVALID = 'CONFIGURATION$BRANCH_INVALID';
+
+interface Surroundings {
+  settings: StoredSettings | null;
+  defaultSpec: SandboxSpecName;
+}
+
+/** A V1 body as a start. Throws StartRefused. */
+export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
+  const replay = replayOf(body.replay_json ?? null, around.settings);
+  refuseBranch(body.selected_branch ?? null, 'selected_branch');
+  const given = body.initial_message ?? null;
+  const words = replay.userMessage;
+  const message = given ?? (words === null ? null : { role: 'user' as const, content: [textBlock(words)], run: true });
+  const { secrets, initial_message: _message, replay_json: _replay, ...kept } = body;
+  return {
+    dialect: 'V1',
+    conversationId: body.conversation_id ?? null,
+    sandboxId: body.sandbox_id ?? null,
+    spec: specOf(body.sandbox_spec_id ?? null, around),
+    message: message === null ? null : { role: message.role, content: message.content },
+    replay: replay.steps,
+    repository: body.selected_repository ?? null,
+    branch: body.selected_branch ?? null,
+    provider: body.git_provider ?? null,
+    trigger: body.trigger ?? null,
+    prNumber: body.pr_number,
+    llmModel: body.llm_model ?? modelOf(around.settings),
+    parentId: body.parent_conversation_id ?? null,
+    isPublic: body.public ?? null,
+    secrets: secrets ?? {},
+    extras: kept,
+    echo: echoV1(body),
+  };
+}
+
+/** A V0 body as a start. Throws StartRefused. */
+export function startFromV0(body: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
+  const replay = replayOf(body.replay_json ?? null, around.settings);
+  refuseBranch(body.selected_branch ?? null, 'selected_branch');
+  const id = body.conversation_id ?? null;
+  if (id !== null && toHexId(id) === null) {
+    throw new StartRefused('conversation_id must be a UUID, with or without dashes', 'CONVERSATION$INVALID_ID');
+  }
+  const words = body.initial_user_msg ?? replay.userMessage;
+  const images = body.image_urls ?? [];
+  const content = [
+    ...(words === null ? [] : [textBlock(words)]),
+    ...(images.length > 0 ? [{ type: 'image', image_urls: images }] : []),
+  ];
+  const { replay_json: _replay, ...kept } = body;
+  return {
+    dialect: 'V0',
+    conversationId: id === null ? null : toHexId(id),
+    sandboxId: null,
+    spec: specOf(null, around),
+    message: content.length === 0 ? null : { role: 'user', content },
+    replay: replay.steps,
+    repository: body.repository ?? body.create_microagent?.repo ?? null,
+    branch: body.selected_branch ?? null,
+    provider: body.git_provider ?? body.create_microagent?.git_provider ?? null,
+    trigger,
+    prNumber: [],
+    llmModel: modelOf(around.settings),
+    parentId: null,
+    isPublic: null,
+    secrets: {},
+    extras: kept,
+    echo: { ...kept, replay_json: digestOf(body.replay_json ?? null) },
+  };
+}
+
+function textBlock(words: string): { type: 'text'; text: string } {
+  return { type: 'text', text: words };
+}
+
+function modelOf(settings: StoredSettings | null): string | null {
+  const model = settings === null ? undefined : valueAt(settings.agent, 'llm.model');
+  return typeof model === 'string' ? model : null;
+}
+
+function specOf(name: string | null, { settings, defaultSpec }: Surroundings): SandboxSpecName {
+  const wanted = name ?? settings?.plain.default_sandbox_spec_id ?? null;
+  if (wanted === null) return defaultSpec;
+  if (typeof wanted === 'string' && isSpecName(wanted)) return wanted;
+  throw new StartRefused(`unknown sandbox spec '${String(wanted)}'`, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
+}
+
+function refuseBranch(branch: string | null, member: string): void {
+  if (branch === null || isBranchName(branch)) return;
+  throw new StartRefused(`'${branch.slice(0, 100)}' is not a valid branch name`, BRANCH_INVALID, member);
+}
+
+const BOTH_WAYS =
+  'give a recorded trajectory to replay (replay_json; "demo" is built in), or set llm_model, llm_api_key and llm_base_url in the settings';
+
+function replayOf(
+  text: string | null,
+  settings: StoredSettings | null,
+): { steps: ReplayStep[]; userMessage: string | null } {
+  if (text === null) {
+    if (modelOf(settings) === null) {
+      throw new StartRefused(`This conversation has neither a replay nor a model: ${BOTH_WAYS}.`, SETTINGS_NOT_FOUND);
+    }
+    throw new StartRefused(
+      'This version of the local service only replays recorded trajectories; it does not run an agent with a model. Give replay_json, or use another server.',
+      MODEL_NOT_SUPPORTED,
+    );
+  }
+  if (text.trim() === 'demo') return { steps: demoSteps(), userMessage: 'Show what you can do.' };
+  try {
+    const { steps, user_message: userMessage } = parseTrajectory(text);
+    return { steps, userMessage: userMessage ?? 'Replay the recorded trajectory.' };
+  } catch (error) {
+    if (!(error instanceof ReplayError)) throw error;
+    throw new StartRefused(`The replay cannot be used: ${error.message}`, REPLAY_INVALID, 'replay_json');
+  }
+}
+
+/** A replay may be large: what is shown of it is its digest, enough to tell two of them apart. */
+function digestOf(text: string | null): string | null {
+  return text === null ? null : `sha256:${createHash('sha256').update(text).digest('hex')}`;
+}
+
+const ECHOED = [
+  'sandbox_id',
+  'conversation_id',
+  'initial_message',
+  'system_message_suffix',
+  'processors',
+  'llm_model',
+  'agent_profile_id',
+  'selected_repository',
+  'selected_branch',
+  'git_provider',
+  'suggested_task',
+  'title',
+  'trigger',
+  'pr_number',
+  'parent_conversation_id',
+  'agent_type',
+  'public',
+  'plugins',
+  'sandbox_spec_id',
+] as const;
+
+function echoV1(body: AppConversationStart): Record<string, unknown> {
+  const echo: Record<string, unknown> = {};
+  for (const name of ECHOED) echo[name] = body[name] ?? null;
+  const secrets = body.secrets ?? null;
+  echo.secrets = secrets === null ? null : Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK]));
+  echo.replay_json = digestOf(body.replay_json ?? null);
+  return echo;
+}
+
+/** Hosts that `owner/name` is looked for at, for the configuration of clients. */
+export const providerHosts = PROVIDER_HOSTS;

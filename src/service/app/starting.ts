@@ -1,0 +1,350 @@
+/**
+ * Starting a conversation: the same for both dialects. Everything that can be refused is refused by the routes before;
+ * what fails later shows as status ERROR of the start task, with the reason.
+ */
+import path from 'node:path';
+import type { Clock } from '../life/clock.ts';
+import type { ReplayStep } from '../replay/steps.ts';
+import type { ConversationRow } from '../store/conversations.ts';
+import type { Store } from '../store/index.ts';
+import type { StartTaskRow } from '../store/start-tasks.ts';
+import type { SandboxSpecName } from '../worker-protocol.ts';
+import { jsonOf, textOf } from './agent-client.ts';
+import { cloneRepository, CloneError, initWorkspace, type Cloned } from './clone.ts';
+import { stateInLog } from './event-logs.ts';
+import { newHexId } from './ids.ts';
+import { repositorySource, RepositoryError } from './repository.ts';
+import { valueAt, type StoredSettings } from './settings/record.ts';
+import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
+import type { Provider } from '../../protocol/v1/requests.ts';
+
+/** What to start, whatever the dialect of the request. */
+export interface StartRequest {
+  dialect: 'V0' | 'V1';
+  /** 32 hexadecimal digits; null: a fresh one. */
+  conversationId: string | null;
+  sandboxId: string | null;
+  spec: SandboxSpecName;
+  /** Content blocks of the first message; null: none. */
+  message: { role: string; content: unknown[] } | null;
+  replay: ReplayStep[];
+  repository: string | null;
+  branch: string | null;
+  provider: Provider | null;
+  trigger: string | null;
+  prNumber: number[];
+  llmModel: string | null;
+  parentId: string | null;
+  isPublic: boolean | null;
+  /** Values for this conversation only, by environment name. */
+  secrets: Record<string, string>;
+  /** What the request gave and is kept for later. */
+  extras: Record<string, unknown>;
+  /** The request as the start task shows it. */
+  echo: Record<string, unknown>;
+}
+
+export interface StarterOptions {
+  store: Store;
+  supervisor: Supervisor;
+  clock: Clock;
+  env: Readonly<Record<string, string | undefined>>;
+  stagingDir: string;
+  settings(): StoredSettings;
+  /** Token and host of a git provider. */
+  providerAccess(provider: Provider): { token: string | null; host: string | null };
+  log(line: string): void;
+}
+
+export interface Starter {
+  /** Writes the start task (and over V0 the conversation) and goes to work; the answer is what was written. */
+  begin(request: StartRequest): StartTaskRow;
+  /** Each state of a task from now to its end; ends at once when it has ended. */
+  watch(taskId: string): AsyncGenerator<StartTaskRow>;
+  /** Cuts every start off; settles when none is at work. */
+  close(): Promise<void>;
+}
+
+type Step = Partial<Omit<StartTaskRow, 'id' | 'request' | 'created_at' | 'updated_at'>>;
+
+export function createStarter(options: StarterOptions): Starter {
+  return new ConversationStarter(options);
+}
+
+class ConversationStarter implements Starter {
+  readonly #options: StarterOptions;
+  readonly #abort = new AbortController();
+  /** Starts at work, by conversation: a second request for the same id waits for the first. */
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #watchers = new Map<string, Set<() => void>>();
+
+  constructor(options: StarterOptions) {
+    this.#options = options;
+  }
+
+  begin(request: StartRequest): StartTaskRow {
+    const { store, clock } = this.#options;
+    const now = clock.stamp();
+    const conversationId = request.conversationId ?? newHexId();
+    const task: StartTaskRow = {
+      id: newHexId(),
+      status: 'WORKING',
+      detail: null,
+      app_conversation_id: null,
+      conversation_id: conversationId,
+      sandbox_id: null,
+      agent_server_url: null,
+      request: request.echo,
+      created_at: now,
+      updated_at: now,
+    };
+    store.transaction(() => {
+      store.startTasks.insert(task);
+      if (request.dialect === 'V0' && store.conversations.get(conversationId) === null) {
+        store.conversations.insert(this.#newRow(conversationId, request, 'starting', now));
+      }
+    });
+    const before = this.#underWay.get(conversationId) ?? Promise.resolve();
+    const work = before.then(() => this.#run(task, conversationId, request));
+    this.#underWay.set(conversationId, work);
+    void work.finally(() => {
+      if (this.#underWay.get(conversationId) === work) this.#underWay.delete(conversationId);
+    });
+    return task;
+  }
+
+  async *watch(taskId: string): AsyncGenerator<StartTaskRow> {
+    const seen: StartTaskRow[] = [];
+    let wake = (): void => undefined;
+    const listener = (): void => {
+      const row = this.#options.store.startTasks.get(taskId);
+      if (row !== null) seen.push(row);
+      wake();
+    };
+    const listeners = this.#watchers.get(taskId) ?? new Set();
+    this.#watchers.set(taskId, listeners.add(listener));
+    listener();
+    try {
+      for (;;) {
+        const next = seen.shift();
+        if (next === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          continue;
+        }
+        yield next;
+        if (next.status === 'READY' || next.status === 'ERROR') return;
+      }
+    } finally {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#watchers.delete(taskId);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await Promise.all(this.#underWay.values());
+  }
+
+  /** Never rejects: what fails is written into the task. */
+  async #run(task: StartTaskRow, conversationId: string, request: StartRequest): Promise<void> {
+    const { store, log } = this.#options;
+    const created: { sandboxId: string | null } = { sandboxId: null };
+    try {
+      const existing = store.conversations.get(conversationId);
+      if (existing !== null && existing.start_state === 'ready') this.#point(task, existing);
+      else await this.#start(task, conversationId, request, created);
+    } catch (error) {
+      const detail = this.#abort.signal.aborted ? 'the service was stopped' : reasonOf(error);
+      if (!isExpected(error)) log(`start task ${task.id}: ${String((error as Error).stack)}`);
+      this.#fail(task, conversationId, request, detail);
+      // A sandbox made for a conversation that did not come about would only fill the machine.
+      if (created.sandboxId !== null) await this.#options.supervisor.remove(created.sandboxId).catch(() => false);
+    }
+  }
+
+  async #start(
+    task: StartTaskRow,
+    conversationId: string,
+    request: StartRequest,
+    created: { sandboxId: string | null },
+  ): Promise<void> {
+    const { store, supervisor, clock } = this.#options;
+    const isFresh = request.sandboxId === null;
+    const sandboxId = request.sandboxId ?? supervisor.create(request.spec).id;
+    if (isFresh) created.sandboxId = sandboxId;
+    else if (!supervisor.resume(sandboxId)) throw new SandboxUnavailable(`500: Sandbox not found: ${sandboxId}`);
+    if (request.dialect === 'V0') store.conversations.update(conversationId, { sandbox_id: sandboxId });
+    this.#step(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: sandboxId });
+    // The checkout is made outside the sandbox, so it need not wait for it.
+    const checkout = this.#checkout(request, sandboxId, isFresh);
+    checkout.catch(() => undefined);
+    const sandbox = await supervisor.whenRunning(sandboxId);
+    this.#step(task, { status: 'PREPARING_REPOSITORY' });
+    const cloned = await checkout;
+    const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
+    const agentUrl = `http://127.0.0.1:${sandbox.port}`;
+    this.#step(task, { status: 'STARTING_CONVERSATION', agent_server_url: agentUrl });
+    await this.#createAtWorker(sandboxId, conversationId, request, workingDir);
+    const now = clock.stamp();
+    const known = {
+      start_state: 'ready' as const,
+      start_detail: null,
+      sandbox_id: sandboxId,
+      working_dir: workingDir,
+      base_commit: cloned?.commit ?? null,
+      branch: cloned?.branch ?? request.branch,
+    };
+    store.transaction(() => {
+      // What the worker told while there was no row is in the log as well.
+      const told = stateInLog(supervisor.eventsOf(sandboxId), conversationId) ?? {};
+      if (store.conversations.get(conversationId) !== null) {
+        store.conversations.update(conversationId, { ...known, ...told });
+      } else {
+        store.conversations.insert({ ...this.#newRow(conversationId, request, 'ready', now), ...known, ...told });
+      }
+    });
+    await this.#deliverPending(task.id, conversationId, sandboxId);
+    this.#step(task, { status: 'READY', app_conversation_id: conversationId });
+  }
+
+  async #checkout(request: StartRequest, sandboxId: string, isFresh: boolean): Promise<Cloned | null> {
+    const { supervisor, env, stagingDir, providerAccess } = this.#options;
+    const workspaceDir = supervisor.workspaceOf(sandboxId);
+    if (request.repository === null) {
+      if (isFresh) await initWorkspace(workspaceDir, env, this.#abort.signal);
+      return null;
+    }
+    const access = request.provider === null ? null : providerAccess(request.provider);
+    const source = repositorySource(request.repository, request.provider, access?.host ?? null);
+    const token = access?.token ?? null;
+    return cloneRepository({
+      source,
+      branch: request.branch,
+      workspaceDir,
+      stagingDir,
+      env,
+      token,
+      signal: this.#abort.signal,
+    });
+  }
+
+  async #createAtWorker(
+    sandboxId: string,
+    conversationId: string,
+    request: StartRequest,
+    workingDir: string,
+  ): Promise<void> {
+    const { supervisor, store } = this.#options;
+    const settings = this.#options.settings();
+    const isAsking = valueAt(settings.conversation, 'confirmation_mode') === true;
+    const answer = await supervisor.send(sandboxId, {
+      method: 'POST',
+      path: '/api/conversations',
+      json: {
+        conversation_id: conversationId,
+        initial_message: request.message === null ? null : { ...request.message, run: true },
+        workspace: { working_dir: workingDir },
+        max_iterations: valueAt(settings.conversation, 'max_iterations') ?? 500,
+        confirmation_policy: isAsking
+          ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
+          : { kind: 'NeverConfirm' },
+        secrets: { ...store.secrets.values(), ...request.secrets },
+        replay: request.replay,
+        agent: { llm: { model: request.llmModel ?? 'replay' } },
+      },
+    });
+    if (answer.status !== 200 && answer.status !== 201) {
+      throw new SandboxUnavailable(`the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`);
+    }
+    if (jsonOf(answer) === null)
+      throw new SandboxUnavailable('the agent server answered with something that is no JSON');
+  }
+
+  async #deliverPending(taskId: string, conversationId: string, sandboxId: string): Promise<void> {
+    const { store, supervisor, log } = this.#options;
+    for (const target of [conversationId, taskId]) {
+      for (const message of store.pendingMessages.take(target)) {
+        const json = { role: message.role, content: message.content, run: true };
+        const answer = await supervisor.send(sandboxId, {
+          method: 'POST',
+          path: `/api/conversations/${conversationId}/events`,
+          json,
+        });
+        if (answer.status >= 400) log(`pending message ${message.id} was refused: ${textOf(answer)}`);
+      }
+    }
+  }
+
+  /** A repeated start ends at the conversation that is there; its message is not sent again. */
+  #point(task: StartTaskRow, existing: ConversationRow): void {
+    const sandbox = existing.sandbox_id === null ? null : this.#options.store.sandboxes.get(existing.sandbox_id);
+    const url = sandbox?.status === 'RUNNING' && sandbox.port !== null ? `http://127.0.0.1:${sandbox.port}` : null;
+    this.#step(task, {
+      status: 'READY',
+      app_conversation_id: existing.id,
+      sandbox_id: existing.sandbox_id,
+      agent_server_url: url,
+    });
+  }
+
+  #fail(task: StartTaskRow, conversationId: string, request: StartRequest, detail: string): void {
+    const { store } = this.#options;
+    store.transaction(() => {
+      if (request.dialect === 'V0' && store.conversations.get(conversationId)?.start_state === 'starting') {
+        store.conversations.update(conversationId, { start_state: 'failed', start_detail: detail, sandbox_id: null });
+      }
+      this.#write(task, { status: 'ERROR', detail });
+    });
+    this.#tell(task.id);
+  }
+
+  #step(task: StartTaskRow, step: Step): void {
+    this.#write(task, step);
+    this.#tell(task.id);
+  }
+
+  #write(task: StartTaskRow, step: Step): void {
+    this.#options.store.startTasks.update(task.id, { ...step, updated_at: this.#options.clock.stamp() });
+  }
+
+  #tell(taskId: string): void {
+    for (const listener of this.#watchers.get(taskId) ?? []) listener();
+  }
+
+  #newRow(id: string, request: StartRequest, state: ConversationRow['start_state'], now: string): ConversationRow {
+    return {
+      id,
+      dialect: request.dialect,
+      start_state: state,
+      start_detail: null,
+      sandbox_id: null,
+      title: `Conversation ${id.slice(0, 5)}`,
+      execution_status: null,
+      parent_id: request.parentId,
+      public: request.isPublic,
+      repository: request.repository,
+      branch: request.branch,
+      git_provider: request.provider,
+      trigger: request.trigger,
+      pr_number: request.prNumber,
+      llm_model: request.llmModel,
+      metrics: null,
+      working_dir: null,
+      base_commit: null,
+      extras: request.extras,
+      created_at: now,
+      updated_at: now,
+    };
+  }
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof CloneError || error instanceof RepositoryError || error instanceof SandboxUnavailable;
+}
+
+function reasonOf(error: unknown): string {
+  if (isExpected(error)) return (error as Error).message;
+  return `the start failed: ${error instanceof Error ? error.message : String(error)}`;
+}

@@ -1,0 +1,347 @@
+/**
+ * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
+ * What a sandbox is said to be is written to the store before anybody hears of it.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Clock } from '../life/clock.ts';
+import { startOf } from '../life/process.ts';
+import type { Store } from '../store/index.ts';
+import type { SandboxRow } from '../store/sandboxes.ts';
+import type { ConversationNotice, SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
+import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
+import { newSandboxId, newSessionKey } from './ids.ts';
+import { startWorker, type WorkerProcess } from './worker-process.ts';
+
+export interface SupervisorOptions {
+  store: Store;
+  clock: Clock;
+  root: string;
+  /** Folder of `<sandbox>/` workspaces. */
+  workspacesDir: string;
+  /** Folder of `<sandbox>/<conversation>.db` event logs. */
+  eventsDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  log(line: string): void;
+  onConversation(sandboxId: string, notice: ConversationNotice): void;
+  /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
+  maxRunning?: number;
+}
+
+/** The sandbox is not there, does not run, or could not be started. */
+export class SandboxUnavailable extends Error {
+  override readonly name = 'SandboxUnavailable';
+}
+
+export interface Supervisor {
+  /** Writes a new sandbox as STARTING and starts its worker; does not wait for it. */
+  create(spec: SandboxSpecName): SandboxRow;
+  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
+  whenRunning(id: string): Promise<SandboxRow>;
+  /** Begins to stop everything inside; settles when it is PAUSED. False: no such sandbox. */
+  pause(id: string, detail?: string): Promise<boolean>;
+  /** Begins to wake it; does not wait. False: no such sandbox. */
+  resume(id: string): boolean;
+  /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
+  remove(id: string): Promise<boolean>;
+  /** Asks the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be reached. */
+  send(id: string, request: AgentRequest): Promise<AgentAnswer>;
+  workspaceOf(id: string): string;
+  eventsOf(id: string): string;
+  /** Ends every worker. */
+  close(): Promise<void>;
+}
+
+interface Live {
+  worker: WorkerProcess;
+  ready: Promise<void>;
+  /** The worker lives but everything inside is stopped. */
+  isPaused: boolean;
+  /** Its end is wanted. */
+  isEnding: boolean;
+}
+
+const READY_TIMEOUT_MS = 30_000;
+const COMMAND_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 5_000;
+const DEFAULT_MAX_RUNNING = 20;
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  return new SandboxSupervisor(options);
+}
+
+class SandboxSupervisor implements Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #client = createAgentClient();
+  readonly #live = new Map<string, Live>();
+  /** Changes of one sandbox happen one after the other. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+  #isClosing = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  create(spec: SandboxSpecName): SandboxRow {
+    const now = this.#options.clock.stamp();
+    const row: SandboxRow = {
+      id: newSandboxId(),
+      spec_id: spec,
+      status: 'STARTING',
+      status_detail: null,
+      session_api_key: newSessionKey(),
+      port: null,
+      working_dir: null,
+      worker_pid: null,
+      worker_start: null,
+      created_at: now,
+      last_active_at: now,
+    };
+    mkdirSync(this.workspaceOf(row.id), { recursive: true, mode: 0o700 });
+    mkdirSync(this.eventsOf(row.id), { recursive: true, mode: 0o700 });
+    this.#options.store.sandboxes.insert(row);
+    this.#makeRoom(row.id);
+    this.#launch(row);
+    return this.#options.store.sandboxes.get(row.id) ?? row;
+  }
+
+  async whenRunning(id: string): Promise<SandboxRow> {
+    await this.#queues.get(id);
+    const live = this.#live.get(id);
+    if (live !== undefined) {
+      await live.ready.catch((error: unknown) => {
+        throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
+      });
+    }
+    const row = this.#options.store.sandboxes.get(id);
+    if (row === null) throw new SandboxUnavailable(`Sandbox not found: ${id}`);
+    if (row.status !== 'RUNNING') {
+      throw new SandboxUnavailable(
+        `Sandbox is ${row.status}${row.status_detail === null ? '' : `: ${row.status_detail}`}`,
+      );
+    }
+    return row;
+  }
+
+  pause(id: string, detail?: string): Promise<boolean> {
+    return this.#inTurn(id, async () => {
+      const row = this.#options.store.sandboxes.get(id);
+      if (row === null) return false;
+      if (row.status === 'PAUSED' || row.status === 'ERROR') return true;
+      const live = this.#live.get(id);
+      await live?.ready.catch(() => undefined);
+      if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
+      this.#options.store.sandboxes.update(id, { status: 'PAUSED', status_detail: detail ?? null });
+      return true;
+    });
+  }
+
+  resume(id: string): boolean {
+    const row = this.#options.store.sandboxes.get(id);
+    if (row === null) return false;
+    if (row.status === 'RUNNING' || row.status === 'STARTING') return true;
+    this.#options.store.sandboxes.update(id, {
+      status: 'STARTING',
+      status_detail: null,
+      last_active_at: this.#options.clock.stamp(),
+    });
+    this.#makeRoom(id);
+    this.#inTurn(id, () => this.#wake(id)).catch((error: unknown) => {
+      this.#options.log(`sandbox ${id} could not be resumed: ${String(error)}`);
+    });
+    return true;
+  }
+
+  remove(id: string): Promise<boolean> {
+    return this.#inTurn(id, async () => {
+      if (this.#options.store.sandboxes.get(id) === null) return false;
+      await this.#end(id);
+      this.#options.store.sandboxes.remove(id);
+      rmSync(this.workspaceOf(id), { recursive: true, force: true, maxRetries: 3 });
+      return true;
+    });
+  }
+
+  async send(id: string, request: AgentRequest): Promise<AgentAnswer> {
+    const row = this.#options.store.sandboxes.get(id);
+    if (row?.status !== 'RUNNING' || row.port === null) {
+      throw new SandboxUnavailable(`Sandbox is ${row?.status ?? 'MISSING'}`);
+    }
+    try {
+      return await this.#client.send(row.port, row.session_api_key, request);
+    } catch (error) {
+      throw new SandboxUnavailable(`the agent server cannot be reached: ${(error as Error).message}`);
+    }
+  }
+
+  workspaceOf(id: string): string {
+    return path.join(this.#options.workspacesDir, id);
+  }
+
+  eventsOf(id: string): string {
+    return path.join(this.#options.eventsDir, id);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all([...this.#live.keys()].map((id) => this.#end(id)));
+    for (const row of this.#options.store.sandboxes.all()) {
+      if (row.status === 'RUNNING' || row.status === 'STARTING') {
+        this.#options.store.sandboxes.update(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
+      }
+    }
+    this.#client.close();
+  }
+
+  /** Starts the worker of a sandbox that is STARTING. */
+  #launch(row: SandboxRow): void {
+    const { store, root, env, log } = this.#options;
+    let resolveReady = (): void => undefined;
+    let rejectReady = (_error: Error): void => undefined;
+    const ready = new Promise<void>((resolve, reject) => {
+      resolveReady = resolve;
+      rejectReady = reject;
+    });
+    ready.catch(() => undefined); // who wants to know asks whenRunning
+    const timer = setTimeout(() => {
+      rejectReady(new Error('the worker did not become ready in time'));
+      worker.kill();
+    }, READY_TIMEOUT_MS);
+    const config = {
+      sandbox_id: row.id,
+      session_api_key: row.session_api_key,
+      spec: row.spec_id as SandboxSpecName,
+      workspace_dir: this.workspaceOf(row.id),
+      events_dir: this.eventsOf(row.id),
+      root,
+      ...(row.port === null ? {} : { port: row.port }),
+      initial_env: {},
+    };
+    mkdirSync(config.workspace_dir, { recursive: true, mode: 0o700 });
+    mkdirSync(config.events_dir, { recursive: true, mode: 0o700 });
+    const worker = startWorker(config, env, {
+      log,
+      onNotice: (notice) => {
+        this.#hear(row.id, notice, () => {
+          clearTimeout(timer);
+          resolveReady();
+        });
+      },
+      onEnd: (text) => {
+        clearTimeout(timer);
+        this.#mourn(row.id, text, worker.pid);
+        rejectReady(new Error(text));
+      },
+    });
+    this.#live.set(row.id, { worker, ready, isPaused: false, isEnding: false });
+    store.sandboxes.update(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+  }
+
+  #hear(id: string, notice: WorkerNotice, onReady: () => void): void {
+    const { store, log } = this.#options;
+    if (notice.type === 'ready') {
+      const { port, working_dir } = notice;
+      store.sandboxes.update(id, { status: 'RUNNING', port, working_dir });
+      onReady();
+    } else if (notice.type === 'warning') {
+      log(`sandbox ${id}: ${notice.text}`);
+      store.sandboxes.update(id, { status_detail: notice.text });
+    } else if (notice.type === 'failed') {
+      log(`sandbox ${id}: ${notice.text}`);
+    } else if (notice.type === 'conversation') {
+      this.#options.onConversation(id, notice);
+    }
+  }
+
+  /** A worker is gone: wanted, or the sandbox is in ERROR and can be resumed in a new one. */
+  #mourn(id: string, text: string, pid: number): void {
+    const live = this.#live.get(id);
+    if (live === undefined || live.worker.pid !== pid) return;
+    this.#live.delete(id);
+    if (live.isEnding || this.#isClosing) return;
+    this.#options.log(`sandbox ${id}: ${text}`);
+    const status = live.isPaused ? 'PAUSED' : 'ERROR';
+    this.#options.store.sandboxes.update(id, { status, status_detail: text, worker_pid: null, worker_start: null });
+  }
+
+  async #freeze(id: string, live: Live): Promise<void> {
+    try {
+      await live.worker.ask('pause', COMMAND_TIMEOUT_MS);
+      live.isPaused = true;
+    } catch (error) {
+      // A worker that cannot be paused is ended: the workspace and the logs are on the disk.
+      this.#options.log(`sandbox ${id}: ${(error as Error).message}`);
+      await this.#end(id);
+    }
+  }
+
+  async #wake(id: string): Promise<void> {
+    const row = this.#options.store.sandboxes.get(id);
+    if (row?.status !== 'STARTING') return;
+    const live = this.#live.get(id);
+    if (live?.isPaused !== true) {
+      if (live === undefined) this.#launch(row);
+      return;
+    }
+    try {
+      const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
+      live.isPaused = false;
+      const port = notice.type === 'resumed' ? notice.port : row.port;
+      this.#options.store.sandboxes.update(id, { status: 'RUNNING', port });
+    } catch (error) {
+      this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
+      await this.#end(id);
+      this.#launch({ ...row, status: 'STARTING' });
+      this.#options.store.sandboxes.update(id, { status: 'STARTING', status_detail: null });
+    }
+  }
+
+  /** Ends the worker of a sandbox, by force when it does not obey. */
+  async #end(id: string): Promise<void> {
+    const live = this.#live.get(id);
+    if (live === undefined) return;
+    live.isEnding = true;
+    await Promise.race([live.worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), live.worker.ended]);
+    const timer = setTimeout(() => {
+      live.worker.kill();
+    }, 1000);
+    await live.worker.ended;
+    clearTimeout(timer);
+    this.#live.delete(id);
+    this.#options.store.sandboxes.update(id, { worker_pid: null, worker_start: null });
+  }
+
+  /** Pauses the sandboxes that are one too many, the longest idle first; one with a running conversation last. */
+  #makeRoom(keep: string): void {
+    const { store, maxRunning = DEFAULT_MAX_RUNNING } = this.#options;
+    const running = store.sandboxes.all().filter((row) => row.status === 'RUNNING' || row.status === 'STARTING');
+    const excess = running.length - maxRunning;
+    if (excess <= 0) return;
+    const isBusy = (row: SandboxRow): boolean =>
+      store.conversations.ofSandbox(row.id).some((conversation) => conversation.execution_status === 'running');
+    const candidates = running
+      .filter((row) => row.id !== keep)
+      .map((row) => ({ id: row.id, busy: isBusy(row) ? 1 : 0, since: row.last_active_at }))
+      .sort((a, b) => a.busy - b.busy || (a.since < b.since ? -1 : 1));
+    for (const { id } of candidates.slice(0, excess)) {
+      const detail = `paused because more than ${maxRunning} sandboxes were running`;
+      this.pause(id, detail).catch((error: unknown) => {
+        this.#options.log(`sandbox ${id}: ${String(error)}`);
+      });
+    }
+  }
+
+  #inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#queues.get(id) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#queues.set(id, settled);
+    void settled.then(() => {
+      if (this.#queues.get(id) === settled) this.#queues.delete(id);
+    });
+    return mine;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Clock } from './clock.ts';
+
+/** Who uses the service, and since when nobody does. */
+export interface Activity {
+  begin(): void;
+  end(): void;
+  /** 0 while a request is under way. */
+  idleSeconds(): number;
+}
+
+export function createActivity(clock: Clock): Activity {
+  const state = { open: 0, lastMs: clock.now() };
+  return {
+    begin() {
+      state.open++;
+    },
+    end() {
+      state.open--;
+      state.lastMs = clock.now();
+    },
+    idleSeconds: () => (state.open > 0 ? 0 : Math.max(0, (clock.now() - state.lastMs) / 1000)),
+  };
+}
+
+export interface IdleOptions {
+  activity: Activity;
+  /** A conversation is running. */
+  isBusy(): boolean;
+  /** 0: never. */
+  timeoutMs: number;
+  onIdle(): void;
+}
+
+const CHECKS_PER_TIMEOUT = 20;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Calls `onIdle` once nobody has asked for anything and nothing has run for the whole time. */
+export function watchIdle({ activity, isBusy, timeoutMs, onIdle }: IdleOptions): { stop(): void } {
+  if (timeoutMs <= 0) return { stop: () => undefined };
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(10, timeoutMs / CHECKS_PER_TIMEOUT));
+  const timer = setInterval(() => {
+    // What runs keeps the service awake, and the time counts from its end.
+    if (isBusy()) {
+      activity.begin();
+      activity.end();
+    } else if (activity.idleSeconds() * 1000 >= timeoutMs) {
+      clearInterval(timer);
+      onIdle();
+    }
+  }, pauseMs);
+  timer.unref();
+  return {
+    stop: () => {
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** Finds the local service of a data directory, or starts one in the background. */
+import { askActivity } from './ask-activity.ts';
+import { startDetached, type DetachOptions } from './detach.ts';
+import { prepareDataDir } from './data-dir.ts';
+import { ServiceError } from './failure.ts';
+import { isHeld, takeLock, type HeldLock } from './lock.ts';
+import { dataPaths } from './paths.ts';
+import { selfIdentity } from './process.ts';
+import type { ServiceState } from './state-file.ts';
+import { runningService } from './status.ts';
+import { stopService } from './stop.ts';
+
+export type EnsureOptions = DetachOptions;
+
+/** Where the local service is, and what the user should be told about it. */
+export interface LocalService {
+  /** `http://127.0.0.1:<port>`. */
+  url: string;
+  key: string;
+  pid: number;
+  port: number;
+  version: string;
+  /** True when this call has started it. */
+  started: boolean;
+  /** A sentence for the user: an old version that is still at work. */
+  notice: string | null;
+}
+
+const START_LOCK_TIMEOUT_MS = 30_000;
+const POLL_MS = 25;
+
+/**
+ * The running service, or a fresh one: two callers at the same time share one. A service of another version is replaced
+ * when no conversation runs in it, and is used, and named, otherwise.
+ * @throws ServiceError
+ */
+export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
+  const running = runningService(options.dataDir);
+  if (running !== null && running.state.version === options.version) return found(running);
+  prepareDataDir(options.dataDir);
+  const lock = await startLock(options.dataDir);
+  try {
+    return await underLock(options);
+  } finally {
+    lock.release();
+  }
+}
+
+async function underLock(options: EnsureOptions): Promise<LocalService> {
+  const running = runningService(options.dataDir);
+  if (running !== null) {
+    const { state } = running;
+    if (state.version === options.version) return found(running);
+    if ((await askActivity(running))?.running === true) {
+      const notice = `the local service (pid ${state.pid}) is of version ${state.version}, this is ${options.version}: it has conversations running and is replaced when they have ended`;
+      return { ...found(running), notice };
+    }
+    await stopService(options.dataDir);
+  }
+  const { state, key } = await startDetached(options);
+  return { ...found({ state, key }), started: true };
+}
+
+function found({ state, key }: { state: ServiceState; key: string }): LocalService {
+  const { url, pid, port, version } = state;
+  return { url, key, pid, port, version, started: false, notice: null };
+}
+
+async function startLock(dataDir: string): Promise<HeldLock> {
+  for (let waitedMs = 0; waitedMs < START_LOCK_TIMEOUT_MS; waitedMs += POLL_MS) {
+    const taken = takeLock(dataPaths(dataDir).startLock, selfIdentity());
+    if (isHeld(taken)) return taken;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new ServiceError('start-failed', 'another command has been starting the local service for too long');
+}

@@ -1,0 +1,51 @@
+import type { Server } from 'node:http';
+import { createAdaptorServer } from '@hono/node-server';
+import { ServiceError } from './failure.ts';
+
+/**
+ * Listens with a function from Request to Response.
+ * @throws ServiceError `listen`
+ */
+export function listen(
+  fetch: (request: Request) => Response | Promise<Response>,
+  host: string,
+  port: number,
+): Promise<Server> {
+  const server = createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server;
+  // A client that keeps its connection must not find it closed just as it sends the next request.
+  server.keepAliveTimeout = 30_000;
+  server.requestTimeout = 0;
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
+      reject(new ServiceError('listen', `cannot listen on ${host} port ${port}: ${why}`, { cause: error }));
+    });
+    server.listen(port, host, () => {
+      resolve(server);
+    });
+  });
+}
+
+export function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+const DRAIN_MS = 2_000;
+
+/** Takes no more requests, ends what they work with, and then the requests that are still open. */
+export async function closeServer(server: Server, end: () => Promise<void>): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
+  server.closeIdleConnections();
+  await end();
+  const timer = setTimeout(() => {
+    server.closeAllConnections();
+  }, DRAIN_MS);
+  server.closeIdleConnections();
+  await closed;
+  clearTimeout(timer);
+}

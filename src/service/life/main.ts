@@ -1,0 +1,29 @@
+/** The process of a service in the background, started by detach.ts as `node dist/service.js <configuration>`. */
+import { FAILURE_MARK, type DetachedConfig } from './detach.ts';
+import { ServiceError } from './failure.ts';
+import { serve } from './serve.ts';
+
+function log(line: string): void {
+  process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+}
+
+async function main(): Promise<void> {
+  const config = JSON.parse(process.argv[2] ?? '{}') as DetachedConfig;
+  const service = await serve({ ...config, env: process.env, log });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      void service.close(`signal ${signal}`);
+    });
+  }
+  // The terminal that it was started from is none of its business.
+  process.on('SIGHUP', () => undefined);
+  await service.ended;
+  process.exit(0);
+}
+
+main().catch((error: unknown) => {
+  const { code, message, hint } =
+    error instanceof ServiceError ? error : new ServiceError('start-failed', String((error as Error).stack ?? error));
+  log(FAILURE_MARK + JSON.stringify({ code, message, hint }));
+  process.exit(1);
+});

@@ -1,0 +1,63 @@
+/** What a service does about the one before it, which may have been killed at any moment. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { stateInLog } from '../app/event-logs.ts';
+import { reapLeftovers } from '../jail/processes.ts';
+import type { Store } from '../store/index.ts';
+import type { SandboxRow } from '../store/sandboxes.ts';
+import path from 'node:path';
+import type { Clock } from './clock.ts';
+import type { dataPaths } from './paths.ts';
+import { isAlive, sendSignal } from './process.ts';
+
+export interface RecoverOptions {
+  store: Store;
+  paths: ReturnType<typeof dataPaths>;
+  clock: Clock;
+  log(line: string): void;
+}
+
+const CUT_OFF = 'the service was stopped while this conversation was being started';
+
+/**
+ * Ends what the service before left running, writes what ran as PAUSED and what was being started as ERROR, and reads
+ * the state of conversations from their logs, which are never behind.
+ */
+export function recover({ store, paths, clock, log }: RecoverOptions): void {
+  for (const folder of [paths.workspaces, paths.events]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
+  for (const row of store.sandboxes.all()) {
+    endLeftovers(row, log);
+    const wasUp = row.status === 'RUNNING' || row.status === 'STARTING';
+    if (!wasUp && row.worker_pid === null) continue;
+    store.sandboxes.update(row.id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
+    if (wasUp) readConversations(row.id, store, paths.events);
+  }
+  for (const task of store.startTasks.unfinished()) {
+    store.startTasks.update(task.id, { status: 'ERROR', detail: CUT_OFF, updated_at: clock.stamp() });
+    const conversation = store.conversations.get(task.conversation_id);
+    if (conversation?.start_state === 'starting') {
+      store.conversations.update(conversation.id, { start_state: 'failed', start_detail: CUT_OFF });
+    }
+  }
+  store.pendingMessages.clear();
+}
+
+/** A worker ends with its service; one that hangs is killed, and so is what escaped from it. */
+function endLeftovers(row: SandboxRow, log: (line: string) => void): void {
+  if (row.worker_pid !== null && isAlive({ pid: row.worker_pid, start: row.worker_start })) {
+    log(`sandbox ${row.id}: its worker (pid ${row.worker_pid}) outlived the service and is ended`);
+    sendSignal(-row.worker_pid, 'SIGKILL');
+  }
+  const reaped = row.worker_pid === null ? 0 : reapLeftovers(row.id);
+  if (reaped > 0) log(`sandbox ${row.id}: ended ${reaped} processes that had been left behind`);
+}
+
+function readConversations(sandboxId: string, store: Store, eventsDir: string): void {
+  for (const { id } of store.conversations.ofSandbox(sandboxId)) {
+    const told = stateInLog(path.join(eventsDir, sandboxId), id);
+    if (told === null) continue;
+    // Nothing runs while its sandbox is paused; the worker that wakes it says what it does then.
+    const execution_status = told.execution_status === 'running' ? 'paused' : told.execution_status;
+    store.conversations.update(id, { ...told, execution_status });
+  }
+}

@@ -1,0 +1,193 @@
+/** Puts a service together in this process: data directory, lock, store, supervisor, app server, and its end. */
+import { createApp } from '../app/app.ts';
+import type { AppContext } from '../app/context.ts';
+import { createNoticeKeeper } from '../app/notices.ts';
+import { providerAccess } from '../app/settings/providers.ts';
+import { emptySettings, readSettings } from '../app/settings/record.ts';
+import { sandboxSpecs } from '../app/specs.ts';
+import { createStarter } from '../app/starting.ts';
+import { createSupervisor } from '../app/supervisor.ts';
+import { openStore, type Store } from '../store/index.ts';
+import { createActivity, watchIdle } from './activity.ts';
+import { createClock, type Clock } from './clock.ts';
+import { prepareDataDir, reason } from './data-dir.ts';
+import { ServiceError } from './failure.ts';
+import { ensureKey } from './key.ts';
+import { closeServer, listen, portOf } from './listen.ts';
+import { isHeld, takeLock, type HeldLock } from './lock.ts';
+import type { RunningService, ServiceOptions } from './options.ts';
+import { dataPaths } from './paths.ts';
+import { selfIdentity } from './process.ts';
+import { recover } from './recover.ts';
+import { createResources } from './resources.ts';
+import { removeState, writePrivateFile, type ServiceState } from './state-file.ts';
+
+const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
+
+/** Starts the service; see startService in ../index.ts. */
+export async function serve(options: ServiceOptions): Promise<RunningService> {
+  const paths = dataPaths(options.dataDir);
+  prepareDataDir(options.dataDir);
+  const lock = own(paths.lock, options.dataDir);
+  let store: Store | null = null;
+  try {
+    const key = inDataDir(options.dataDir, () => ensureKey(paths.key));
+    store = inDataDir(options.dataDir, () => openStore(paths.database));
+    return await run(options, key, store, lock);
+  } catch (error) {
+    store?.close();
+    lock.release();
+    throw error;
+  }
+}
+
+async function run(options: ServiceOptions, key: string, store: Store, lock: HeldLock): Promise<RunningService> {
+  const paths = dataPaths(options.dataDir);
+  const host = options.host ?? '127.0.0.1';
+  const log = options.log ?? ((): void => undefined);
+  const clock = createClock();
+  recover({ store, paths, clock, log });
+  const notices = createNoticeKeeper(store, log);
+  const { context, end } = assemble(options, key, store, clock, notices.hear);
+  const { activity } = context;
+  const server = await listen(createApp(context).fetch, host, options.port ?? 0).catch(async (error: unknown) => {
+    await end();
+    throw error;
+  });
+  const port = portOf(server);
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const state = stateOf({ host, port, url, version: options.version, api: context.api }, clock);
+  writePrivateFile(paths.state, `${JSON.stringify(state)}\n`);
+  log(`listening on ${url} (pid ${state.pid})`);
+  const { service, settle } = createEnding({ url, key, port });
+  const idle = watchIdle({
+    activity,
+    isBusy: () => store.conversations.isAnyRunning(),
+    timeoutMs: options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+    onIdle: () => {
+      void service.close('nobody has used the service for long');
+    },
+  });
+  settle(async (why) => {
+    log(`ending: ${why}`);
+    idle.stop();
+    removeState(paths.state, state);
+    await closeServer(server, end);
+    notices.close();
+    store.close();
+    lock.release();
+    log('ended');
+  });
+  return service;
+}
+
+/** What the routes work with, and how it is ended. */
+function assemble(
+  options: ServiceOptions,
+  key: string,
+  store: Store,
+  clock: Clock,
+  onConversation: Parameters<typeof createSupervisor>[0]['onConversation'],
+): { context: AppContext; end(): Promise<void> } {
+  const paths = dataPaths(options.dataDir);
+  const log = options.log ?? ((): void => undefined);
+  const supervisor = createSupervisor({
+    store,
+    clock,
+    root: options.root,
+    workspacesDir: paths.workspaces,
+    eventsDir: paths.events,
+    env: options.env,
+    log,
+    onConversation,
+  });
+  const starter = createStarter({
+    store,
+    supervisor,
+    clock,
+    env: options.env,
+    stagingDir: paths.staging,
+    settings: () => readSettings(store.documents) ?? emptySettings(),
+    providerAccess: (provider) => providerAccess(store.documents, provider),
+    log,
+  });
+  const defaultSpec = options.spec ?? 'bubblewrap';
+  const context: AppContext = {
+    store,
+    supervisor,
+    starter,
+    clock,
+    key,
+    api: options.api ?? 'both',
+    host: options.host ?? '127.0.0.1',
+    version: options.version,
+    defaultSpec,
+    specs: sandboxSpecs(defaultSpec, clock.stamp()),
+    resources: createResources(options.dataDir),
+    log,
+    activity: createActivity(clock),
+    startedAtMs: clock.now(),
+  };
+  const end = async (): Promise<void> => {
+    await starter.close();
+    await supervisor.close();
+  };
+  return { context, end };
+}
+
+/** Takes the lock of the data directory. Throws ServiceError when another service has it. */
+function own(file: string, dataDir: string): HeldLock {
+  const taken = inDataDir(dataDir, () => takeLock(file, selfIdentity()));
+  if (isHeld(taken)) return taken;
+  throw new ServiceError('locked', `another local service (pid ${taken.pid}) is using ${dataDir}`, {
+    hint: 'Use that one, end it with `acs serve --stop`, or set ACS_DATA_DIR to another folder.',
+  });
+}
+
+/** Runs what needs the data directory; a refusal of the system becomes a text that names the directory. */
+function inDataDir<Result>(dataDir: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${reason(error)}`, {
+      hint: 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.',
+      cause: error,
+    });
+  }
+}
+
+function stateOf(place: Pick<ServiceState, 'host' | 'port' | 'url' | 'version' | 'api'>, clock: Clock): ServiceState {
+  const { pid, start } = selfIdentity();
+  return { pid, process_start: start, started_at: clock.stamp(), ...place };
+}
+
+/** A service whose end is told once; what ends it is given when it is known. */
+function createEnding(place: { url: string; key: string; port: number }): {
+  service: RunningService;
+  settle(end: (why: string) => Promise<void>): void;
+} {
+  const state: { end: (why: string) => Promise<void>; ending: Promise<void> | null } = {
+    end: () => Promise.resolve(),
+    ending: null,
+  };
+  let tell = (_why: string): void => undefined;
+  const ended = new Promise<string>((resolve) => {
+    tell = resolve;
+  });
+  const service: RunningService = {
+    ...place,
+    ended,
+    close(why = 'asked to') {
+      state.ending ??= state.end(why).then(() => {
+        tell(why);
+      });
+      return state.ending;
+    },
+  };
+  return {
+    service,
+    settle: (end) => {
+      state.end = end;
+    },
+  };
+}
