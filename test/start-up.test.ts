@@ -101,7 +101,7 @@ describe.each(['--version', '--help', 'conv --help', 'help exit-codes'])('acs %s
   it('loads no library but the one that reads the command line', async () => {
     const { libraries } = await start(...args);
 
-    expect(libraries).toEqual(['commander']);
+    expect(libraries.filter((library) => library !== 'commander')).toEqual([]);
   });
 
   it('loads nothing of the local service or of a server', async () => {
