@@ -21,7 +21,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const output: CommanderOutput = { text: '' };
   const current: { command: Command | null } = { command: null };
   try {
-    const root = commandTree(context, output, current);
+    const root = await commandTree(argv, context, output, current);
     await root.parseAsync([...argv], { from: 'user' });
     await context.out.close();
     if (context.dryRun.requests.length > 0) await printDryRun(context);
@@ -33,7 +33,12 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   }
 }
 
-function commandTree(context: Context, output: CommanderOutput, current: { command: Command | null }): Command {
+async function commandTree(
+  argv: readonly string[],
+  context: Context,
+  output: CommanderOutput,
+  current: { command: Command | null },
+): Promise<Command> {
   const root = new Command('acs');
   const keep = (text: string) => {
     output.text += text;
@@ -44,20 +49,30 @@ function commandTree(context: Context, output: CommanderOutput, current: { comma
     .helpOption('-h, --help', 'print help')
     .showHelpAfterError(false)
     .configureOutput({ writeOut: keep, writeErr: keep, getOutHelpWidth: () => context.io.stdout.columns ?? 80 })
-    .configureHelp({ sortSubcommands: false })
+    .configureHelp({ subcommandTerm })
     .exitOverride()
     .hook('preAction', (_, command) => {
       current.command = command;
       context.globals = readGlobalOptions(root);
     });
   declareGlobalOptions(root);
-  declareCommands(root, context);
+  await declareCommands(root, context, argv);
   root.addHelpText('afterAll', ({ command }) =>
     command.parent
       ? '\nGlobal flags (acs --help): --profile --base-url --json --format --fields --output --dry-run …'
       : '',
   );
   return root;
+}
+
+/** `conv, conversation`: what a user types; that a command has options goes without saying. */
+function subcommandTerm(command: Command): string {
+  const names = [command.name(), ...command.aliases()].join(', ');
+  const words = command.registeredArguments.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [names, ...words].join(' ');
 }
 
 interface Ending {

@@ -1,24 +1,104 @@
-/** The tree of commands. A command is listed here once it exists; help and completions follow from it. */
+/**
+ * The tree of commands. A command is listed here once it exists; help and completions follow from it. Only what the
+ * command line names is loaded: the others stand in the help of the root by name and description.
+ */
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { declareCompletion } from './completion/index.ts';
-import { declareConversation } from './conv/index.ts';
-import { declareHelpTopics } from './help-topics.ts';
-import { declareProfile } from './profile/index.ts';
-import { declareSandbox } from './sandbox/index.ts';
-import { declareServe } from './serve.ts';
-import { declareSettings } from './settings/index.ts';
-import { declareSpecs } from './specs/index.ts';
-import { declareWhoami } from './whoami.ts';
 
-export function declareCommands(root: Command, context: Context): void {
-  declareConversation(root, context);
-  declareSandbox(root, context);
-  declareSpecs(root, context);
-  declareSettings(root, context);
-  declareProfile(root, context);
-  declareWhoami(root, context);
-  declareServe(root, context);
-  declareCompletion(root, context);
-  declareHelpTopics(root, context);
+type Declare = (root: Command, context: Context) => void;
+
+interface Entry {
+  /** As commander takes it: the name and its arguments. */
+  usage: string;
+  aliases: string[];
+  description: string;
+  load(): Promise<Declare>;
+  /** `whole` for a command that looks at all others. */
+  needs?: 'whole';
+}
+
+const ENTRIES: readonly Entry[] = [
+  {
+    usage: 'conv',
+    aliases: ['conversation'],
+    description: 'conversations: an agent at work on a repository',
+    load: async () => (await import('./conv/index.ts')).declareConversation,
+  },
+  {
+    usage: 'sandbox',
+    aliases: ['sb'],
+    description: 'the sandboxes that conversations run in',
+    load: async () => (await import('./sandbox/index.ts')).declareSandbox,
+  },
+  {
+    usage: 'specs',
+    aliases: ['spec'],
+    description: 'what sandboxes can be made from',
+    load: async () => (await import('./specs/index.ts')).declareSpecs,
+  },
+  {
+    usage: 'settings',
+    aliases: ['setting'],
+    description: 'your settings at the server',
+    load: async () => (await import('./settings/index.ts')).declareSettings,
+  },
+  {
+    usage: 'profile',
+    aliases: [],
+    description: 'name servers and keep their keys',
+    load: async () => (await import('./profile/index.ts')).declareProfile,
+  },
+  {
+    usage: 'whoami',
+    aliases: [],
+    description: 'show the server in force, who it takes you for, and where URL and key came from',
+    load: async () => (await import('./whoami.ts')).declareWhoami,
+  },
+  {
+    usage: 'serve',
+    aliases: [],
+    description: 'run the local service: the whole server interface on this machine, without account or container',
+    load: async () => (await import('./serve.ts')).declareServe,
+  },
+  {
+    usage: 'completion <shell>',
+    aliases: ['__complete'],
+    description: 'print the completion script of a shell: bash, zsh, fish or powershell',
+    load: async () => (await import('./completion/index.ts')).declareCompletion,
+    needs: 'whole',
+  },
+  {
+    usage: 'help [words...]',
+    aliases: [],
+    description: 'help for a command, or for a topic: exit-codes, environment, output',
+    load: async () => (await import('./help-topics.ts')).declareHelpTopics,
+    needs: 'whole',
+  },
+];
+
+/**
+ * Declares the commands below the root.
+ * @param words the command line, of which any word may name a command; `all` for the whole tree
+ */
+export async function declareCommands(
+  root: Command,
+  context: Context,
+  words: readonly string[] | 'all',
+): Promise<void> {
+  const isNamed = (entry: Entry) =>
+    words !== 'all' && [nameOf(entry), ...entry.aliases].some((name) => words.includes(name));
+  const whole = words === 'all' || ENTRIES.some((entry) => entry.needs === 'whole' && isNamed(entry));
+  for (const entry of ENTRIES) {
+    if (whole || isNamed(entry)) {
+      const declare = await entry.load();
+      declare(root, context);
+    } else {
+      const stub = root.command(entry.usage).description(entry.description);
+      for (const alias of entry.aliases.filter((name) => !name.startsWith('_'))) stub.alias(alias);
+    }
+  }
+}
+
+function nameOf({ usage }: Entry): string {
+  return usage.split(' ')[0] ?? usage;
 }
