@@ -6,7 +6,8 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { ConversationState, EventLog, StoredEvent } from '../event-log.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import { EventClock } from './clock.ts';
-import { agentError, type Cause, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
+import { type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
+import { agentError, type Cause } from './observations.ts';
 
 const SYSTEM_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +

@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { Metrics } from '../event-log.ts';
-import type { EditResult, RunResult } from '../jail/protocol.ts';
 import type { EditStep, FinishStep, Risk, TerminalStep, ThinkStep } from '../replay/steps.ts';
 
 /** An event without its time; without its id, too, unless something else must name it. */
@@ -97,89 +96,6 @@ function actionMembers(step: ToolStep): Record<string, unknown> {
     case 'finish':
       return { message: step.message, kind: 'FinishAction' };
   }
-}
-
-/** Ties an observation to its action. */
-export interface Cause {
-  tool_name: string;
-  tool_call_id: string;
-  action_id: string;
-}
-
-function observed(cause: Cause, observation: Record<string, unknown>): NewEvent {
-  const { action_id, ...tool } = cause;
-  return { source: 'environment', ...tool, observation, action_id, extended_content: [], kind: 'ObservationEvent' };
-}
-
-/** What a command answered. `output` is bounded and free of secrets already. */
-export function terminalObservation(cause: Cause, command: string, output: string, result: RunResult): NewEvent {
-  const { exitCode, timedOut } = result;
-  return observed(cause, {
-    content: textContent(output),
-    is_error: false,
-    command,
-    exit_code: exitCode,
-    timeout: timedOut,
-    metadata: {
-      exit_code: exitCode,
-      pid: result.pid,
-      working_dir: result.cwd,
-      prefix: '',
-      suffix: timedOut
-        ? '\n[The command ran longer than it may and was ended.]'
-        : `\n[The command completed with exit code ${String(exitCode)}.]`,
-    },
-    kind: 'TerminalObservation',
-  });
-}
-
-/** What the file editor answered; texts are free of secrets already. */
-export function editorObservation(cause: Cause, step: EditStep, result: EditResult): NewEvent {
-  return observed(cause, {
-    content: textContent(result.text),
-    is_error: result.isError,
-    command: step.command,
-    path: result.path,
-    prev_exist: result.previouslyExisted,
-    ...(result.oldContent === null ? {} : { old_content: result.oldContent }),
-    ...(result.newContent === null ? {} : { new_content: result.newContent }),
-    kind: 'FileEditorObservation',
-  });
-}
-
-export function finishObservation(cause: Cause, message: string): NewEvent {
-  return observed(cause, { content: textContent(message), is_error: false, kind: 'FinishObservation' });
-}
-
-export function thinkObservation(cause: Cause): NewEvent {
-  return observed(cause, {
-    content: textContent('Your thought has been logged.'),
-    is_error: false,
-    kind: 'ThinkObservation',
-  });
-}
-
-export function rejection(cause: Cause, reason: string): NewEvent {
-  const { action_id, ...tool } = cause;
-  return {
-    source: 'environment',
-    ...tool,
-    rejection_reason: reason,
-    rejection_source: 'user',
-    action_id,
-    kind: 'UserRejectObservation',
-  };
-}
-
-/** An action that was cut off. */
-export function agentError(cause: Cause, error: string): NewEvent {
-  return {
-    source: 'agent',
-    tool_name: cause.tool_name,
-    tool_call_id: cause.tool_call_id,
-    error,
-    kind: 'AgentErrorEvent',
-  };
 }
 
 export function conversationError(code: string, detail: string): NewEvent {

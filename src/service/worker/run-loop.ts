@@ -5,27 +5,24 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Agent, Situation } from './agent.ts';
+import { needsConfirmation } from './confirmation.ts';
 import type { Conversation } from './conversation.ts';
 import {
   action,
-  agentError,
   agentMessage,
-  type Cause,
   conversationError,
   interruptEvent,
   newCallId,
   pauseEvent,
-  rejection,
-  riskOf,
   stateUpdate,
   TOOL_NAMES,
   type ToolStep,
 } from './events.ts';
+import { agentError, type Cause, rejection } from './observations.ts';
 import type { Sandbox } from './sandbox.ts';
 import { carryOut } from './tools.ts';
 
 const INTERRUPTED = 'Tool call interrupted before completion. The conversation was paused.';
-const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 
 /** A request that the state of the conversation does not allow; becomes a 409. */
 export class ConflictError extends Error {}
@@ -177,7 +174,7 @@ export class RunLoop {
     }
     const cause = { tool_name: TOOL_NAMES[step.type], tool_call_id: newCallId(), action_id: randomUUID() };
     const called = { ...action(step, cause.tool_call_id), id: cause.action_id };
-    if (this.#needsConfirmation(step)) {
+    if (needsConfirmation(state.confirmation_policy, step)) {
       this.#asked = step;
       const waiting = 'waiting_for_confirmation';
       this.#conversation.record([called, stateUpdate('execution_status', waiting)], {
@@ -225,16 +222,6 @@ export class RunLoop {
 
   #situation(): Situation {
     return { done: this.#conversation.state.replay_cursor, history: () => this.#conversation.history() };
-  }
-
-  /** Finishing and thinking touch nothing and are never asked for. */
-  #needsConfirmation(step: ToolStep): boolean {
-    const policy = this.#conversation.state.confirmation_policy;
-    if (step.type !== 'terminal' && step.type !== 'edit') return false;
-    if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
-    const risk = riskOf(step);
-    if (risk === 'UNKNOWN') return policy.confirm_unknown;
-    return RISKS.indexOf(risk) >= RISKS.indexOf(policy.threshold);
   }
 
   /** The service was restarted while the action waited: the agent is asked for it again. */

@@ -2,15 +2,14 @@
 import { JailError } from '../jail/connection.ts';
 import type { RunResult } from '../jail/protocol.ts';
 import type { EditStep, TerminalStep } from '../replay/steps.ts';
+import type { NewEvent, ToolStep } from './events.ts';
 import {
   type Cause,
   editorObservation,
   finishObservation,
-  type NewEvent,
   terminalObservation,
   thinkObservation,
-  type ToolStep,
-} from './events.ts';
+} from './observations.ts';
 import { maskSecrets } from './masking.ts';
 import type { Sandbox } from './sandbox.ts';
 

@@ -51,10 +51,11 @@ async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status
 describe('the door', () => {
   it('refuses every key but its own, and a Bearer', async () => {
     const refused = { status: 401, body: { detail: 'Unauthorized' } };
-    for (const headers of [
+    const wrong: Record<string, string>[] = [
       { 'X-Session-API-Key': 'wrong' },
       { 'X-Session-API-Key': '', Authorization: `Bearer ${KEY}` },
-    ]) {
+    ];
+    for (const headers of wrong) {
       expect(await worker.call('GET', conversation, undefined, headers)).toMatchObject(refused);
     }
   });

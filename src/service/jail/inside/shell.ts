@@ -1,31 +1,19 @@
 /** Running shell commands, and the sessions that carry directory and environment from one command to the next. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { COMMAND_MARKER, killProcesses } from '../processes.ts';
 import type { RunParameters, RunResult } from '../protocol.ts';
 import { Countdowns } from './countdown.ts';
-import { BoundedText } from './output.ts';
-
-/** Linux takes at most 128 KiB in one argument. */
-const LONGEST_ARGUMENT = 100_000;
-/** After the shell ended: how long its output must be silent before what still holds the pipe is left alone. */
-const SILENCE_MS = 60;
-const PATIENCE_MS = 1000;
-
-interface Session {
-  cwd: string;
-  env: Record<string, string>;
-}
+import { gather, type OutputListener } from './gather.ts';
+import { carryOver, ownEnvironment, script, type Session } from './session.ts';
 
 interface Run {
   pid: number;
   mark: string;
   killed: boolean;
 }
-
-export type OutputListener = (stream: 'stdout' | 'stderr', text: string) => void;
 
 export class Shell {
   readonly #workingDir: string;
@@ -125,46 +113,12 @@ export class Shell {
   }
 }
 
-function ownEnvironment(): Record<string, string> {
-  return Object.fromEntries(Object.entries(process.env).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])));
-}
-
 function notStarted(cwd: string, stderr: string): RunResult {
   return { exitCode: -1, timedOut: false, killed: false, stdout: '', stderr, cwd, pid: -1 };
 }
 
 function isFolder(folder: string): boolean {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/**
- * The command with, before it, what writes directory and environment down when the shell ends. A shell that is replaced
- * (`exec`) or sets its own EXIT trap carries nothing over.
- */
-function script(wanted: RunParameters, files: { state: string; command: string }): string {
-  const note = `{ printf '%s\\0' "$PWD"; command -p env -0; } >'${files.state}' 2>/dev/null`;
-  const before = `${wanted.merged ? 'exec 2>&1; ' : ''}trap 'acs_code=$?; ${note.replaceAll("'", `'\\''`)}; exit $acs_code' EXIT`;
-  if (Buffer.byteLength(wanted.command) <= LONGEST_ARGUMENT) return `${before}; ${wanted.command}\n`;
-  writeFileSync(files.command, wanted.command, { mode: 0o600 });
-  return `${before}; . '${files.command}'`;
-}
-
-function carryOver(session: Session, file: string): void {
-  let note: string;
-  try {
-    note = readFileSync(file, 'utf8');
-  } catch {
-    return;
-  }
-  const [cwd = '', ...variables] = note.split('\0').slice(0, -1);
-  if (!cwd.startsWith('/') || variables.length === 0) return;
-  session.cwd = cwd;
-  session.env = Object.fromEntries(
-    variables.flatMap((variable) => {
-      const equals = variable.indexOf('=');
-      return equals < 1 ? [] : [[variable.slice(0, equals), variable.slice(equals + 1)]];
-    }),
-  );
 }
 
 function end(run: Run): void {
@@ -200,44 +154,3 @@ const SIGNALS: Record<string, number> = {
   SIGPIPE: 13,
   SIGTERM: 15,
 };
-
-interface Gathered {
-  stdout: BoundedText;
-  stderr: BoundedText;
-  /** Resolves when the output is complete; a background process that keeps the pipe open is not waited for. */
-  settled: () => Promise<void>;
-}
-
-function gather(child: ChildProcess, wanted: RunParameters, onOutput: OutputListener): Gathered {
-  const texts = {
-    stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
-    stderr: new BoundedText(wanted.keepHead, wanted.keepTail),
-  };
-  let heard = performance.now();
-  let open = 2;
-  for (const name of ['stdout', 'stderr'] as const) {
-    const stream = child[name];
-    stream?.on('data', (chunk: Buffer) => {
-      heard = performance.now();
-      const text = texts[name].push(chunk);
-      if (text !== '' && !wanted.merged) onOutput(name, text);
-    });
-    stream?.once('close', () => {
-      texts[name].end();
-      open -= 1;
-    });
-    stream?.on('error', () => undefined);
-  }
-  const settled = async (): Promise<void> => {
-    const since = performance.now();
-    while (open > 0 && performance.now() - heard < SILENCE_MS && performance.now() - since < PATIENCE_MS)
-      await pause(5);
-    // A full turn of the event loop, in which everything that already lies in the pipe is read.
-    for (let turn = 0; turn < 3 && open > 0; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  };
-  return { ...texts, settled };
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

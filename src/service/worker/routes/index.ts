@@ -10,10 +10,8 @@ import { fileRoutes } from './files.ts';
 import { gitRoutes } from './git.ts';
 import { infoRoutes } from './info.ts';
 
-/** A message of 5 MiB, with room. */
-const LARGEST_BODY = 64 * 1024 * 1024;
-/** A form is read into memory before it is taken apart. */
-const LARGEST_UPLOAD = 256 * 1024 * 1024;
+/** An upload is read into memory before it is taken apart, a message whole. */
+const LARGEST_BODY = 128 * 1024 * 1024;
 
 export function createRoutes(worker: WorkerContext): Hono {
   const app = new Hono();
@@ -29,9 +27,7 @@ export function createRoutes(worker: WorkerContext): Hono {
     }
     await next();
   });
-  app.use('/api/file/upload', limited(LARGEST_UPLOAD));
-  const body = limited(LARGEST_BODY);
-  app.use('/api/*', (context, next) => (context.req.path === '/api/file/upload' ? next() : body(context, next)));
+  app.use('/api/*', limited(LARGEST_BODY));
   infoRoutes(app, worker);
   conversationRoutes(app, worker);
   eventRoutes(app, worker);

@@ -1,0 +1,64 @@
+/** What is kept of a conversation: its events and its state, as the worker writes and the app server reads them. */
+import type { ReplayStep } from './replay/steps.ts';
+import type { ExecutionStatus } from './worker-protocol.ts';
+
+/**
+ * An event as an agent server serves it: `timestamp` naive (no zone), UTC, with microseconds, strictly increasing
+ * within a log; members that are null are left out.
+ */
+export interface StoredEvent {
+  id: string;
+  timestamp: string;
+  source: string;
+  kind: string;
+  [member: string]: unknown;
+}
+
+/** What a run has cost, in the shape both servers show. `accumulated_cost` in US dollars. */
+export interface Metrics {
+  model_name: string;
+  accumulated_cost: number;
+  max_budget_per_task: number | null;
+  accumulated_token_usage: {
+    model: string;
+    prompt_tokens: number;
+    completion_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    reasoning_tokens: number;
+    context_window: number;
+    per_turn_token: number;
+    response_id: string;
+  };
+}
+
+/** When the agent asks before it acts. */
+export type ConfirmationPolicy =
+  | { kind: 'NeverConfirm' }
+  | { kind: 'AlwaysConfirm' }
+  | { kind: 'ConfirmRisky'; threshold: 'LOW' | 'MEDIUM' | 'HIGH' | 'UNKNOWN'; confirm_unknown: boolean };
+
+/** Everything of a conversation that is not an event. Times RFC 3339 with microseconds and `Z`. */
+export interface ConversationState {
+  /** 32 hexadecimal digits. */
+  conversation_id: string;
+  execution_status: ExecutionStatus;
+  title: string | null;
+  created_at: string;
+  updated_at: string;
+  /** As seen by the commands inside. */
+  working_dir: string;
+  max_iterations: number;
+  confirmation_policy: ConfirmationPolicy;
+  security_analyzer: { kind: string } | null;
+  model: string;
+  metrics: Metrics;
+  last_user_message_id: string | null;
+  /** The trajectory that plays the agent; null: this conversation has none. */
+  replay: ReplayStep[] | null;
+  /** Index of the next step of the replay. */
+  replay_cursor: number;
+  /** Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off. */
+  pending_action_id: string | null;
+  tags: Record<string, string>;
+}

@@ -1,0 +1,52 @@
+/** Listening to a command until its output is complete. */
+import type { ChildProcess } from 'node:child_process';
+import type { RunParameters } from '../protocol.ts';
+import { BoundedText } from './output.ts';
+
+/** After the shell ended: how long its output must be silent before what still holds the pipe is left alone. */
+const SILENCE_MS = 60;
+const PATIENCE_MS = 1000;
+
+export type OutputListener = (stream: 'stdout' | 'stderr', text: string) => void;
+
+interface Gathered {
+  stdout: BoundedText;
+  stderr: BoundedText;
+  /** Resolves when the output is complete; a background process that keeps the pipe open is not waited for. */
+  settled: () => Promise<void>;
+}
+
+/** Begins to listen. Merged output is not passed on live: nobody asks for it. */
+export function gather(child: ChildProcess, wanted: RunParameters, onOutput: OutputListener): Gathered {
+  const texts = {
+    stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
+    stderr: new BoundedText(wanted.keepHead, wanted.keepTail),
+  };
+  let heard = performance.now();
+  let open = 2;
+  for (const name of ['stdout', 'stderr'] as const) {
+    const stream = child[name];
+    stream?.on('data', (chunk: Buffer) => {
+      heard = performance.now();
+      const text = texts[name].push(chunk);
+      if (text !== '' && !wanted.merged) onOutput(name, text);
+    });
+    stream?.once('close', () => {
+      texts[name].end();
+      open -= 1;
+    });
+    stream?.on('error', () => undefined);
+  }
+  const settled = async (): Promise<void> => {
+    const since = performance.now();
+    while (open > 0 && performance.now() - heard < SILENCE_MS && performance.now() - since < PATIENCE_MS)
+      await pause(5);
+    // A full turn of the event loop, in which everything that already lies in the pipe is read.
+    for (let turn = 0; turn < 3 && open > 0; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { ...texts, settled };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
