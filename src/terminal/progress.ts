@@ -22,7 +22,8 @@ export interface ProgressOptions {
 
 export async function createProgress(options: ProgressOptions): Promise<Progress> {
   const { stderr } = options.io;
-  const animated = stderr.isTTY && options.env.TERM !== 'dumb' && !isForPrograms(options.globals.format);
+  const { CI, TERM } = options.env;
+  const animated = stderr.isTTY && (!CI || CI === 'false') && TERM !== 'dumb' && !isForPrograms(options.globals.format);
   return animated ? await spinning(options) : lineByLine(stderr, options.text, options.globals.format);
 }
 

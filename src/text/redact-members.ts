@@ -46,10 +46,12 @@ function placeBelow(name: string, value: object, place: Place): Place {
   const below = { depth: place.depth + 1, mcp };
   // Counts of tokens are figures, not secrets.
   if (hasOnlyFigures(value)) return { ...below, inside: 'open' };
+  // What a secret is called inside a map of secrets says nothing about its entry.
+  if (place.inside === 'map' && !Array.isArray(value)) return { ...below, inside: 'entry' };
   const isMap = isSecretMap(name) || isSecretName(name) || (mcp && /^(?:headers|auth)$/.test(canonicalName(name)));
   if (isMap) return { ...below, inside: 'map' };
   if (place.inside === 'open') return { ...below, inside: 'open' };
-  return { ...below, inside: Array.isArray(value) ? place.inside : 'entry' };
+  return { ...below, inside: place.inside };
 }
 
 /** Arguments of a command: the word after `--api-key` is a secret too. */

@@ -3,7 +3,11 @@ import { expect, test } from 'vitest';
 import { createProgress } from '../../src/terminal/progress.ts';
 import { keptStderr } from './streams.ts';
 
-const start = (columns: number | undefined, globals: { format?: string } = {}, env: Record<string, string> = {}) => {
+const start = (
+  columns: number | undefined,
+  globals: { format?: string } = {},
+  env: Record<string, string | undefined> = {},
+) => {
   const stderr = keptStderr(columns);
   const progress = createProgress({
     io: { stderr },
@@ -54,8 +58,8 @@ test('a spinner ended without a word leaves nothing', async () => {
   expect(stripVTControlCharacters(stderr.text()).split('\n')).toHaveLength(1);
 });
 
-test('a dumb terminal gets lines', async () => {
-  const { stderr, progress } = start(80, {}, { TERM: 'dumb' });
+test.each([{ TERM: 'dumb' }, { CI: 'true' }])('a terminal with %o gets lines', async (env) => {
+  const { stderr, progress } = start(80, {}, env);
   await (await progress).done();
   expect(stderr.text()).toBe('starting \\x1b[2J\n');
 });
