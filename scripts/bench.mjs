@@ -29,7 +29,7 @@ const server = spawn(process.execPath, [path.join(root, 'scripts', 'bench', 'ser
 try {
   const [line] = await once(server.stdout, 'data');
   const env = {
-    PATH: process.env.PATH,
+    ...withoutOwnVariables(process.env),
     HOME: folder,
     ACS_CONFIG_DIR: path.join(folder, 'config'),
     ACS_BASE_URL: String(line).trim(),
@@ -44,6 +44,10 @@ try {
 } finally {
   server.kill();
   rmSync(folder, { recursive: true, force: true });
+}
+
+function withoutOwnVariables(variables) {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)));
 }
 
 /** Milliseconds from start to exit of the process. Throws when it fails: a fast failure is no result. */
