@@ -45,10 +45,9 @@ export function currentValue(snapshot: SettingsSnapshot, field: SettingsField): 
   return snapshot.values[field.name] ?? (Object.hasOwn(snapshot.values, field.name) ? null : field.default);
 }
 
-/** What a secret is shown as: nothing when it is not set. */
+/** What a secret is shown as in a record: nothing when it is not set, or when the server does not tell. */
 export function shownSecret(state: SettingsSnapshot['secrets'][string] | undefined): string | null {
-  if (state === 'set') return '(set)';
-  return state === 'unset' ? null : '(unknown)';
+  return state === 'set' ? '(set)' : null;
 }
 
 /** The words above and every mask of servers: such a value stands for one that is not there, and is never sent. */
@@ -71,7 +70,7 @@ function secretChange(snapshot: SettingsSnapshot, { name }: SettingsField, value
   const state = snapshot.secrets[name];
   const clears = value === null || value === '';
   if (clears && state === 'unset') return null;
-  const before = shownSecret(state) ?? '(unset)';
+  const before = state === 'unset' || state === 'set' ? `(${state})` : '(unknown)';
   if (clears) return { name, before, after: '(unset)' };
   return { name, before, after: state === 'set' ? '(changed)' : '(set)' };
 }

@@ -12,7 +12,7 @@ export function declareGet(parent: Command, ctx: Context): void {
     .description('show all settings, or those named')
     .argument('[key...]', 'names, as acs settings schema lists them');
   explain(command, {
-    notes: ['A secret is shown as (set), or (unknown) where the server does not tell; null is not set.'],
+    notes: ['A secret is shown as (set); null is one that is not set, or of which the server does not tell.'],
     json: ['{"<name>":<value>,…}   the named ones, else all'],
     exits: ['not-found'],
     examples: [

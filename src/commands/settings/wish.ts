@@ -61,16 +61,13 @@ function isIndirect(text: string): boolean {
 
 function inlineValue(field: SettingsField, text: string): JsonValue {
   const parsed = parseSettingsText(field, text);
-  if (field.secret || parsed.ok) {
-    const value = parsed.ok ? parsed.value : text;
-    if (holdsSecret(field, value)) throw secretInline(field);
-  }
+  if (parsed.ok && holdsSecret(field, parsed.value)) throw secretInline(field);
   return accepted(field, parsed);
 }
 
-function secretInline({ name }: SettingsField): AppError {
+function secretInline({ name, type }: SettingsField): AppError {
   return new AppError('usage', `${name} holds a secret, which is not taken from the command line`, {
-    hint: `write ${name}=@<file>, ${name}=- for stdin, or ${name} alone to be asked`,
+    hint: `write ${name}=@<file>${type === 'string' ? `, ${name}=- for stdin, or ${name} alone to be asked` : ` or ${name}=- for stdin`}`,
   });
 }
 

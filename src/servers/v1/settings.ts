@@ -23,6 +23,10 @@ import { schemaFieldsV1 } from './settings-schema.ts';
 
 /** V1 dropped it. */
 const MISSING_IN_V1 = new Set(['enable_solvability_analysis']);
+/** The flat fields with the defaults of V1: it judges risks by the model unless told otherwise (interface 2.5). */
+const FIELDS = SETTINGS_FIELDS.filter((field) => !MISSING_IN_V1.has(field.name)).map((field) =>
+  field.name === 'security_analyzer' ? { ...field, default: 'llm' } : field,
+);
 /** A null here keeps the value (interface 2.6). */
 const NOT_CLEARED = new Set(['user_consents_to_analytics', 'disabled_skills']);
 const SECRET_END = /(^|[._])(api_key|secret|token|password|access_key_id|secret_access_key|session_token)$/;
@@ -44,8 +48,7 @@ export function createSettingsV1(links: Links, facts: ProbeFacts): Server['setti
       return snapshot(await readRecord(links));
     },
     async schema() {
-      const own = SETTINGS_FIELDS.filter((field) => !MISSING_IN_V1.has(field.name));
-      return [...own, ...V1_FIELDS, ...(await schemaFieldsV1(links))];
+      return [...FIELDS, ...V1_FIELDS, ...(await schemaFieldsV1(links))];
     },
   };
 }
@@ -62,8 +65,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
   const values: SettingsSnapshot['values'] = {};
   const secrets: SettingsSnapshot['secrets'] = {};
   const stored = record ?? {};
-  for (const field of SETTINGS_FIELDS) {
-    if (MISSING_IN_V1.has(field.name)) continue;
+  for (const field of FIELDS) {
     if (field.secret) {
       secrets[field.name] = secretState(stored, field.name, record === null);
       continue;
@@ -79,7 +81,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
 
 function mcpValue(value: JsonValue | undefined): JsonValue {
   const config = mcpFromV1(value);
-  const empty = Object.values(config).every((list) => list.length === 0);
+  const empty = !config.sse_servers?.length && !config.shttp_servers?.length && !config.stdio_servers?.length;
   return empty ? null : (config as JsonObject);
 }
 
