@@ -69,13 +69,13 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
   const count = answers.count;
   const countStatus = count instanceof AppError ? 0 : count.status;
   const countIsJson = !(count instanceof AppError) && isJsonType(count.contentType);
-  const counted = countIsJson && countStatus === 200 && typeof (count as Answer).body === 'number';
+  const counted = countIsJson && countStatus === 200 && typeof (count).body === 'number';
 
   const v1 = document?.v1 ?? (isRecord(webClient) || counted);
   const v0 = document?.v0 ?? (isRecord(options) && 'APP_MODE' in options);
   const unauthorized = countIsJson && (countStatus === 401 || countStatus === 403);
   const v0Unauthorized = v0 && !v1 && isUnauthorized(answers.options);
-  if (unauthorized && (v1 || !v0)) throw keyError(hasKey, count as Answer);
+  if (unauthorized && (v1 || !v0)) throw keyError(hasKey, count);
   if (v0Unauthorized || (!v1 && !v0 && isUnauthorized(answers.options)))
     throw keyError(hasKey, answers.options as Answer);
   if (!v1 && !v0) throw notAServer(all);

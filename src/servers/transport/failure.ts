@@ -85,11 +85,11 @@ export function classifyFailure(error: unknown, host: string, timeoutMs: number)
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
     return { class: 'other', sent: 'maybe', text: `${host} sends more than acs takes in one answer` };
   }
+  if (code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError')) {
+    return { class: 'other', sent: 'maybe', text: `${host} does not speak HTTP`, hint: 'is this the right port?' };
+  }
   if (code === 'ECONNRESET' || code === 'EPIPE' || code.startsWith('UND_ERR_SOCKET') || code.startsWith('UND_ERR_')) {
     return { class: 'reset', sent: 'maybe', text: `the connection to ${host} was cut` };
-  }
-  if (code.startsWith('HPE_')) {
-    return { class: 'other', sent: 'maybe', text: `${host} does not speak HTTP`, hint: 'is this the right port?' };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { class: 'other', sent: 'maybe', text: `the request to ${host} failed: ${message.slice(0, 300)}` };

@@ -1,0 +1,42 @@
+/** A connection as wire.ts makes it, to a fake server. */
+import { connect, type Clock, type ConnectOptions } from '../../../src/servers/index.ts';
+import type { Server } from '../../../src/servers/server.ts';
+
+/** Real time, but waits are over at once: nothing in a test depends on how long they were. */
+export function quickClock(): Clock & { waited: number[] } {
+  const waited: number[] = [];
+  let aheadMs = 0;
+  return {
+    waited,
+    now: () => Date.now() + aheadMs,
+    sleep(ms, signal) {
+      signal?.throwIfAborted();
+      waited.push(ms);
+      aheadMs += ms;
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, Math.min(ms, 5));
+        signal?.addEventListener(
+          'abort',
+          () => {
+            clearTimeout(timer);
+            reject(signal.reason as Error);
+          },
+          { once: true },
+        );
+      });
+    },
+  };
+}
+
+export function connectTo(baseUrl: string, options: Partial<ConnectOptions> = {}): Promise<Server> {
+  return connect({
+    baseUrl,
+    key: 'app-key-0123456789',
+    local: false,
+    env: {},
+    clock: quickClock(),
+    signal: new AbortController().signal,
+    mode: 'live',
+    ...options,
+  });
+}

@@ -1,0 +1,285 @@
+import net from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAppError, type AppError } from '../../src/errors.ts';
+import { isDryRunStop } from '../../src/servers/transport/dry-run.ts';
+import { createNetwork, type Network } from '../../src/servers/transport/network.ts';
+import { createPace, type PaceLimit } from '../../src/servers/transport/pace.ts';
+import { createRedaction } from '../../src/servers/transport/redaction.ts';
+import { createTransport } from '../../src/servers/transport/transport.ts';
+import type { TransportOptions } from '../../src/servers/transport/call.ts';
+import { AppError as AppErrorClass } from '../../src/errors.ts';
+import { quickClock } from './support/connect.ts';
+import { startFake, type FakeServer } from './support/fake-server.ts';
+
+const KEY = 'app-key-0123456789';
+let fake: FakeServer;
+let network: Network;
+let clock: ReturnType<typeof quickClock>;
+
+beforeEach(async () => {
+  fake = await startFake(() => ({ json: { ok: true } }));
+  network = createNetwork({ env: {}, connectTimeoutMs: 5_000, redaction: createRedaction([KEY]) });
+  clock = quickClock();
+});
+
+afterEach(async () => {
+  await network.close();
+  await fake.close();
+});
+
+function transport(options: Partial<TransportOptions> = {}): ReturnType<typeof createTransport> {
+  return createTransport({
+    network,
+    baseUrl: fake.url,
+    headers: { 'x-session-api-key': KEY },
+    pace: createPace(() => null, clock),
+    clock,
+    signal: new AbortController().signal,
+    mode: 'live',
+    refused: (answer, details) => Promise.resolve(new AppErrorClass('auth', `refused ${answer.status}`, details)),
+    ...options,
+  });
+}
+
+async function failure(promise: Promise<unknown>): Promise<AppError> {
+  const error: unknown = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!isAppError(error)) throw error ?? new Error('nothing was thrown');
+  return error;
+}
+
+describe('requests', () => {
+  it('send the key, the query and the body, and give back parsed JSON', async () => {
+    const answer = await transport().request({ method: 'POST', path: '/api/x', query: { a: 1, b: ['c', 'd'], none: null }, body: { e: 'f' }, safe: 'once' });
+    expect(answer.body).toEqual({ ok: true });
+    expect(fake.asked[0]).toMatchObject({ method: 'POST', path: '/api/x', body: { e: 'f' } });
+    expect(fake.asked[0]?.query.toString()).toBe('a=1&b=c&b=d');
+    expect(fake.asked[0]?.headers['x-session-api-key']).toBe(KEY);
+  });
+
+  it('follow a redirect on the same origin, and no other', async () => {
+    fake.handler = ({ path }) =>
+      path === '/a/' ? { status: 307, headers: { location: '/a' }, none: true } : { json: path };
+    expect((await transport().request({ method: 'GET', path: '/a/', safe: 'read' })).body).toBe('/a');
+    const other = await startFake(() => ({ json: 'stolen' }));
+    fake.handler = () => ({ status: 307, headers: { location: `${other.url}/a` }, none: true });
+    const error = await failure(transport().request({ method: 'GET', path: '/a', safe: 'read' }));
+    expect(error.kind).toBe('server');
+    expect(error.details.hint).toContain(other.url);
+    expect(other.asked).toEqual([]);
+    await other.close();
+  });
+
+  it('stop with the reason of the signal', async () => {
+    const stop = new AbortController();
+    fake.handler = () => {
+      stop.abort(new AppErrorClass('interrupted', 'stopped by the user'));
+      return { silence: true };
+    };
+    const error = await failure(transport({ signal: stop.signal }).request({ method: 'GET', path: '/', safe: 'read' }));
+    expect(error.kind).toBe('interrupted');
+  });
+
+  it('write one line for the request and one for the answer, without secrets', async () => {
+    const lines: string[] = [];
+    fake.handler = () => ({ json: { session_api_key: 'sandbox-key-987654', echo: KEY } });
+    const sent = transport({ log: (line) => lines.push(line) });
+    await sent.request({ method: 'POST', path: '/api/settings', body: { llm_api_key: 'sk-very-secret-value' }, query: { session_api_key: KEY }, safe: 'once' });
+    expect(lines).toHaveLength(2);
+    expect(lines.join('\n')).not.toMatch(/app-key-0123456789|sandbox-key-987654|sk-very-secret-value/);
+    expect(lines[0]).toMatch(/^> POST http:\/\/127\.0\.0\.1:\d+\/api\/settings/);
+    expect(lines[1]).toMatch(/^< 200 application\/json \d+ ms/);
+  });
+});
+
+describe('retries', () => {
+  it('repeat a read on 429, 502, 503, 504 and a cut, four tries in all', async () => {
+    for (const status of [429, 502, 503, 504]) {
+      fake.asked.length = 0;
+      fake.handler = () => (fake.asked.length < 4 ? { status, json: { detail: 'later' } } : { json: 1 });
+      expect((await transport().request({ method: 'GET', path: '/', safe: 'read' })).body).toBe(1);
+      expect(fake.asked).toHaveLength(4);
+    }
+    fake.asked.length = 0;
+    fake.handler = () => ({ cut: true });
+    const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'idempotent' }));
+    expect([error.kind, error.details.retryable]).toEqual(['network', true]);
+    expect(fake.asked).toHaveLength(4);
+  });
+
+  it('obey Retry-After, and give up on one that is too long', async () => {
+    fake.handler = () => (fake.asked.length < 2 ? { status: 429, headers: { 'retry-after': '7' }, json: { message: 'Too many requests' } } : { json: 1 });
+    await transport().request({ method: 'GET', path: '/', safe: 'read' });
+    expect(clock.waited.some((ms) => ms >= 6_900)).toBe(true);
+    fake.asked.length = 0;
+    fake.handler = () => ({ status: 429, headers: { 'retry-after': '3600' }, json: { error: 'Rate limit exceeded' } });
+    const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
+    expect([error.kind, error.exitCode, fake.asked.length]).toEqual(['rate-limited', 7, 1]);
+  });
+
+  it('do not wait for a daily quota', async () => {
+    fake.handler = () => ({ status: 429, json: { detail: { code: 'daily_conversation_limit_reached', message: 'limit of today reached' } } });
+    const error = await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
+    expect(error.message).toContain('limit of today reached');
+    expect(fake.asked).toHaveLength(1);
+  });
+
+  it('never repeat a create that was cut: its outcome is unknown', async () => {
+    fake.handler = () => ({ cut: true });
+    const error = await failure(transport().request({ method: 'POST', path: '/api/v1/sandboxes', safe: 'once' }));
+    expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
+    expect(fake.asked).toHaveLength(1);
+  });
+
+  it('never repeat a create on 502, 503 and 504, but do so on 429', async () => {
+    for (const status of [502, 503, 504]) {
+      fake.asked.length = 0;
+      fake.handler = () => ({ status, json: { detail: 'no' } });
+      await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
+      expect(fake.asked).toHaveLength(1);
+    }
+    fake.asked.length = 0;
+    fake.handler = () => (fake.asked.length < 2 ? { status: 429, json: {} } : { json: 'made' });
+    expect((await transport().request({ method: 'POST', path: '/', safe: 'once' })).body).toBe('made');
+  });
+});
+
+describe('errors', () => {
+  it.each([
+    [401, 'auth'],
+    [403, 'auth'],
+    [404, 'not-found'],
+    [405, 'unsupported'],
+    [409, 'conflict'],
+    [410, 'conflict'],
+    [413, 'usage'],
+    [422, 'server'],
+    [500, 'server'],
+  ])('tell status %i as %s with the words of the server', async (status, kind) => {
+    fake.handler = () => ({ status, json: { detail: 'the words' } });
+    const error = await failure(transport().request({ method: 'GET', path: '/api/x', safe: 'read' }));
+    expect(error.kind).toBe(kind);
+    expect(error.details.request).toEqual({ method: 'GET', url: `${fake.url}/api/x` });
+    if (kind !== 'auth') expect(error.message).toContain('the words');
+  });
+
+  it('read the words from every shape servers use, and cut them at 500 characters', async () => {
+    const shapes: [unknown, string][] = [
+      [{ detail: [{ loc: ['body', 'title'], msg: 'too long', input: 'secret' }] }, 'title: too long'],
+      [{ detail: { message: 'inner' } }, 'inner'],
+      [{ error: 'wrong' }, 'wrong'],
+      [{ status: 'error', message: 'said', msg_id: 'X' }, 'said'],
+      ['bare text', 'bare text'],
+      [{ detail: 'y'.repeat(2000) }, `${'y'.repeat(500)}…`],
+    ];
+    for (const [body, words] of shapes) {
+      fake.handler = () => ({ status: 500, json: body });
+      const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
+      expect(error.message).toBe(`the server answered 500: ${words}`);
+    }
+  });
+
+  it('ask whether this is the right server when HTML, nothing or broken JSON comes', async () => {
+    const replies = [
+      [{ text: '<html>', type: 'text/html; charset=utf-8' }, 'text/html'],
+      [{ text: '', type: 'application/json' }, 'an empty answer'],
+      [{ text: '{"half', type: 'application/json' }, 'JSON that cannot be read'],
+    ] as const;
+    for (const [reply, words] of replies) {
+      fake.handler = () => reply;
+      const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
+      expect([error.kind, error.exitCode]).toEqual(['server', 9]);
+      expect(error.message).toContain(words);
+      expect(error.details.hint).toContain('is this the right server?');
+    }
+  });
+
+  it('name a closed port, and say that it may be tried again', async () => {
+    const { url } = fake;
+    await fake.close();
+    const error = await failure(transport({ baseUrl: url }).request({ method: 'POST', path: '/', safe: 'once' }));
+    expect([error.kind, error.exitCode, error.details.retryable]).toEqual(['network', 10, true]);
+    expect(error.message).toContain('connection refused');
+    fake = await startFake(() => ({ json: 1 }));
+  });
+
+  it('name a host that does not resolve', async () => {
+    const error = await failure(transport({ baseUrl: 'http://no-such-host.invalid' }).request({ method: 'GET', path: '/', safe: 'read' }));
+    expect(error.kind).toBe('network');
+    expect(error.message).toContain('no-such-host.invalid');
+  });
+
+  it('name a server that says nothing in time', async () => {
+    fake.handler = () => ({ silence: true });
+    const error = await failure(transport({ requestTimeoutMs: 200 }).request({ method: 'GET', path: '/', safe: 'read' }));
+    expect(error.message).toContain('sent nothing for 0.2 s');
+  });
+
+  it('name a port that does not speak HTTP or TLS', async () => {
+    const odd = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.resume().end('SSH-2.0-server\r\n');
+    });
+    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
+    const { port } = odd.address() as net.AddressInfo;
+    const plain = await failure(transport({ baseUrl: `http://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }));
+    expect(plain.message).toContain('does not speak HTTP');
+    const tls = await failure(transport({ baseUrl: `https://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }));
+    expect(tls.message).toContain('TLS');
+    await new Promise((resolve) => odd.close(resolve));
+  });
+});
+
+describe('a dry run', () => {
+  it('lets reads out and stops before the first write, telling it redacted', async () => {
+    const dry = transport({ mode: 'dry-run' });
+    expect((await dry.request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({ ok: true });
+    const stop: unknown = await dry
+      .request({ method: 'POST', path: '/api/settings', body: { language: 'de', llm_api_key: 'sk-very-secret-value' }, safe: 'idempotent' })
+      .catch((error: unknown) => error);
+    if (!isDryRunStop(stop)) throw new Error('no dry run');
+    expect(stop.requests).toEqual([{ method: 'POST', url: `${fake.url}/api/settings`, body: { language: 'de', llm_api_key: '<redacted>' } }]);
+    expect(fake.lines()).toEqual(['GET /']);
+  });
+});
+
+describe('the pace', () => {
+  const waitsOf = async (limit: PaceLimit | null, turns: number): Promise<number> => {
+    const pace = createPace(() => limit, clock);
+    for (let turn = 0; turn < turns; turn++) await pace.turn(new AbortController().signal);
+    return clock.waited.length;
+  };
+
+  it('lets a burst through and then spaces requests out', async () => {
+    expect(await waitsOf({ perSecond: 8, burst: 10 }, 10)).toBe(0);
+    expect(await waitsOf({ perSecond: 8, burst: 10 }, 14)).toBeGreaterThanOrEqual(3);
+  });
+
+  it('does not slow the local service down', async () => {
+    expect(await waitsOf(null, 500)).toBe(0);
+  });
+});
+
+describe('proxies', () => {
+  it('are used for other hosts, and never for loopback', async () => {
+    const targets: string[] = [];
+    const proxy = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', (data) => {
+        targets.push(String(data).split('\r\n')[0] ?? '');
+        socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n');
+      });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as net.AddressInfo;
+    const proxied = createNetwork({ env: { HTTP_PROXY: `http://127.0.0.1:${port}` }, connectTimeoutMs: 5_000, redaction: createRedaction([]) });
+    await failure(transport({ network: proxied, baseUrl: 'http://server.invalid' }).request({ method: 'POST', path: '/x', safe: 'once' }));
+    expect(targets[0]).toContain('server.invalid');
+    expect((await transport({ network: proxied }).request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({ ok: true });
+    expect(targets).toHaveLength(1);
+    await proxied.close();
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+});
