@@ -45,7 +45,7 @@ async function tour() {
   const steps = [
     [
       'a conversation on this checkout: a recorded run, whose commands are carried out for real',
-      ...['conv', 'new', '--repo', '.', '--replay', 'examples/tour.json', '--follow'],
+      ...['conv', 'new', '--repo', '.', '--replay', 'examples/count-lines.v0.json', '--follow'],
     ],
     ['what the agent answered', 'conv', 'result', '@last'],
     ['what it changed in its copy of the repository', 'conv', 'diff', '@last'],
