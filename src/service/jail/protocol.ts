@@ -20,6 +20,8 @@ export interface RunParameters {
   timeoutMs: number;
   /** True: stderr goes where stdout goes, in order, as on a terminal. */
   merged: boolean;
+  /** True: the kept beginning is passed on while the command runs. */
+  live: boolean;
   /** Characters kept from the beginning and from the end of each stream; what lies between is counted and dropped. */
   keepHead: number;
   keepTail: number;

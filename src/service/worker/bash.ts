@@ -12,6 +12,7 @@ const KEPT_EVENTS = 2000;
 const KEPT_CHARACTERS = 64 * 1024 * 1024;
 /** Of one command's output. */
 const KEPT_HEAD = 8 * 1024 * 1024;
+const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
 /** New output of a started command becomes an event this often. */
 const FLUSH_MS = 250;
@@ -133,7 +134,8 @@ export class BashService {
         env: {},
         timeoutMs: wanted.timeout * 1000,
         merged: false,
-        keepHead: KEPT_HEAD,
+        live: onOutput !== undefined,
+        keepHead: onOutput === undefined ? KEPT_IN_ONE : KEPT_HEAD,
         keepTail: KEPT_TAIL,
       },
       onOutput === undefined ? {} : { onOutput },

@@ -4,7 +4,7 @@ import type { SecretInput, StartConversation } from '../../protocol/agent-server
 import { type ConversationState, deleteEventLog, eventLogFile, openEventLog } from '../event-log.ts';
 import { zonedTimestamp } from '../event-time.ts';
 import { readSteps } from '../replay/schema.ts';
-import type { ConversationNotice } from '../worker-protocol.ts';
+import type { WorkerNotice } from '../worker-protocol.ts';
 import { AbsentAgent, ReplayAgent } from './agent.ts';
 import { Conversation } from './conversation.ts';
 import { noMetrics } from './events.ts';
@@ -20,7 +20,7 @@ export interface ConversationsOptions {
   eventsDir: string;
   sandbox: Sandbox;
   nowMicroseconds: () => number;
-  notify: (notice: ConversationNotice) => void;
+  notify: (notice: WorkerNotice) => void;
 }
 
 export class Conversations {
@@ -33,11 +33,22 @@ export class Conversations {
     for (const name of readdirSync(options.eventsDir)) {
       const id = /^([0-9a-f]{32})\.db$/.exec(name)?.[1];
       if (id === undefined) continue;
-      const log = openEventLog(eventLogFile(options.eventsDir, id));
-      const state = log.readState();
-      if (state === null) log.close();
-      else this.#keep(new Conversation(state, log, options.nowMicroseconds, options.notify)).conversation.recover();
+      try {
+        this.#open(id);
+      } catch (error) {
+        // One damaged log must not take the other conversations with it.
+        const text = `the log of conversation ${id} cannot be used: ${(error as Error).message}`;
+        options.notify({ type: 'warning', text });
+      }
     }
+  }
+
+  #open(id: string): void {
+    const { eventsDir, nowMicroseconds, notify } = this.#options;
+    const log = openEventLog(eventLogFile(eventsDir, id));
+    const state = log.readState();
+    if (state === null) log.close();
+    else this.#keep(new Conversation(state, log, nowMicroseconds, notify)).conversation.recover();
   }
 
   get(id: string): ConversationEntry | null {

@@ -55,6 +55,7 @@ async function runCommand(step: TerminalStep, cause: Cause, context: ToolContext
         env: asEnvironment(context.secrets),
         timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000,
         merged: true,
+        live: false,
         keepHead: KEPT_OUTPUT / 2,
         keepTail: KEPT_OUTPUT / 2,
       },

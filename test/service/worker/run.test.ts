@@ -116,9 +116,10 @@ describe('a replay', () => {
   });
 
   it('ends a command at its timeout with everything it started', async () => {
+    const tick = 'while :; do echo x >> ticks; sleep 0.02; done';
     await startConversation(worker, [
-      step.run('echo begin; setsid sleep 1000 & sleep 1000', { timeout_seconds: 0.3 }),
-      step.run('pgrep -x sleep || echo none'),
+      step.run(`echo begin; setsid sh -c '${tick}' & sleep 1000`, { timeout_seconds: 0.3 }),
+      step.run('a=$(wc -c < ticks); sleep 0.2; b=$(wc -c < ticks); test "$a" -gt 0 && test "$a" = "$b" && echo none'),
       step.finish(),
     ]);
     await untilStatus(worker, 'finished');

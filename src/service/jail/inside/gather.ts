@@ -16,7 +16,7 @@ interface Gathered {
   settled: () => Promise<void>;
 }
 
-/** Begins to listen. Merged output is not passed on live: nobody asks for it. */
+/** Begins to listen. */
 export function gather(child: ChildProcess, wanted: RunParameters, onOutput: OutputListener): Gathered {
   const texts = {
     stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
@@ -29,7 +29,7 @@ export function gather(child: ChildProcess, wanted: RunParameters, onOutput: Out
     stream?.on('data', (chunk: Buffer) => {
       heard = performance.now();
       const text = texts[name].push(chunk);
-      if (text !== '' && !wanted.merged) onOutput(name, text);
+      if (text !== '' && wanted.live) onOutput(name, text);
     });
     stream?.once('close', () => {
       texts[name].end();
