@@ -2,7 +2,7 @@
  * Changing several things in one command: ids from arguments and stdin, the question before, each item on its own, and
  * one result for all. What is changed, and how, is the noun's.
  */
-import type { Context } from '../context.ts';
+import type { Context, DryRunRequest } from '../context.ts';
 import { AppError, isAppError, type ErrorKind } from '../errors.ts';
 import type { BulkItem, BulkResult } from '../output/emit.ts';
 import type { View } from '../output/view.ts';
@@ -83,10 +83,11 @@ export async function changeOne<T>(
  * failed. After a signal the items not yet tried are reported as interrupted.
  */
 export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<void> {
-  const changed = await inParallel(plan.targets, (target) => changeItem(ctx, plan, target));
+  const kept: DryRunRequest[] = [];
+  const changed = await inParallel(plan.targets, (target) => changeItem(ctx, plan, target, kept));
   if (ctx.globals.mode === 'dry-run') {
     for (const item of [...changed, ...plan.lost]) if (item.error) await ctx.warn(failureLine(item));
-    throw endOfDryRun();
+    throw endOfDryRun(kept);
   }
   const items = [...changed, ...plan.lost];
   const failed = items.filter((item) => !item.ok);
@@ -111,27 +112,38 @@ export function failedItem(id: string, error: unknown, profile?: string): BulkIt
   };
 }
 
+const DRY_RUN_TAG = 'acs.DryRunStop';
+
 /** What ends a command in a dry run: cli.ts tells it by the tag and prints the requests that were kept back. */
-export function endOfDryRun(): Error {
-  return Object.assign(new Error('a dry run ends here'), { tag: 'acs.DryRunStop' });
+export function endOfDryRun(requests: readonly DryRunRequest[] = []): Error {
+  return Object.assign(new Error('a dry run ends here'), { tag: DRY_RUN_TAG, requests });
 }
 
-async function changeItem<T>(ctx: Context, plan: BulkPlan<T>, target: Target): Promise<BulkItem> {
+async function changeItem<T>(
+  ctx: Context,
+  plan: BulkPlan<T>,
+  target: Target,
+  kept: DryRunRequest[],
+): Promise<BulkItem> {
   const profile = target.profile === undefined ? {} : { profile: target.profile };
   try {
     ctx.signal.throwIfAborted();
     const { changed, before, after } = await plan.apply(target);
     return { id: target.id, ...profile, ok: true, changed, before, after, error: null };
   } catch (error) {
-    if (isEndOfDryRun(error)) {
+    const requests = requestsKeptBack(error);
+    if (requests) {
+      kept.push(...requests);
       return { id: target.id, ...profile, ok: true, changed: false, before: null, after: null, error: null };
     }
     return failedItem(target.id, error, target.profile);
   }
 }
 
-function isEndOfDryRun(error: unknown): boolean {
-  return (error as { tag?: unknown } | null)?.tag === 'acs.DryRunStop';
+/** The requests of an item that a dry run stopped before its first write; null for any other error. */
+function requestsKeptBack(error: unknown): readonly DryRunRequest[] | null {
+  const { tag, requests } = (error ?? {}) as { tag?: unknown; requests?: readonly DryRunRequest[] };
+  return tag === DRY_RUN_TAG ? (requests ?? []) : null;
 }
 
 function failureLine({ id, profile, error }: BulkItem): string {

@@ -113,8 +113,8 @@ async function listOf<T>(ctx: Context, request: ListRequest<T>, server: Server) 
   });
 }
 
-async function noticeMore<T>(ctx: Context, { view, paging }: ListRequest<T>): Promise<void> {
-  await ctx.notice(`there are more than ${limitOf(paging)} ${view.noun}s: use -L <n> or --all-pages to see them`);
+async function noticeMore<T>(ctx: Context, { paging }: ListRequest<T>): Promise<void> {
+  await ctx.notice(`there is more than these ${limitOf(paging)}: use -L <n> or --all-pages to see it`);
 }
 
 /** An item of a list over several profiles; `item` is null where the server could not be read. */

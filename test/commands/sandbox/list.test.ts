@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { startRun, startSandbox, type Busy } from './support.ts';
+
+describe('sandbox list', () => {
+  let world: World;
+  let paused: string;
+  let running: string;
+  let busy: Busy;
+  beforeAll(async () => {
+    world = await createWorld({ api: 'v1', spec: 'process' });
+    paused = await startSandbox(world);
+    await world.acs('sandbox', 'pause', paused);
+    running = await startSandbox(world);
+    busy = await startRun(world);
+  });
+  afterAll(() => world.close());
+
+  const ids = async (...args: string[]): Promise<string[]> => {
+    const { code, out } = await world.acs('sandbox', 'list', '-q', ...args);
+    expect(code).toBe(0);
+    return out.split('\n').filter((line) => line !== '');
+  };
+  /** Times as a word of their own, so that rows can be compared. */
+  const timeless = ({ out }: Ended): string => out.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
+
+  it('prints a fitted table with short ids on a terminal', async () => {
+    const { code, out } = await world.invoke({ args: ['sandbox', 'list', '--no-color'], columns: 100 });
+    const rows = out
+      .replaceAll(/\b(?:now|\d+s ago)\b/g, 'now')
+      .split('\n')
+      .map((line) => line.replaceAll(/ {2,}/g, '  ').trimEnd());
+    const [a, b, c] = [busy.sandboxId, running, paused].map((id) => id.slice(0, rows[1]?.indexOf(' ')));
+    expect({ code, rows }).toEqual({
+      code: 0,
+      rows: [
+        'ID  STATUS  SPEC ID  CREATED AT  LAST ACTIVE AT  REPOSITORIES',
+        `${a}  running  process  now  now`,
+        `${b}  running  process  now  now`,
+        `${c}  paused  process  now  now`,
+        '',
+      ],
+    });
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+
+  it('prints tab-separated rows without a header into a pipe', async () => {
+    expect(timeless(await world.acs('sandbox', 'list'))).toBe(
+      [
+        `${busy.sandboxId}\trunning\t\tprocess\tTIME\tTIME\t${busy.conversationId}\t\n`,
+        `${running}\trunning\t\tprocess\tTIME\tTIME\t\t\n`,
+        `${paused}\tpaused\t\tprocess\tTIME\tTIME\t\t\n`,
+      ].join(''),
+    );
+  });
+
+  it('prints one JSON document, with exactly the fields of the contract', async () => {
+    const { out } = await world.acs('sandbox', 'list', '--json');
+    const list = JSON.parse(out) as { items: Record<string, unknown>[]; has_more: boolean };
+    expect(list.has_more).toBe(false);
+    expect(
+      list.items.map(({ id, status, spec_id, conversation_ids }) => ({ id, status, spec_id, conversation_ids })),
+    ).toEqual([
+      { id: busy.sandboxId, status: 'running', spec_id: 'process', conversation_ids: [busy.conversationId] },
+      { id: running, status: 'running', spec_id: 'process', conversation_ids: [] },
+      { id: paused, status: 'paused', spec_id: 'process', conversation_ids: [] },
+    ]);
+    expect(Object.keys(list.items[0] ?? {})).toEqual([
+      'id',
+      'status',
+      'status_detail',
+      'spec_id',
+      'created_at',
+      'last_active_at',
+      'conversation_ids',
+      'repositories',
+      'urls',
+    ]);
+    expect(out).not.toContain('session_api_key');
+  });
+
+  it('prints one object a line as ndjson', async () => {
+    const { out } = await world.acs('sandbox', 'list', '--format', 'ndjson');
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { id: string }).id),
+    ).toEqual([busy.sandboxId, running, paused]);
+  });
+
+  it('prints full ids alone with -q', async () => {
+    expect(await ids()).toEqual([busy.sandboxId, running, paused]);
+  });
+
+  it('chooses and orders fields, and names the known ones for an unknown one', async () => {
+    expect((await world.acs('sandbox', 'list', '--fields', 'status,id', '-L', '1')).out).toBe(
+      `running\t${busy.sandboxId}\n`,
+    );
+    const { code, err } = await world.acs('sandbox', 'list', '--fields', 'nope');
+    expect(code).toBe(2);
+    expect(err).toContain('last_active_at');
+  });
+
+  it('says when there is more than the limit', async () => {
+    const { code, out, err } = await world.acs('sandbox', 'list', '-L', '2', '--json');
+    const list = JSON.parse(out) as { items: unknown[]; has_more: boolean };
+    expect({ code, count: list.items.length, has_more: list.has_more }).toEqual({ code: 0, count: 2, has_more: true });
+    expect(err).toBe('{"notice":"there is more than these 2: use -L <n> or --all-pages to see it"}\n');
+    expect((await world.acs('sandbox', 'list', '-L', '3', '--json')).err).toBe('');
+    expect((await world.acs('sandbox', 'list', '--all-pages', '--json')).err).toBe('');
+    expect((await world.acs('sandbox', 'list', '--all-pages', '-L', '3')).code).toBe(2);
+    expect((await world.acs('sandbox', 'list', '-L', '0')).code).toBe(2);
+  });
+
+  it('selects, and counts the limit after that', async () => {
+    expect(await ids('--status', 'paused', '-L', '1')).toEqual([paused]);
+    expect(await ids('--not-status', 'paused')).toEqual([busy.sandboxId, running]);
+    expect(await ids('--status', 'paused,running', '--spec', 'process')).toHaveLength(3);
+    expect(await ids('--not-spec', 'process')).toEqual([]);
+    expect(await ids('--older-than', '1h')).toEqual([]);
+    expect(await ids('--not-older-than', '1h', '--status', 'paused')).toEqual([paused]);
+    expect(await ids('--repo', '**')).toEqual([]);
+    expect(await ids('--not-repo', '**')).toHaveLength(3);
+  });
+
+  it('calls a sandbox with a run in progress not idle', async () => {
+    expect(await ids('--idle', '0s')).toEqual([running, paused]);
+    expect(await ids('--not-idle', '0s')).toEqual([busy.sandboxId]);
+  });
+
+  it('refuses a word that is no state before any request', async () => {
+    const { code, err } = await world.acs('sandbox', 'list', '--status', 'asleep', '--base-url', 'http://127.0.0.1:1');
+    expect(code).toBe(2);
+    expect(err).toContain('starting, running, paused, error, missing');
+  });
+
+  it('reads several profiles and goes on when one cannot be reached', async () => {
+    const add = async (name: string, url: string): Promise<void> => {
+      const { code, err } = await world.invoke({
+        args: ['profile', 'add', name, '--base-url', url, '--api-key-file', '-', '--no-check'],
+        stdin: world.service.key,
+      });
+      expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+    };
+    await add('here', world.service.url);
+    await add('closed', 'http://127.0.0.1:1');
+    const env = { ACS_BASE_URL: undefined, ACS_API_KEY: undefined };
+    const list = (...args: string[]) => world.invoke({ args: ['sandbox', 'list', '-p', 'here,closed', ...args], env });
+    const { code, out } = await list('--json', '--status', 'paused');
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      items: [
+        { id: paused, profile: 'here' },
+        { profile: 'closed', error: { code: 'network' } },
+      ],
+      has_more: false,
+    });
+    expect(await list('-q')).toMatchObject({ code: 1, out: `${[busy.sandboxId, running, paused].join('\n')}\n` });
+    expect((await list('-L', '1')).out.split('\n')[0]).toMatch(/\there\t$/);
+  });
+});
+
+describe('sandbox list with nothing to show', () => {
+  it('is an empty list and exit 0', async () => {
+    const world = await createWorld({ api: 'v1', spec: 'process' });
+    try {
+      expect(await world.acs('sandbox', 'ls', '--json')).toMatchObject({
+        code: 0,
+        out: '{\n  "items": [],\n  "has_more": false\n}\n',
+      });
+      expect(await world.acs('sb', 'ls')).toMatchObject({ code: 0, out: '' });
+    } finally {
+      await world.close();
+    }
+  });
+});
