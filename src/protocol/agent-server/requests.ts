@@ -135,7 +135,6 @@ export const socketQuery = record({
 });
 
 export type MessageContent = v.InferOutput<typeof contentPart>;
-export type SendMessage = v.InferOutput<typeof sendMessage>;
 export type StartConversation = v.InferOutput<typeof startConversation>;
 export type SecretInput = v.InferOutput<typeof secret>;
 export type EventSearch = v.InferOutput<typeof eventSearch>;
