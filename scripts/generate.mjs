@@ -22,7 +22,7 @@ try {
   });
   const { completionFiles, readmeWithCommands } = await import(pathToFileURL(outfile).href);
   for (const [file, text] of Object.entries(await completionFiles())) write(file, text);
-  write('README.md', await readmeWithCommands(readFileSync(path.join(root, 'README.md'), 'utf8')));
+  write('README.md', await await readmeWithCommands(readFileSync(path.join(root, 'README.md'), 'utf8')));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -118,7 +118,7 @@ export interface Context {
   branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
   localService(): Promise<LocalService>;
   /** Connects to a server that is not the one in force, e.g. to try a key before it is stored. */
-  connect(target: { base_url: string; key: string | null }): Promise<Server>;
+  connect(target: { base_url: string; key: string | null; local?: boolean }): Promise<Server>;
   /** Fetches a key that belongs to no server yet; null for `none`. Throws `config` when it cannot be had or sent. */
   readKey(from: NewKey): Promise<string | null>;
   /** Remembers and recalls `@last` for a server origin. */

@@ -109,7 +109,7 @@ export function createContext(platform: Platform): Context {
       return await createLocalService({ ...platform, version: ACS_VERSION, log, connect });
     }),
     readKey: (from) => targets.newKey(from),
-    connect: (target) => connections.to({ ...target, local: false }),
+    connect: (target) => connections.to({ local: false, ...target }),
     lastConversation: {
       get: async (origin) => (await cache()).last.get(origin),
       set: async (origin, id) => (await cache()).last.set(origin, id),

@@ -33,7 +33,6 @@ export function providerOf(host: string): string | null {
 /** Null when the text is no URL, no `[user@]host:path` and no path. */
 export function parseRemoteUrl(text: string): RemoteUrl | null {
   const trimmed = text.trim();
-  // eslint-disable-next-line no-control-regex -- exactly those are refused
   if (trimmed === '' || trimmed.startsWith('-') || /[\x00-\x1f\x7f]/.test(trimmed)) return null;
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed)) return parseUrl(trimmed);
   const scp = /^(?:([^@/\s:]+)@)?([^:/\s@]+|\[[^\]]+\]):(?!\/\/)(.+)$/.exec(trimmed);

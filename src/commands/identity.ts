@@ -67,7 +67,8 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
       hint: '`acs serve --detach` starts it; so does any command that needs it',
     });
   }
-  const server = target.local ? await ctx.server() : await ctx.connect({ base_url: target.base_url, key: target.key });
+  // Not ctx.server(): for the local service that would replace one of another version.
+  const server = await ctx.connect({ base_url: target.base_url, key: target.key, local: target.local });
   const account = await checkKey(server);
   const { dialect, dialects, version, flavour, features, base_url: baseUrl } = server.info;
   return { ...known, base_url: baseUrl, dialect, dialects, version, flavour, features, ...account };

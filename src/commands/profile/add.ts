@@ -50,7 +50,8 @@ async function addProfile(name: string, options: AddOptions, ctx: Context): Prom
   const draft = store.draft(name, ctx.globals.baseUrl ?? (await askForUrl(ctx)));
   await refuseTaken(store, name, options);
   const plan = await keyPlan(options, ctx);
-  const key = await ctx.readKey(plan);
+  // Unasked, a password manager stays closed.
+  const key = plan.from === 'command' && !options.check ? null : await ctx.readKey(plan);
   if (options.check) await tryKey(draft.base_url, key ?? (await environmentKey(ctx)), ctx);
   if (ctx.globals.mode === 'dry-run')
     return await printWouldDo(ctx, `would store profile "${name}" for ${draft.base_url}`);

@@ -1,0 +1,172 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { completionFiles, readmeWithCommands, realTree } from '../../../scripts/generate.ts';
+import { SHELLS } from '../../../src/commands/completion/index.ts';
+import { completionTree, flatten } from '../../../src/commands/completion/tree.ts';
+import { invoke, PACKAGE_ROOT } from '../../support/world.ts';
+
+const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-completion-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const scripts: Record<string, string> = {};
+beforeAll(async () => {
+  for (const [file, text] of Object.entries(await completionFiles())) {
+    scripts[path.basename(file)] = path.join(dir, path.basename(file));
+    writeFileSync(path.join(dir, path.basename(file)), text);
+  }
+  // Stands where acs would: what it prints is tested below.
+  mkdirSync(path.join(dir, 'bin'));
+  writeFileSync(
+    path.join(dir, 'bin', 'acs'),
+    '#!/bin/sh\n[ "$*" = "__complete profiles" ] && printf "work\\nworkshop\\nlocal\\n"\n',
+  );
+  chmodSync(path.join(dir, 'bin', 'acs'), 0o755);
+});
+
+const env = () => ({ PATH: `${path.join(dir, 'bin')}:${process.env.PATH ?? ''}`, HOME: dir, TERM: 'dumb' });
+
+function found(program: string): boolean {
+  return spawnSync(program, ['-c', 'exit 0']).status === 0;
+}
+
+/** What bash offers for a line whose last word is being typed. */
+function bash(...words: string[]): string[] {
+  const typed = ['acs', ...words].map((word) => `'${word}'`).join(' ');
+  const script = `source '${scripts['acs.bash']}'; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['--norc', '-c', script], { env: env(), encoding: 'utf8' }).split('\n').filter(Boolean);
+}
+
+describe('the generated files', () => {
+  it('are those of this tree of commands: npm run generate writes them', async () => {
+    for (const [file, text] of Object.entries(await completionFiles())) {
+      expect(readFileSync(path.join(PACKAGE_ROOT, file), 'utf8') === text, file).toBe(true);
+    }
+    const readme = readFileSync(path.join(PACKAGE_ROOT, 'README.md'), 'utf8');
+    expect(readme).toContain('`acs conv list`');
+    expect((await readmeWithCommands(readme)) === readme, 'README.md').toBe(true);
+  });
+
+  it('know every command, alias and flag', async () => {
+    const all = flatten(completionTree(await realTree()));
+    const flags = all.flatMap((command) => command.flags.flatMap((flag) => flag.names));
+    expect(all.length).toBeGreaterThan(30);
+    for (const [file, text] of Object.entries(await completionFiles())) {
+      const missing = [...all.flatMap(({ names }) => names), ...flags].filter(
+        (word) => !text.includes(word.replace(/^-+/, '')),
+      );
+      expect({ file, missing }).toEqual({ file, missing: [] });
+    }
+  });
+});
+
+describe('in bash', () => {
+  it('commands are offered, and an alias leads where its command does', () => {
+    expect(bash('pro')).toEqual(['profile']);
+    expect(bash('profile', '')).toEqual(['add', 'list', 'show', 'use', 'rename', 'delete']);
+    expect(bash('conversation', 'li')).toEqual(['list']);
+    expect(bash('__')).toEqual([]);
+  });
+
+  it('flags of the command and of all commands are offered', () => {
+    expect(bash('profile', 'add', '--')).toEqual(
+      expect.arrayContaining(['--key-command', '--no-check', '--profile', '--json']),
+    );
+    expect(bash('serve', '--st')).toEqual(['--status', '--stop']);
+  });
+
+  it('values of flags are offered, written both ways', () => {
+    expect(bash('serve', '--api', '')).toEqual(['v0', 'v1', 'both']);
+    expect(bash('serve', '--api', '=', 'v')).toEqual(['v0', 'v1']);
+    expect(bash('serve', '--api', '=')).toEqual(['v0', 'v1', 'both']);
+    expect(bash('--format', 'n')).toEqual(['ndjson']);
+  });
+
+  it('a value that looks like a command is passed over', () => {
+    expect(bash('--profile', 'serve', 'profile', 'us')).toEqual(['use']);
+    expect(bash('profile', '--output', 'add', 'us')).toEqual(['use']);
+  });
+
+  it('names of profiles are those of this moment', () => {
+    expect(bash('profile', 'use', 'wo')).toEqual(['work', 'workshop']);
+    expect(bash('-p', '')).toEqual(['work', 'workshop', 'local']);
+    expect(bash('conv', 'list', '--profile', 'l')).toEqual(['local']);
+  });
+
+  it('shells and topics are offered', () => {
+    expect(bash('completion', '')).toEqual([...SHELLS]);
+    expect(bash('help', 'ex')).toEqual(['exit-codes']);
+  });
+
+  it('nothing is offered after --, and files are left to bash', () => {
+    expect(bash('conv', '--', 'li')).toEqual([]);
+    expect(bash('--output', '')).toEqual([]);
+  });
+});
+
+describe.each(['bash', 'zsh', 'fish'].filter(found))('the script for %s', (shell) => {
+  it('is read without an error', () => {
+    const flags = shell === 'fish' ? ['--no-execute'] : ['-n'];
+    const { status, stderr } = spawnSync(shell, [...flags, scripts[`acs.${shell}`] ?? ''], {
+      encoding: 'utf8',
+      env: env(),
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+});
+
+describe.each(['fish'].filter(found))('in %s', (shell) => {
+  const complete = (line: string) => {
+    const script = `source ${scripts['acs.fish']}; complete -C '${line}'`;
+    const out = execFileSync(shell, ['--no-config', '-c', script], { env: env(), encoding: 'utf8' });
+    return out
+      .split('\n')
+      .filter(Boolean)
+      .map((row) => row.split('\t')[0]);
+  };
+
+  it('commands, flags, values and names of profiles are offered', () => {
+    expect(complete('acs profile r')).toEqual(['rename']);
+    expect(complete('acs -p serve conversation li')).toEqual(['list']);
+    expect(complete('acs serve --st')).toEqual(['--status', '--stop']);
+    expect(complete('acs serve --api v')).toEqual(['v0', 'v1']);
+    expect(complete('acs profile use wo')).toEqual(['work', 'workshop']);
+  });
+});
+
+describe('acs completion', () => {
+  const acs = (args: string[], env: Record<string, string> = {}) =>
+    invoke({
+      args,
+      cwd: dir,
+      env: { HOME: dir, ACS_CONFIG_DIR: path.join(dir, 'config'), ACS_DATA_DIR: path.join(dir, 'data'), ...env },
+    });
+
+  it.each(SHELLS)('prints the script for %s and reads nothing', async (shell) => {
+    const { code, out, err } = await acs(['completion', shell], { ACS_BASE_URL: '' });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const extension = shell === 'powershell' ? 'ps1' : shell;
+    expect(out === readFileSync(scripts[`acs.${extension}`] ?? '', 'utf8')).toBe(true);
+  });
+
+  it('of an unknown shell is exit 2 and names the known ones; a format makes no sense', async () => {
+    const { code, err } = await acs(['completion', 'tcsh']);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'error: there is no completion for "tcsh"\n  one of bash, zsh, fish, powershell\n',
+    });
+    expect((await acs(['completion', 'bash', '--json'])).code).toBe(2);
+  });
+
+  it('gets the names of profiles from a hidden command that is silent when the store is corrupt', async () => {
+    expect(await acs(['__complete', 'profiles'])).toMatchObject({ code: 0, out: 'local\n', err: '' });
+    await acs(['profile', 'add', 'work', '--base-url', 'https://work.example', '--no-check']);
+    expect(await acs(['__complete', 'profiles'])).toMatchObject({ code: 0, out: 'work\nlocal\n', err: '' });
+    writeFileSync(path.join(dir, 'config', 'profiles.json'), '{');
+    expect(await acs(['__complete', 'profiles'])).toMatchObject({ code: 0, out: '', err: '' });
+    expect(await acs(['__complete', 'else'])).toMatchObject({ code: 0, out: '', err: '' });
+    expect((await acs(['--help'])).out).not.toContain('__complete');
+  });
+});

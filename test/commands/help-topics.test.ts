@@ -1,0 +1,59 @@
+import os from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { EXIT_CODES } from '../../src/errors.ts';
+import { invoke } from '../support/world.ts';
+
+const acs = (...args: string[]) => invoke({ args, cwd: os.tmpdir(), env: { HOME: os.tmpdir(), ACS_BASE_URL: '' } });
+
+describe('acs help', () => {
+  it('without words is the help of acs', async () => {
+    const [help, flag] = [await acs('help'), await acs('--help')];
+    expect(help).toMatchObject({ code: 0, err: '', out: flag.out });
+  });
+
+  it('of a command is that of its flag, and an alias leads there', async () => {
+    const flag = await acs('profile', 'list', '--help');
+    expect(await acs('help', 'profile', 'list')).toMatchObject({ code: 0, err: '', out: flag.out });
+    expect(await acs('help', 'profile', 'ls')).toMatchObject({ code: 0, out: flag.out });
+  });
+
+  it('of something unknown is exit 2 and names the topics', async () => {
+    const { code, out, err } = await acs('help', 'nonsense');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('exit-codes, environment, output');
+  });
+
+  it('names every exit code with its kind', async () => {
+    const { code, out } = await acs('help', 'exit-codes');
+    expect(code).toBe(0);
+    for (const [kind, number] of Object.entries(EXIT_CODES))
+      expect(out).toMatch(new RegExp(`^ +${number} +${kind} `, 'm'));
+    for (const number of [125, 129, 141, 143]) expect(out).toContain(String(number));
+  });
+
+  it('names every variable that is read', async () => {
+    const { out } = await acs('help', 'environment');
+    for (const name of [
+      'ACS_BASE_URL',
+      'ACS_PROFILE',
+      'ACS_API_KEY',
+      'ACS_CONFIG_DIR',
+      'ACS_DATA_DIR',
+      'NO_COLOR',
+      'CI',
+    ])
+      expect(out).toContain(name);
+  });
+
+  it('describes the formats', async () => {
+    const { out } = await acs('help', 'output');
+    for (const format of ['table', 'tsv', 'json', 'ndjson', 'id']) expect(out).toContain(`--format ${format}`);
+  });
+
+  it('fits 100 columns', async () => {
+    for (const topic of ['exit-codes', 'environment', 'output']) {
+      const { out } = await acs('help', topic);
+      expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,136 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import { invoke, type Invocation } from '../support/world.ts';
+
+const base = mkdtempSync(path.join(os.tmpdir(), 'acs-serve-'));
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+let dataDir = '';
+let count = 0;
+beforeEach(() => {
+  count += 1;
+  dataDir = path.join(base, `data-${count}`);
+});
+afterEach(async () => {
+  if (existsSync(dataDir)) await acs(['serve', '--stop']);
+});
+
+function acs(args: string[], rest: Partial<Invocation> = {}) {
+  const env = { PATH: process.env.PATH, HOME: base, ACS_CONFIG_DIR: path.join(base, 'config'), ACS_DATA_DIR: dataDir };
+  return invoke({ args, cwd: base, ...rest, env: { ...env, ...rest.env } });
+}
+
+const json = async (args: string[]) => JSON.parse((await acs([...args, '--json'])).out) as Record<string, unknown>;
+
+describe('serve --status', () => {
+  it('reads well, makes nothing and starts nothing while there is no service', async () => {
+    expect(await json(['serve', '--status'])).toEqual({
+      running: false,
+      url: null,
+      pid: null,
+      version: null,
+      started_at: null,
+      data_dir: dataDir,
+      conversations_running: null,
+      sandboxes_running: null,
+    });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
+
+describe('serve in the background', () => {
+  it('starts once, is found, is used by the profile local, and stops', async () => {
+    const started = await json(['serve', '--detach']);
+    expect(started).toMatchObject({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
+      data_dir: dataDir,
+      changed: true,
+    });
+    expect(await json(['serve', '--detach'])).toMatchObject({ url: started.url, pid: started.pid, changed: false });
+    expect(await json(['serve', '--status'])).toMatchObject({ running: true, url: started.url, pid: started.pid });
+    expect(await json(['whoami', '-p', 'local'])).toMatchObject({ base_url: started.url, key_source: 'local' });
+    expect((await acs(['serve', '--logs'])).code).toBe(0);
+    expect(await json(['serve', '--stop'])).toMatchObject({ pid: started.pid, changed: true });
+    expect(await json(['serve', '--stop'])).toMatchObject({ changed: false });
+    expect(() => process.kill(Number(started.pid), 0)).toThrow('ESRCH');
+  });
+
+  it('keeps its data where --data-dir says, for every form of the command', async () => {
+    const other = `data-${count}-other`;
+    const started = await json(['serve', '--detach', '--data-dir', other]);
+    try {
+      expect(started.data_dir).toBe(path.join(base, other));
+      expect(await json(['serve', '--status', '--data-dir', other])).toMatchObject({ running: true, pid: started.pid });
+      expect(await json(['serve', '--status'])).toMatchObject({ running: false });
+    } finally {
+      expect(await json(['serve', '--stop', '--data-dir', other])).toMatchObject({ changed: true });
+    }
+  });
+
+  it('cannot keep data in a file: exit 3', async () => {
+    writeFileSync(dataDir, '');
+    const { code, err } = await acs(['serve', '--detach']);
+    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(dataDir) as string });
+    rmSync(dataDir);
+  });
+});
+
+describe('serve in the foreground', () => {
+  it('says where it is when it answers, and ends with the signal', async () => {
+    const controller = new AbortController();
+    const running = acs(['serve', '--json'], { signal: controller.signal });
+    await until(async () => (await json(['serve', '--status'])).running === true);
+    expect((await acs(['serve', '--detach'])).code).toBe(0);
+    controller.abort(new AppError('interrupted', 'interrupted'));
+    const { code, out } = await running;
+    expect(code).toBe(130);
+    expect(JSON.parse(out)).toMatchObject({
+      type: 'ready',
+      url: expect.stringContaining('http://127.0.0.1:') as string,
+      data_dir: dataDir,
+    });
+    expect(await json(['serve', '--status'])).toMatchObject({ running: false });
+  });
+
+  it('on a data directory that another service owns is exit 6', async () => {
+    await json(['serve', '--detach']);
+    expect((await acs(['serve'])).code).toBe(6);
+  });
+});
+
+describe('serve', () => {
+  it.each([
+    [['--status', '--stop']],
+    [['--port', '70000']],
+    [['--port', 'x']],
+    [['--api', 'v2']],
+    [['--idle-timeout', '5']],
+    [['--host', '']],
+    [['--data-dir', '']],
+    [['--prune', '30d']],
+    [['--status', '--timeout', '5s']],
+  ])('%j is exit 2 and starts nothing', async (flags) => {
+    expect((await acs(['serve', ...flags])).code).toBe(2);
+    expect(readdirSync(base)).not.toContain(path.basename(dataDir));
+  });
+
+  it('--dry-run starts nothing', async () => {
+    expect(await acs(['serve', '--detach', '--dry-run', '--json'])).toMatchObject({
+      code: 0,
+      out: '{"dry_run":true,"requests":[]}\n',
+    });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
+
+/** Waits for a condition, with a bound. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error('it never happened');
+}
