@@ -1,5 +1,6 @@
 /** Makes the server of a run: connections, probe, the adapter of its dialect. */
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { AppError, isAppError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
 import type { ConnectOptions } from './index.ts';
@@ -61,7 +62,7 @@ async function findFacts(run: Run): Promise<ProbeFacts> {
   const { cache, clock, key, local } = run.options;
   const known = readFacts(await cache?.get(run.baseUrl));
   if (known !== null && clock.now() - known.probed_at_ms < CACHE_MAX_AGE_MS) return known;
-  const facts = await probe(appTransport(run, AbortSignal.any([run.options.signal])), key !== null, clock.now());
+  const facts = await probe(appTransport(run, run.options.signal), key !== null, clock.now());
   const kept: ProbeFacts = local ? { ...facts, flavour: 'local' } : facts;
   await cache?.set(run.baseUrl, kept);
   return kept;
@@ -172,6 +173,8 @@ function agentTransport(run: Run, signal: AbortSignal, baseUrl: string, key: str
 }
 
 function createLinks(run: Run, signal: AbortSignal): Links {
+  // Each request in flight listens to it; Node takes more than ten for a leak and says so on stderr.
+  setMaxListeners(0, signal);
   return {
     app: appTransport(run, signal),
     agent: (baseUrl, key) => agentTransport(run, signal, baseUrl, key),

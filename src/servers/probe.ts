@@ -69,7 +69,7 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
   const count = answers.count;
   const countStatus = count instanceof AppError ? 0 : count.status;
   const countIsJson = !(count instanceof AppError) && isJsonType(count.contentType);
-  const counted = countIsJson && countStatus === 200 && typeof (count).body === 'number';
+  const counted = countIsJson && countStatus === 200 && typeof count.body === 'number';
 
   const v1 = document?.v1 ?? (isRecord(webClient) || counted);
   const v0 = document?.v0 ?? (isRecord(options) && 'APP_MODE' in options);

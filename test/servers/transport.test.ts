@@ -1,13 +1,13 @@
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isAppError, type AppError } from '../../src/errors.ts';
 import { isDryRunStop } from '../../src/servers/transport/dry-run.ts';
 import { createNetwork, type Network } from '../../src/servers/transport/network.ts';
 import { createPace, type PaceLimit } from '../../src/servers/transport/pace.ts';
 import { createRedaction } from '../../src/servers/transport/redaction.ts';
 import { createTransport } from '../../src/servers/transport/transport.ts';
 import type { TransportOptions } from '../../src/servers/transport/call.ts';
-import { AppError as AppErrorClass } from '../../src/errors.ts';
+import { AppError } from '../../src/errors.ts';
+import { failure } from './support/failure.ts';
 import { quickClock } from './support/connect.ts';
 import { startFake, type FakeServer } from './support/fake-server.ts';
 
@@ -36,23 +36,20 @@ function transport(options: Partial<TransportOptions> = {}): ReturnType<typeof c
     clock,
     signal: new AbortController().signal,
     mode: 'live',
-    refused: (answer, details) => Promise.resolve(new AppErrorClass('auth', `refused ${answer.status}`, details)),
+    refused: (answer, details) => Promise.resolve(new AppError('auth', `refused ${answer.status}`, details)),
     ...options,
   });
 }
 
-async function failure(promise: Promise<unknown>): Promise<AppError> {
-  const error: unknown = await promise.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!isAppError(error)) throw error ?? new Error('nothing was thrown');
-  return error;
-}
-
 describe('requests', () => {
   it('send the key, the query and the body, and give back parsed JSON', async () => {
-    const answer = await transport().request({ method: 'POST', path: '/api/x', query: { a: 1, b: ['c', 'd'], none: null }, body: { e: 'f' }, safe: 'once' });
+    const answer = await transport().request({
+      method: 'POST',
+      path: '/api/x',
+      query: { a: 1, b: ['c', 'd'], none: null },
+      body: { e: 'f' },
+      safe: 'once',
+    });
     expect(answer.body).toEqual({ ok: true });
     expect(fake.asked[0]).toMatchObject({ method: 'POST', path: '/api/x', body: { e: 'f' } });
     expect(fake.asked[0]?.query.toString()).toBe('a=1&b=c&b=d');
@@ -75,7 +72,7 @@ describe('requests', () => {
   it('stop with the reason of the signal', async () => {
     const stop = new AbortController();
     fake.handler = () => {
-      stop.abort(new AppErrorClass('interrupted', 'stopped by the user'));
+      stop.abort(new AppError('interrupted', 'stopped by the user'));
       return { silence: true };
     };
     const error = await failure(transport({ signal: stop.signal }).request({ method: 'GET', path: '/', safe: 'read' }));
@@ -86,7 +83,13 @@ describe('requests', () => {
     const lines: string[] = [];
     fake.handler = () => ({ json: { session_api_key: 'sandbox-key-987654', echo: KEY } });
     const sent = transport({ log: (line) => lines.push(line) });
-    await sent.request({ method: 'POST', path: '/api/settings', body: { llm_api_key: 'sk-very-secret-value' }, query: { session_api_key: KEY }, safe: 'once' });
+    await sent.request({
+      method: 'POST',
+      path: '/api/settings',
+      body: { llm_api_key: 'sk-very-secret-value' },
+      query: { session_api_key: KEY },
+      safe: 'once',
+    });
     expect(lines).toHaveLength(2);
     expect(lines.join('\n')).not.toMatch(/app-key-0123456789|sandbox-key-987654|sk-very-secret-value/);
     expect(lines[0]).toMatch(/^> POST http:\/\/127\.0\.0\.1:\d+\/api\/settings/);
@@ -110,7 +113,10 @@ describe('retries', () => {
   });
 
   it('obey Retry-After, and give up on one that is too long', async () => {
-    fake.handler = () => (fake.asked.length < 2 ? { status: 429, headers: { 'retry-after': '7' }, json: { message: 'Too many requests' } } : { json: 1 });
+    fake.handler = () =>
+      fake.asked.length < 2
+        ? { status: 429, headers: { 'retry-after': '7' }, json: { message: 'Too many requests' } }
+        : { json: 1 };
     await transport().request({ method: 'GET', path: '/', safe: 'read' });
     expect(clock.waited.some((ms) => ms >= 6_900)).toBe(true);
     fake.asked.length = 0;
@@ -120,7 +126,10 @@ describe('retries', () => {
   });
 
   it('do not wait for a daily quota', async () => {
-    fake.handler = () => ({ status: 429, json: { detail: { code: 'daily_conversation_limit_reached', message: 'limit of today reached' } } });
+    fake.handler = () => ({
+      status: 429,
+      json: { detail: { code: 'daily_conversation_limit_reached', message: 'limit of today reached' } },
+    });
     const error = await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
     expect(error.message).toContain('limit of today reached');
     expect(fake.asked).toHaveLength(1);
@@ -206,14 +215,18 @@ describe('errors', () => {
   });
 
   it('name a host that does not resolve', async () => {
-    const error = await failure(transport({ baseUrl: 'http://no-such-host.invalid' }).request({ method: 'GET', path: '/', safe: 'read' }));
+    const error = await failure(
+      transport({ baseUrl: 'http://no-such-host.invalid' }).request({ method: 'GET', path: '/', safe: 'read' }),
+    );
     expect(error.kind).toBe('network');
     expect(error.message).toContain('no-such-host.invalid');
   });
 
   it('name a server that says nothing in time', async () => {
     fake.handler = () => ({ silence: true });
-    const error = await failure(transport({ requestTimeoutMs: 200 }).request({ method: 'GET', path: '/', safe: 'read' }));
+    const error = await failure(
+      transport({ requestTimeoutMs: 200 }).request({ method: 'GET', path: '/', safe: 'read' }),
+    );
     expect(error.message).toContain('sent nothing for 0.2 s');
   });
 
@@ -224,9 +237,13 @@ describe('errors', () => {
     });
     await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
     const { port } = odd.address() as net.AddressInfo;
-    const plain = await failure(transport({ baseUrl: `http://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }));
+    const plain = await failure(
+      transport({ baseUrl: `http://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }),
+    );
     expect(plain.message).toContain('does not speak HTTP');
-    const tls = await failure(transport({ baseUrl: `https://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }));
+    const tls = await failure(
+      transport({ baseUrl: `https://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }),
+    );
     expect(tls.message).toContain('TLS');
     await new Promise((resolve) => odd.close(resolve));
   });
@@ -237,10 +254,17 @@ describe('a dry run', () => {
     const dry = transport({ mode: 'dry-run' });
     expect((await dry.request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({ ok: true });
     const stop: unknown = await dry
-      .request({ method: 'POST', path: '/api/settings', body: { language: 'de', llm_api_key: 'sk-very-secret-value' }, safe: 'idempotent' })
+      .request({
+        method: 'POST',
+        path: '/api/settings',
+        body: { language: 'de', llm_api_key: 'sk-very-secret-value' },
+        safe: 'idempotent',
+      })
       .catch((error: unknown) => error);
     if (!isDryRunStop(stop)) throw new Error('no dry run');
-    expect(stop.requests).toEqual([{ method: 'POST', url: `${fake.url}/api/settings`, body: { language: 'de', llm_api_key: '<redacted>' } }]);
+    expect(stop.requests).toEqual([
+      { method: 'POST', url: `${fake.url}/api/settings`, body: { language: 'de', llm_api_key: '<redacted>' } },
+    ]);
     expect(fake.lines()).toEqual(['GET /']);
   });
 });
@@ -274,10 +298,22 @@ describe('proxies', () => {
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.address() as net.AddressInfo;
-    const proxied = createNetwork({ env: { HTTP_PROXY: `http://127.0.0.1:${port}` }, connectTimeoutMs: 5_000, redaction: createRedaction([]) });
-    await failure(transport({ network: proxied, baseUrl: 'http://server.invalid' }).request({ method: 'POST', path: '/x', safe: 'once' }));
+    const proxied = createNetwork({
+      env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
+      connectTimeoutMs: 5_000,
+      redaction: createRedaction([]),
+    });
+    await failure(
+      transport({ network: proxied, baseUrl: 'http://server.invalid' }).request({
+        method: 'POST',
+        path: '/x',
+        safe: 'once',
+      }),
+    );
     expect(targets[0]).toContain('server.invalid');
-    expect((await transport({ network: proxied }).request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({ ok: true });
+    expect((await transport({ network: proxied }).request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({
+      ok: true,
+    });
     expect(targets).toHaveLength(1);
     await proxied.close();
     await new Promise((resolve) => proxy.close(resolve));

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connectTo } from './support/connect.ts';
+import { failure } from './support/failure.ts';
+import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
+import { recordings } from './support/recordings.ts';
+
+const newer = recordings('1.11.0');
+const older = recordings('1.6.0');
+const KEY = 'app-key-0123456789';
+let fake: FakeServer;
+
+beforeEach(async () => {
+  fake = await startFake(() => NOT_FOUND);
+});
+
+afterEach(() => fake.close());
+
+/** Routes by path; a route of `/api/` without the right key is 401. */
+function routes(byPath: Record<string, Reply>, open: string[] = ['/openapi.json', '/api/v1/web-client/config']) {
+  return ({ path, headers }: Asked): Reply => {
+    const reply = byPath[path];
+    if (reply === undefined) return NOT_FOUND;
+    return open.includes(path) || headers['x-session-api-key'] === KEY
+      ? reply
+      : { status: 401, json: { detail: 'Unauthorized' } };
+  };
+}
+
+const RELEASE_1_11 = {
+  '/openapi.json': newer.reply('probe.openapi'),
+  '/api/v1/web-client/config': newer.reply('probe.web-client'),
+  '/api/v1/app-conversations/count': { json: 0 },
+  '/api/v1/app-conversations/search': newer.reply('conv.search.limit2'),
+};
+const RELEASE_1_6 = {
+  '/openapi.json': older.reply('probe.openapi'),
+  '/api/v1/web-client/config': older.reply('probe.web-client'),
+  '/api/v1/app-conversations/count': { json: 0 },
+  '/api/options/config': older.reply('probe.options-config'),
+};
+
+describe('the probe', () => {
+  it('finds V1 alone, with its release, flavour and features', async () => {
+    fake.handler = routes(RELEASE_1_11);
+    const server = await connectTo(fake.url);
+    expect(server.info).toMatchObject({
+      base_url: fake.url,
+      dialect: 'v1',
+      dialects: ['v1'],
+      version: '1.11.0',
+      flavour: 'self-hosted',
+    });
+    expect(
+      ['send-message', 'delete-conversation', 'v1-settings', 'sandboxes'].every((one) => server.has(one as 'events')),
+    ).toBe(true);
+    expect(server.has('replay')).toBe(false);
+    await server.close();
+  });
+
+  it('finds both dialects, and what that release lacks', async () => {
+    fake.handler = routes(RELEASE_1_6);
+    const server = await connectTo(fake.url);
+    expect(server.info).toMatchObject({ dialect: 'v1', dialects: ['v1', 'v0'], version: '1.6.0' });
+    expect([
+      server.has('replay'),
+      server.has('send-message'),
+      server.has('v1-settings'),
+      server.has('delete-conversation'),
+    ]).toEqual([true, false, false, false]);
+    await server.close();
+  });
+
+  it('finds V0 alone where only its options answer', async () => {
+    fake.handler = routes({ '/api/options/config': older.reply('probe.options-config') });
+    const server = await connectTo(fake.url);
+    expect(server.info).toMatchObject({ dialect: 'v0', dialects: ['v0'], version: null });
+    expect((await failure(server.sandboxes.list(null))).kind).toBe('unsupported');
+    await server.close();
+  });
+
+  it('finds V1 without a document, and the cloud by its mode', async () => {
+    fake.handler = routes({
+      '/api/v1/web-client/config': { json: { app_mode: 'saas', feature_flags: { deployment_mode: 'cloud' } } },
+      '/api/v1/app-conversations/count': { json: 3 },
+    });
+    const server = await connectTo(fake.url);
+    expect(server.info).toMatchObject({ dialects: ['v1'], flavour: 'cloud' });
+    await server.close();
+  });
+
+  it('finds the local service by the title of its document', async () => {
+    const document = {
+      info: { title: 'acs local service', version: '0.1.0' },
+      paths: { '/api/v1/app-conversations': { post: {} }, '/api/conversations': {} },
+    };
+    fake.handler = routes({ '/openapi.json': { json: document }, '/api/v1/app-conversations/count': { json: 0 } });
+    const server = await connectTo(fake.url);
+    expect(server.info).toMatchObject({ flavour: 'local', dialects: ['v1', 'v0'], version: null });
+    await server.close();
+  });
+
+  it('sends the key under both names', async () => {
+    fake.handler = routes(RELEASE_1_11);
+    await (await connectTo(fake.url)).close();
+    expect(fake.asked[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-session-api-key': KEY });
+  });
+});
+
+describe('a probe that fails', () => {
+  it('tells a missing key from a refused one', async () => {
+    fake.handler = routes(RELEASE_1_11);
+    const missing = await failure(connectTo(fake.url, { key: null }));
+    expect([missing.kind, missing.message]).toEqual(['auth', 'this server asks for a key, and none was given']);
+    expect(missing.details.hint).toContain('--api-key-file');
+    const refused = await failure(connectTo(fake.url, { key: 'another-key' }));
+    expect([refused.kind, refused.message]).toEqual(['auth', 'the server refuses the key']);
+  });
+
+  it('asks whether a web page is the right server', async () => {
+    fake.handler = () => ({ text: '<html><body>hello</body></html>', type: 'text/html' });
+    const error = await failure(connectTo(fake.url));
+    expect([error.kind, error.exitCode]).toEqual(['server', 9]);
+    expect(error.message).toContain('text/html');
+    expect(error.details.hint).toContain('is this the right server?');
+  });
+
+  it('names a JSON server that is none of ours', async () => {
+    const error = await failure(connectTo(fake.url));
+    expect([error.kind, error.message]).toEqual([
+      'server',
+      'what answers there is no OpenHands server (it sent application/json)',
+    ]);
+  });
+
+  it('is a network error where nothing answers', async () => {
+    const { url } = fake;
+    await fake.close();
+    expect((await failure(connectTo(url))).kind).toBe('network');
+    fake = await startFake(() => NOT_FOUND);
+  });
+
+  it('refuses a URL and a key that cannot be used, and never shows the key', async () => {
+    expect((await failure(connectTo('localhost:3000'))).kind).toBe('config');
+    expect((await failure(connectTo('not a url'))).kind).toBe('config');
+    const error = await failure(connectTo(fake.url, { key: 'geheim\nzwei' }));
+    expect([error.kind, error.message]).toEqual([
+      'config',
+      'the key has a character at position 7 that no HTTP header can carry',
+    ]);
+    expect(fake.asked).toEqual([]);
+  });
+});
+
+describe('a probe that is remembered', () => {
+  function memory() {
+    const kept = new Map<string, unknown>();
+    return {
+      kept,
+      get: (origin: string) => Promise.resolve(kept.get(origin) ?? null),
+      set: (origin: string, value: unknown) => Promise.resolve(void kept.set(origin, value)),
+      drop: (origin: string) => Promise.resolve(void kept.delete(origin)),
+    };
+  }
+
+  it('makes a list one request', async () => {
+    fake.handler = routes(RELEASE_1_11);
+    const cache = memory();
+    await (await connectTo(fake.url, { cache })).close();
+    fake.asked.length = 0;
+    const server = await connectTo(fake.url, { cache });
+    await server.conversations.list({ pageSize: 2 }, null);
+    expect(fake.lines()).toEqual(['GET /api/v1/app-conversations/search']);
+    await server.close();
+  });
+
+  it('is dropped when a promised route is gone', async () => {
+    fake.handler = routes(RELEASE_1_11);
+    const cache = memory();
+    const server = await connectTo(fake.url, { cache });
+    expect(cache.kept.size).toBe(1);
+    fake.handler = () => NOT_FOUND;
+    await failure(server.conversations.list({}, null));
+    expect(cache.kept.size).toBe(0);
+    await server.close();
+  });
+});
+
+describe('a 401 after the probe', () => {
+  it('is not blamed on a key that still works', async () => {
+    fake.handler = routes(RELEASE_1_11);
+    const server = await connectTo(fake.url);
+    const usual = fake.handler;
+    fake.handler = (asked) =>
+      asked.path.endsWith('/search')
+        ? { status: 403, json: { detail: 'Not a member of this organization' } }
+        : usual(asked);
+    const error = await failure(server.conversations.list({}, null));
+    expect([error.kind, error.message]).toEqual([
+      'auth',
+      'the server does not allow this: Not a member of this organization',
+    ]);
+    await server.close();
+  });
+});
