@@ -76,7 +76,9 @@ export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; pro
     ...(plan.offline ? ['--unshare-net'] : []),
     ...['--hostname', 'sandbox', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ...SYSTEM_FOLDERS.flatMap(systemFolder),
-    ...plan.hidden.filter(isInSystemFolder).flatMap((folder) => ['--tmpfs', folder]),
+    ...plan.hidden
+      .filter((folder) => isInSystemFolder(folder) && existsSync(folder))
+      .flatMap((folder) => ['--tmpfs', folder]),
     ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/dev/shm'],
     ...[
       '--tmpfs',

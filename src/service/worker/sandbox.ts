@@ -11,6 +11,9 @@ import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
 /** Where recorded trajectories of genuine servers have their workspace. */
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
 
+/** So long a helper that does not answer may hold up a pause. */
+const HOLD_MS = 1000;
+
 export interface RunOptions {
   signal?: AbortSignal;
   onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
@@ -22,6 +25,7 @@ export class Sandbox {
   #jail: Promise<StartedJail>;
   #live: StartedJail | null = null;
   #closed = false;
+  #gate: Gate | null = null;
 
   /** Starts the jail at once; `warn` is told of a fall-back. */
   constructor(config: WorkerConfig, warn: (text: string) => void) {
@@ -66,15 +70,21 @@ export class Sandbox {
     return path.join(workingDir, rest === name || rest.startsWith(`${name}/`) ? rest.slice(name.length) : rest);
   }
 
-  /** Stops every process inside; returns how many. */
-  freeze(): number {
-    this.#hold(true);
-    return this.#live?.freezer.freeze() ?? 0;
+  /**
+   * Stops every process inside. The helper is told first: what was asked of it before is started by then and stopped
+   * with the rest, and what is asked later waits here.
+   */
+  async freeze(): Promise<void> {
+    this.#gate ??= new Gate();
+    await Promise.race([this.#hold(true), new Promise((resolve) => setTimeout(resolve, HOLD_MS).unref())]);
+    this.#live?.freezer.freeze();
   }
 
   thaw(): void {
     this.#live?.freezer.thaw();
-    this.#hold(false);
+    void this.#hold(false);
+    this.#gate?.release();
+    this.#gate = null;
   }
 
   /** Ends every process inside, for good. */
@@ -84,12 +94,12 @@ export class Sandbox {
     await jail?.end();
   }
 
-  /** The helper inside may be stopped: its answer is not waited for. */
-  #hold(held: boolean): void {
-    this.#live?.connection.ask('hold', { held }).answer.catch(() => undefined);
+  async #hold(held: boolean): Promise<void> {
+    await this.#live?.connection.ask('hold', { held }).answer.catch(() => undefined);
   }
 
   async #connected(): Promise<StartedJail> {
+    await this.#gate?.passed;
     let jail = await this.#jail;
     if (jail.connection.gone !== null && !this.#closed) {
       // Several may find it gone at once; the first starts the new one.
@@ -113,4 +123,14 @@ export class Sandbox {
 
 function isWithin(file: string, folder: string): boolean {
   return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);
+}
+
+/** Shut while the sandbox is paused. */
+class Gate {
+  readonly passed: Promise<void>;
+  release: () => void = () => undefined;
+
+  constructor() {
+    this.passed = new Promise((resolve) => (this.release = resolve));
+  }
 }

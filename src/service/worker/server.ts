@@ -82,9 +82,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     workingDir,
     spec,
     pause: async () => {
-      sandbox.freeze();
+      await sandbox.freeze();
       await close();
-      sandbox.freeze();
     },
     resume: async () => {
       sandbox.thaw();

@@ -85,6 +85,24 @@ describe.each(SPECS)('with %s', (spec) => {
     expect(await statusOf(worker)).toBe('running');
   });
 
+  it('pause holds a run that goes from command to command', async () => {
+    worker = await startTestWorker(place, { spec });
+    const steps = Array.from({ length: 300 }, () => step.run('echo x >> steps'));
+    await startConversation(worker, [...steps, step.finish()]);
+    for (let pauses = 1; pauses <= 5; pauses += 1) {
+      await until('some steps', () => size('steps') > pauses * 20);
+      await worker.command('pause');
+      const held = size('steps');
+      execFileSync('sleep', ['0.1']);
+      expect(size('steps')).toBe(held);
+      await worker.command('resume');
+    }
+    await worker.call('POST', `/api/conversations/${ID}/interrupt`);
+    const lines = size('steps') / 2;
+    const seen = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent').length;
+    expect(lines - seen).toBeLessThanOrEqual(1);
+  });
+
   it('a command that was paused longer than its timeout still has its time', async () => {
     worker = await startTestWorker(place, { spec });
     await startConversation(worker, [
