@@ -20,7 +20,7 @@ export function declareGlobalOptions(root: Command): void {
     .option('--base-url <url>', 'use this server')
     .option('--api-key-file <path|->', 'read the key from this file, or from stdin')
     .option('--json', 'print one JSON document (same as --format json)')
-    .option('--format <format>', `one of ${FORMATS.join(', ')}`, oneOf(...FORMATS))
+    .option('--format <table|tsv|json|ndjson|id>', 'how data is printed (acs help output)', oneOf(...FORMATS))
     .option('-q, --quiet', 'print ids only (same as --format id)')
     .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
     .option('-o, --output <file|->', 'write the data to this file')

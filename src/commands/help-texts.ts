@@ -2,6 +2,8 @@
 import { EXIT_CODES } from '../errors.ts';
 import type { TOPICS } from './help-topics.ts';
 
+const MEANING_WIDTH = 56;
+
 /** In the order of EXIT_CODES, which the compiler holds complete. */
 const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   ok: 'done; for follow and wait: the run finished',
@@ -35,14 +37,13 @@ export function topicText(topic: (typeof TOPICS)[number]): string {
 
 function exitCodes(): string {
   const kinds = Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[];
-  const rows = kinds.map(
-    (kind) => `  ${String(EXIT_CODES[kind]).padStart(3)}  ${kind.padEnd(16)} ${EXIT_MEANINGS[kind]}`,
-  );
-  const exec = `  125                   \`sandbox exec\` only: acs itself failed; any other code is the remote command's`;
+  const rows = [
+    ...kinds.map((kind) => row(EXIT_CODES[kind], kind, EXIT_MEANINGS[kind])),
+    row(125, '', "`sandbox exec` only: acs itself failed; any other code is the remote command's"),
+  ];
   return `Exit codes, and the word that is \`error.code\` with --json:
 
 ${rows.join('\n')}
-${exec}
 
 Of a run (follow, wait, conv new --wait), judged by the latest user message:
   finished 0 · error or stuck 1 · waiting for a confirmation, idle after a rejection 8
@@ -50,6 +51,17 @@ Of a run (follow, wait, conv new --wait), judged by the latest user message:
 Several ids: the worst code. A command that reads ends with 0 whatever it read;
 \`conv show --exit-status\` ends with the code of the run (running or starting: 6).
 `;
+}
+
+/** One code; a long meaning goes on below itself. */
+function row(code: number, kind: string, meaning: string): string {
+  const lines: string[] = [];
+  for (const word of meaning.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < MEANING_WIDTH) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return `  ${String(code).padStart(3)}  ${kind.padEnd(16)} ${lines.join(`\n${' '.repeat(24)}`)}`;
 }
 
 const ENVIRONMENT = `Which server, the first that is there:
@@ -62,7 +74,7 @@ to the server it was stored for and to no other. \`local\` takes only its own.
 
   ACS_BASE_URL              URL of the server
   ACS_PROFILE               name of a profile
-  ACS_API_KEY               key for --base-url, ACS_BASE_URL, or a profile that stores none
+  ACS_API_KEY               key for --base-url, ACS_BASE_URL, or a profile without one
   OPENHANDS_API_KEY         read when ACS_API_KEY is not set
   OPENHANDS_CLOUD_API_KEY   read when neither is set
   ACS_CONFIG_DIR            directory of profiles and caches
@@ -92,8 +104,9 @@ const OUTPUT = `Data goes to stdout (or --output <file>), everything else to std
 JSON of a list:    {"items":[…],"has_more":false}
      of one thing: the object
      of a write:   the object and "changed":true or false
-     of a bulk:    {"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}
-     of an error:  {"error":{"code","message","hint","status","request","retryable"}}, on stderr
+     of a bulk:    {"items":[{"id","ok","changed","before","after","error"}],
+                    "matched":n,"failed":n}
+     of an error:  {"error":{"code","message","hint","status","request","retryable"}}
 With json and ndjson every line on stderr is an object: {"notice":…}, or last {"error":…}.
 
 Streams (conv follow, conv events -f) print plain lines; --json means ndjson there.

@@ -50,10 +50,10 @@ describe('acs help', () => {
     for (const format of ['table', 'tsv', 'json', 'ndjson', 'id']) expect(out).toContain(`--format ${format}`);
   });
 
-  it('fits 100 columns', async () => {
+  it('fits 90 columns', async () => {
     for (const topic of ['exit-codes', 'environment', 'output']) {
       const { out } = await acs('help', topic);
-      expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+      expect(out.split('\n').filter((line) => line.length > 90)).toEqual([]);
     }
   });
 });

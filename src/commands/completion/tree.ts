@@ -61,7 +61,8 @@ function valuesOf(option: Option): Values {
   if (option.argChoices) return { kind: 'choices', words: [...option.argChoices] };
   const words = /[<[]([^>\]]+)[>\]]/.exec(option.flags)?.[1]?.split('|') ?? [];
   const isChoice =
-    words.length > 1 && words.every((word) => /^[a-z0-9]+$/.test(word) && !/^(file|path|url|dir|id)$/.test(word));
+    words.length > 1 &&
+    words.every((word) => /^[a-z0-9]+$/.test(word) && !/^(file|path|url|dir|name|time|duration)$/.test(word));
   return isChoice ? { kind: 'choices', words } : { kind: 'any' };
 }
 
