@@ -1,0 +1,325 @@
+import type { WebSocket } from 'ws';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FollowItem, FollowOptions, Server } from '../../src/servers/server.ts';
+import { connectTo } from './support/connect.ts';
+import { failure } from './support/failure.ts';
+import {
+  createV1World,
+  event,
+  finish,
+  ID,
+  SANDBOX_KEY,
+  status,
+  userMessage,
+  type V1World,
+} from './support/v1-world.ts';
+
+let world: V1World;
+let server: Server;
+
+beforeEach(async () => {
+  world = await createV1World();
+  server = await connectTo(world.fake.url, { signal: new AbortController().signal });
+  world.addConversation();
+});
+
+afterEach(async () => {
+  await server.close();
+  await world.close();
+});
+
+interface Follower {
+  items: FollowItem[];
+  /** `MessageEvent: hello`, `=running`, `!notice`. */
+  lines(): string[];
+  /** Resolves when the condition holds for what was told so far. */
+  until(condition: (lines: string[]) => boolean): Promise<void>;
+  stop(): Promise<void>;
+  ended: Promise<void>;
+}
+
+function following(options: Partial<FollowOptions> = {}): Follower {
+  const stop = new AbortController();
+  const items: FollowItem[] = [];
+  const lines = (): string[] => items.map(line);
+  const run = async (): Promise<void> => {
+    for await (const item of server.conversations.follow(ID, { signal: stop.signal, ...options })) {
+      items.push(item);
+    }
+  };
+  const ended = run();
+  ended.catch(() => undefined);
+  return {
+    items,
+    lines,
+    ended,
+    async until(condition) {
+      let end: { error?: unknown } | null = null;
+      ended.then(
+        () => (end = {}),
+        (error: unknown) => (end = { error }),
+      );
+      while (!condition(lines())) {
+        if (end !== null) throw (end as { error?: unknown }).error ?? new Error(`ended before: ${lines().join(' | ')}`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+    async stop() {
+      stop.abort(new Error('test is over'));
+      await ended.catch(() => undefined);
+    },
+  };
+}
+
+function line(item: FollowItem): string {
+  if (item.type === 'event') return `${item.event.kind}: ${item.event.text}`;
+  if (item.type === 'notice') return `!${item.text}`;
+  return `=${item.conversation.status}${item.conversation.reason === null ? '' : ` (${item.conversation.reason.code})`}`;
+}
+
+/** The sandbox stores the events and tells them over its sockets. */
+function happens(...events: Record<string, unknown>[]): void {
+  for (const one of events) {
+    world.agentEvents.push(one);
+    const word = one['key'] === 'execution_status' ? one['value'] : null;
+    if (word !== null) world.conversations.get(ID)!['execution_status'] = word;
+    for (const socket of world.fake.sockets) socket.send(JSON.stringify(one));
+  }
+}
+
+const onlyEvents = (lines: string[]): string[] =>
+  lines.filter((one) => !/^[=!]/.test(one) && !one.startsWith('ConversationState'));
+
+describe('following', () => {
+  it('tells what was there, then what comes, each once and in order, and the end after its events', async () => {
+    world.agentEvents.push(userMessage('hello'), status('running'));
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    happens(event('StreamingDeltaEvent', { content: 'x' }), finish('bye'), status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(follower.lines()).toEqual([
+      'MessageEvent: hello',
+      'ConversationStateUpdateEvent: execution_status: running',
+      '=running',
+      'ActionEvent: bye',
+      'ConversationStateUpdateEvent: execution_status: finished',
+      '=finished',
+    ]);
+    await follower.stop();
+  });
+
+  it('sends the key of the sandbox in the header of the socket, not in its URL', async () => {
+    const seen: unknown[] = [];
+    world.fake.acceptSocket = (path, headers) =>
+      seen.push(path, headers['x-session-api-key'], headers.authorization) > 0;
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    expect(seen).toEqual([`/agent/sockets/events/${ID}`, SANDBOX_KEY, undefined]);
+    await follower.stop();
+  });
+
+  it('falls back to the key in the query only when the header is refused', async () => {
+    const paths: string[] = [];
+    world.fake.acceptSocket = (path) => {
+      paths.push(path);
+      return path.includes('session_api_key=');
+    };
+    const follower = following();
+    await follower.until(() => world.fake.sockets.length === 1);
+    expect(paths[0]).not.toContain(SANDBOX_KEY);
+    await follower.stop();
+  });
+
+  it('loses and repeats nothing when the socket is cut again and again', async () => {
+    const follower = following();
+    await follower.until(() => world.fake.sockets.length === 1);
+    const expected: string[] = [];
+    for (let round = 1; round <= 5; round++) {
+      const sockets = world.fake.sockets.length;
+      happens(finish(`before cut ${round}`));
+      for (const socket of world.fake.sockets) socket.terminate();
+      happens(finish(`during cut ${round}`));
+      expected.push(`ActionEvent: before cut ${round}`, `ActionEvent: during cut ${round}`);
+      await follower.until(
+        (lines) => onlyEvents(lines).length === expected.length && world.fake.sockets.length > sockets,
+      );
+    }
+    happens(status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(onlyEvents(follower.lines())).toEqual(expected);
+    await follower.stop();
+  });
+
+  it('misses nothing that happens between the opening of the socket and the reading', async () => {
+    let raced = false;
+    world.fake.onSocket = (socket: WebSocket) => {
+      if (raced) return;
+      raced = true;
+      const early = finish('while connecting');
+      world.agentEvents.push(early);
+      socket.send(JSON.stringify(early));
+    };
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    happens(finish('after'), status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: while connecting', 'ActionEvent: after']);
+    await follower.stop();
+  });
+
+  it('goes on by reading when the sandbox is paused, and listens again when it is resumed', async () => {
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    const record = world.conversations.get(ID)!;
+    const { conversation_url, session_api_key } = record;
+    Object.assign(record, {
+      sandbox_status: 'PAUSED',
+      execution_status: null,
+      conversation_url: null,
+      session_api_key: null,
+    });
+    world.appEvents.push(...world.agentEvents, finish('stored before the pause'));
+    for (const socket of world.fake.sockets) socket.terminate();
+    await follower.until((lines) => lines.includes('=paused'));
+    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: stored before the pause']);
+    Object.assign(record, {
+      sandbox_status: 'RUNNING',
+      execution_status: 'running',
+      conversation_url,
+      session_api_key,
+    });
+    world.agentEvents.push(...world.appEvents);
+    await follower.until((lines) => lines.at(-1) === '=running');
+    happens(finish('after the pause'), status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(onlyEvents(follower.lines())).toEqual([
+      'ActionEvent: stored before the pause',
+      'ActionEvent: after the pause',
+    ]);
+    await follower.stop();
+  });
+
+  it('takes a status that flashes null for no news', async () => {
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    const record = world.conversations.get(ID)!;
+    let looks = 0;
+    world.before = ({ path, method }) => {
+      if (`${method} ${path}` !== 'GET /api/v1/app-conversations') return null;
+      looks += 1;
+      return { json: [{ ...record, execution_status: looks < 4 ? null : 'finished' }] };
+    };
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(follower.lines().filter((one) => one.startsWith('='))).toEqual(['=running', '=finished']);
+    await follower.stop();
+  });
+
+  it('tells the reason of a failure with it', async () => {
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    happens(event('ConversationErrorEvent', { code: 'MaxIterationsReached', detail: 'limit (3)' }), status('error'));
+    await follower.until((lines) => lines.some((one) => one.startsWith('=failed')));
+    expect(follower.lines().at(-1)).toBe('=failed (MaxIterationsReached)');
+    await follower.stop();
+  });
+
+  it('waits for a reason that the app server learns later than the status', async () => {
+    Object.assign(world.conversations.get(ID)!, {
+      sandbox_status: 'MISSING',
+      execution_status: null,
+      conversation_url: null,
+      session_api_key: null,
+    });
+    world.appEvents.push(status('error'));
+    let looks = 0;
+    world.before = ({ query }) => {
+      if (query.get('kind__eq') !== 'ConversationErrorEvent') return null;
+      looks += 1;
+      return {
+        json: {
+          items: looks < 4 ? [] : [event('ConversationErrorEvent', { code: 'Late', detail: 'at last' })],
+          next_page_id: null,
+        },
+      };
+    };
+    const follower = following();
+    await follower.until((lines) => lines.some((one) => one.startsWith('=failed')));
+    expect(follower.lines().at(-1)).toBe('=failed (Late)');
+    await follower.stop();
+  });
+
+  it('ends by itself when the conversation is archived', async () => {
+    Object.assign(world.conversations.get(ID)!, {
+      sandbox_status: 'MISSING',
+      execution_status: null,
+      conversation_url: null,
+      session_api_key: null,
+    });
+    world.appEvents.push(userMessage('hello'), status('running'));
+    const follower = following();
+    await follower.ended;
+    expect(follower.lines().at(-1)).toBe('=archived');
+  });
+
+  it('ends with not-found when the conversation is deleted, and with auth when the key is refused', async () => {
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    world.conversations.delete(ID);
+    for (const socket of world.fake.sockets) socket.terminate();
+    expect((await failure(follower.ended)).kind).toBe('not-found');
+    world.addConversation();
+    const other = following();
+    await other.until((lines) => lines.includes('=running'));
+    world.before = ({ path }) => (path.startsWith('/agent') ? null : { status: 401, json: { detail: 'Unauthorized' } });
+    for (const socket of world.fake.sockets) socket.terminate();
+    expect((await failure(other.ended)).kind).toBe('auth');
+  });
+
+  it('goes through a restart of the app server with one notice at most', async () => {
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    let refused = 0;
+    world.before = () => (++refused < 60 ? { cut: true } : null);
+    for (const socket of world.fake.sockets) socket.terminate();
+    await follower.until(() => refused >= 60);
+    world.before = () => null;
+    happens(finish('after the restart'), status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(follower.lines().filter((one) => one.startsWith('!')).length).toBeLessThanOrEqual(1);
+    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: after the restart']);
+    await follower.stop();
+  });
+
+  it('starts after an event, and tells an unknown one', async () => {
+    const first = userMessage('one');
+    world.agentEvents.push(first, finish('two'));
+    const follower = following({ afterEventId: String(first['id']) });
+    await follower.until((lines) => lines.includes('=running'));
+    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: two']);
+    await follower.stop();
+    expect((await failure(following({ afterEventId: 'nope' }).ended)).kind).toBe('not-found');
+  });
+
+  it('starts at a time, inclusive', async () => {
+    const second = finish('two');
+    world.agentEvents.push(userMessage('zero'), second);
+    const later = finish('three');
+    world.agentEvents.push(later);
+    const follower = following({ since: `${String(later['timestamp'])}Z` });
+    await follower.until((lines) => lines.includes('=running'));
+    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: three']);
+    await follower.stop();
+  });
+
+  it('reads where there is no socket at all', async () => {
+    world.fake.acceptSocket = () => false;
+    const follower = following();
+    await follower.until((lines) => lines.includes('=running'));
+    happens(finish('one'));
+    await follower.until((lines) => onlyEvents(lines).length === 1);
+    happens(finish('two'), status('finished'));
+    await follower.until((lines) => lines.includes('=finished'));
+    expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: one', 'ActionEvent: two']);
+    await follower.stop();
+  });
+});
