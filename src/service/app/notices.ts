@@ -15,6 +15,7 @@ const WRITE_PAUSE_MS = 500;
 export function createNoticeKeeper(store: Store, log: (line: string) => void): NoticeKeeper {
   const waiting = new Map<string, ConversationChange>();
   const lastStatus = new Map<string, string>();
+  const lastTitle = new Map<string, string>();
   let timer: NodeJS.Timeout | null = null;
   const write = (): void => {
     timer = null;
@@ -28,6 +29,13 @@ export function createNoticeKeeper(store: Store, log: (line: string) => void): N
       log(`the state of ${changes.length} conversations could not be written: ${String(error)}`);
     }
   };
+  // A title given here must not be undone by the worker telling the one it has always had.
+  const isNewTitle = (id: string, title: string): boolean => {
+    const before = lastTitle.get(id);
+    lastTitle.set(id, title);
+    if (before !== undefined) return before !== title;
+    return store.conversations.get(id)?.title === `Conversation ${id.slice(0, 5)}`;
+  };
   return {
     hear(sandboxId, notice) {
       const { conversation_id: id, execution_status, metrics, updated_at, title } = notice;
@@ -37,7 +45,9 @@ export function createNoticeKeeper(store: Store, log: (line: string) => void): N
         store.conversations.update(id, { execution_status: null });
         return;
       }
-      waiting.set(id, { execution_status, metrics, updated_at, ...(title === null ? {} : { title }) });
+      const change: ConversationChange = { ...waiting.get(id), execution_status, metrics, updated_at };
+      if (title !== null && isNewTitle(id, title)) change.title = title;
+      waiting.set(id, change);
       if (lastStatus.get(id) !== execution_status) {
         lastStatus.set(id, execution_status);
         store.sandboxes.update(sandboxId, { last_active_at: updated_at });

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { deleteEventLog, eventLogFile } from '../event-log.ts';
 import type { AppContext } from './context.ts';
 
@@ -22,7 +23,7 @@ export async function removeConversation(context: AppContext, id: string): Promi
     const removed = supervisor.remove(sandboxId);
     removed.then(
       () => {
-        deleteEventLog(eventLogFile(supervisor.eventsOf(sandboxId), id));
+        rmSync(supervisor.eventsOf(sandboxId), { recursive: true, force: true });
       },
       (error: unknown) => {
         context.log(`sandbox ${sandboxId} could not be removed: ${String(error)}`);

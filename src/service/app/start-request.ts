@@ -7,7 +7,7 @@ import { demoSteps } from '../replay/demo.ts';
 import { parseTrajectory, ReplayError } from '../replay/parse.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
-import { isBranchName, PROVIDER_HOSTS } from './repository.ts';
+import { isBranchName } from './repository.ts';
 import { valueAt, type StoredSettings } from './settings/record.ts';
 import { MASK } from './settings/mcp.ts';
 import { isSpecName } from './specs.ts';
@@ -99,7 +99,7 @@ export function startFromV0(body: ConversationCreateV0, around: Surroundings, tr
     isPublic: null,
     secrets: {},
     extras: kept,
-    echo: { ...kept, replay_json: digestOf(body.replay_json ?? null) },
+    echo: echoV0(body, content),
   };
 }
 
@@ -186,5 +186,22 @@ function echoV1(body: AppConversationStart): Record<string, unknown> {
   return echo;
 }
 
-/** Hosts that `owner/name` is looked for at, for the configuration of clients. */
-export const providerHosts = PROVIDER_HOSTS;
+/** In the form of V1, for start tasks are V1's; without `mcp_config`, which holds keys. */
+function echoV0(body: ConversationCreateV0, content: unknown[]): Record<string, unknown> {
+  const echo: Record<string, unknown> = Object.fromEntries(ECHOED.map((name) => [name, null]));
+  return {
+    ...echo,
+    conversation_id: body.conversation_id ?? null,
+    initial_message: content.length === 0 ? null : { role: 'user', content, run: true },
+    selected_repository: body.repository ?? null,
+    selected_branch: body.selected_branch ?? null,
+    git_provider: body.git_provider ?? null,
+    suggested_task: body.suggested_task ?? null,
+    create_microagent: body.create_microagent ?? null,
+    conversation_instructions: body.conversation_instructions ?? null,
+    pr_number: [],
+    agent_type: 'default',
+    secrets: null,
+    replay_json: digestOf(body.replay_json ?? null),
+  };
+}
