@@ -1,5 +1,4 @@
 /** What is kept of a conversation: its events and its state, as the worker writes and the app server reads them. */
-import type { ReplayStep } from './replay/steps.ts';
 import type { ExecutionStatus } from './worker-protocol.ts';
 
 /**
@@ -54,10 +53,8 @@ export interface ConversationState {
   model: string;
   metrics: Metrics;
   last_user_message_id: string | null;
-  /** The trajectory that plays the agent; null: this conversation has none. */
-  replay: ReplayStep[] | null;
-  /** Index of the next step of the replay. */
-  replay_cursor: number;
+  /** How many steps of the agent are done: observed, rejected or said. */
+  steps_done: number;
   /** Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off. */
   pending_action_id: string | null;
   tags: Record<string, string>;

@@ -10,6 +10,7 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
 import type { ConversationState, StoredEvent } from './conversation-state.ts';
+import type { ReplayStep } from './replay/steps.ts';
 
 export type { ConfirmationPolicy, ConversationState, Metrics, StoredEvent } from './conversation-state.ts';
 
@@ -54,6 +55,9 @@ export interface EventLog {
   /** Null in a log that holds no conversation yet. */
   readState(): ConversationState | null;
   writeState(state: ConversationState): void;
+  /** The steps that play the agent; null: this conversation has none. Written once: they may be many. */
+  readReplay(): ReplayStep[] | null;
+  writeReplay(steps: ReplayStep[]): void;
   /** Values that the user gave for this conversation only, by environment name. Never part of the state. */
   readSecrets(): Record<string, string>;
   writeSecrets(secrets: Record<string, string>): void;
@@ -183,6 +187,14 @@ class SqliteEventLog implements EventLog {
 
   writeState(state: ConversationState): void {
     this.#writeDocument.run('state', JSON.stringify(state));
+  }
+
+  readReplay(): ReplayStep[] | null {
+    return this.#read('replay') as ReplayStep[] | null;
+  }
+
+  writeReplay(steps: ReplayStep[]): void {
+    this.#writeDocument.run('replay', JSON.stringify(steps));
   }
 
   readSecrets(): Record<string, string> {

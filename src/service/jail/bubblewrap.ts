@@ -108,7 +108,8 @@ export function bubblewrapEnvironment(node: string, hidden: string[]): Record<st
   return {
     HOME: HOME_INSIDE,
     LANG: 'C.UTF-8',
-    PATH: ['/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...nodeMount(node, hidden).path].join(':'),
+    // The node that runs the service comes before an older one of the system.
+    PATH: [...nodeMount(node, hidden).path, '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'].join(':'),
     SHELL: '/bin/sh',
     TMPDIR: '/tmp',
     USER: 'agent',
@@ -132,6 +133,10 @@ function systemFolder(folder: string): string[] {
   } catch {
     return [];
   }
+}
+
+function isOnPath(binary: string): boolean {
+  return ['/usr/local/bin', '/usr/bin', '/bin'].includes(path.dirname(binary));
 }
 
 function isInSystemFolder(file: string): boolean {
@@ -158,7 +163,7 @@ function nameResolution(): string[] {
 function nodeMount(node: string, hidden: string[]): { binary: string; mounts: string[]; path: string[] } {
   const binary = realpathSync(node);
   if (isInSystemFolder(binary) && !hidden.some((folder) => isInSystemFolder(folder) && isBelow(binary, folder))) {
-    return { binary, mounts: [], path: [path.dirname(binary)] };
+    return { binary, mounts: [], path: isOnPath(binary) ? [] : [path.dirname(binary)] };
   }
   const installation = path.dirname(path.dirname(binary));
   const whole = path.basename(path.dirname(binary)) === 'bin' && existsSync(`${installation}/lib/node_modules/npm`);

@@ -81,11 +81,12 @@ export class Conversations {
       model,
       metrics: noMetrics(model),
       last_user_message_id: null,
-      replay,
-      replay_cursor: 0,
+      steps_done: 0,
       pending_action_id: null,
       tags: wanted.tags ?? {},
     };
+    if (replay !== null) log.writeReplay(replay);
+    // Last: a log without a state is none.
     log.writeState(state);
     const conversation = new Conversation(state, log, this.#options.nowMicroseconds, this.#options.notify);
     if (wanted.secrets) conversation.setSecrets(secretValues(wanted.secrets));
@@ -109,7 +110,7 @@ export class Conversations {
   }
 
   #keep(conversation: Conversation): ConversationEntry {
-    const { replay } = conversation.state;
+    const replay = conversation.log.readReplay();
     const agent = replay === null ? new AbsentAgent() : new ReplayAgent(replay);
     const entry = { conversation, loop: new RunLoop(conversation, agent, this.#options.sandbox) };
     this.#entries.set(conversation.id, entry);

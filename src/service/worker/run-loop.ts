@@ -84,8 +84,8 @@ export class RunLoop {
       });
       return;
     }
-    const done = this.#conversation.state.replay_cursor + 1;
-    const change = { replay_cursor: done, pending_action_id: null };
+    const done = this.#conversation.state.steps_done + 1;
+    const change = { steps_done: done, pending_action_id: null };
     this.#conversation.setStatus('idle', [rejection(cause, reason)], change);
   }
 
@@ -160,7 +160,7 @@ export class RunLoop {
 
   async #step(): Promise<Outcome> {
     const { state } = this.#conversation;
-    const done = state.replay_cursor;
+    const done = state.steps_done;
     const answered = state.last_user_message_id;
     const decision = await this.#agent.next(this.#situation(), this.#abort.signal);
     if (decision.type === 'unable') {
@@ -169,7 +169,7 @@ export class RunLoop {
     }
     const { step } = decision;
     if (step.type === 'message') {
-      this.#conversation.record([agentMessage(step.text)], { replay_cursor: done + 1 });
+      this.#conversation.record([agentMessage(step.text)], { steps_done: done + 1 });
       return step.ends_turn ? this.#endTurn(answered) : 'continue';
     }
     const cause = { tool_name: TOOL_NAMES[step.type], tool_call_id: newCallId(), action_id: randomUUID() };
@@ -203,7 +203,7 @@ export class RunLoop {
     const observation = await carryOut(step, cause, context);
     if (this.#halted) return 'stop';
     if (observation === null) return this.#cutOff(cause);
-    this.#conversation.record([observation], { replay_cursor: state.replay_cursor + 1, pending_action_id: null });
+    this.#conversation.record([observation], { steps_done: state.steps_done + 1, pending_action_id: null });
     return step.type === 'finish' ? this.#endTurn(answered) : 'continue';
   }
 
@@ -221,7 +221,7 @@ export class RunLoop {
   }
 
   #situation(): Situation {
-    return { done: this.#conversation.state.replay_cursor, history: () => this.#conversation.history() };
+    return { done: this.#conversation.state.steps_done, history: () => this.#conversation.history() };
   }
 
   /** The service was restarted while the action waited: the agent is asked for it again. */
