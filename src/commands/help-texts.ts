@@ -110,6 +110,7 @@ JSON of a list:    {"items":[…],"has_more":false}
 With json and ndjson every line on stderr is an object: {"notice":…}, or last {"error":…}.
 
 Streams (conv follow, conv events -f) print plain lines; --json means ndjson there.
-Raw output (conv result, conv diff, completion) is bytes as they are, made safe on a terminal.
+Raw output (conv result, conv diff, completion) is bytes as they are; made safe on a
+terminal.
 Keys, tokens and secret values are never printed, with --debug neither.
 `;

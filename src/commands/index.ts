@@ -71,8 +71,8 @@ const ENTRIES: readonly Entry[] = [
     usage: 'help [words...]',
     aliases: [],
     description: 'help for a command, or for a topic: exit-codes, environment, output',
+    // The words after it name what they want help for, so that is loaded; the rest stands there as it is.
     load: async () => (await import('./help-topics.ts')).declareHelpTopics,
-    needs: 'whole',
   },
 ];
 

@@ -55,7 +55,7 @@ describe('serve in the background', () => {
     expect((await acs(['serve', '--logs'])).code).toBe(0);
     expect(await json(['serve', '--stop'])).toMatchObject({ pid: started.pid, changed: true });
     expect(await json(['serve', '--stop'])).toMatchObject({ changed: false });
-    expect(() => process.kill(Number(started.pid), 0)).toThrow('ESRCH');
+    await until(() => Promise.resolve(!isThere(Number(started.pid))));
   });
 
   it('keeps its data where --data-dir says, for every form of the command', async () => {
@@ -125,6 +125,15 @@ describe('serve', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 });
+
+/** One that has ended is there until its parent, this process, has taken notice. */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 /** Waits for a condition, with a bound. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
