@@ -109,10 +109,10 @@ export function deletedOutcome(conversationId: string, evidence: RunEvidence): O
 
 /** What is said of a run that acs stopped waiting for: the run itself goes on. */
 export function openOutcome(
-  conversation: Conversation,
+  conversation: Pick<Conversation, 'id' | 'status' | 'waiting_for' | 'cost_usd'>,
   evidence: RunEvidence,
   exitCode: number,
-  reason: Reason,
+  reason: Reason | null,
 ): Outcome {
   return {
     type: 'outcome',
@@ -173,4 +173,26 @@ function isStale({ status }: Conversation, { since_message, last_word }: RunEvid
 
 function noted({ since_message }: RunEvidence): Pick<RunEvidence, 'since_message'> {
   return { since_message: since_message === 'unknown' ? 'unknown' : 'some' };
+}
+
+/** States no run of this conversation leaves again by itself or by an answer. */
+const FINAL: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'stopped', 'archived']);
+
+/**
+ * For `wait --for`: exit code 0 in one of the wanted states; the run's own outcome once none of them can come any
+ * more, with `conflict` where that would be 0; null otherwise.
+ */
+export function judgeFor(conversation: Conversation, evidence: RunEvidence, wanted: readonly string[]): Outcome | null {
+  if (isStale(conversation, evidence)) return null;
+  if (wanted.includes(conversation.status)) {
+    return openOutcome(conversation, evidence, EXIT_CODES.ok, conversation.reason);
+  }
+  const canBeArchived = wanted.includes('archived') && conversation.status !== 'archived';
+  const ended = judge(conversation, evidence);
+  if (ended === null || canBeArchived || !FINAL.has(conversation.status)) return null;
+  const reason = {
+    code: 'not-reached',
+    text: `the run is ${conversation.status} and will not be ${wanted.join(' or ')}`,
+  };
+  return { ...ended, exit_code: ended.exit_code || EXIT_CODES.conflict, reason: conversation.reason ?? reason };
 }

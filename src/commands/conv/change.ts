@@ -1,0 +1,181 @@
+/** The way of every command that changes several conversations: which ones, the question before, and the result. */
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import type { BulkItem } from '../../output/emit.ts';
+import type { Server } from '../../servers/server.ts';
+import { changeEach, changeOne, confirmChange, failedItem, readIds, type Change, type Target } from '../bulk.ts';
+import { checkIdWord, conversationFinder } from '../ids.ts';
+import { collectList, hasSeveralProfiles } from '../paging.ts';
+import { readSelection, type SelectorOptions } from '../selectors.ts';
+import { blankConversation } from './blank.ts';
+import { conversationTest } from './selection.ts';
+import { conversationView, idOf } from './view.ts';
+
+export interface ChangeOptions extends SelectorOptions {
+  all?: boolean;
+  force?: boolean;
+  ignoreNotFound?: boolean;
+}
+
+export interface ConversationTarget extends Target {
+  /** As it was when it was chosen. */
+  seen: Conversation;
+  /** Chosen by what it is, not by its id. */
+  chosenBy: 'id' | 'selector';
+}
+
+export interface ConversationVerb {
+  /** `delete`, for questions. */
+  word: string;
+  /** `deleted`, for the summary. */
+  past: string;
+  /** Whether it must be answered for even when the ids are given. */
+  asks: 'always' | 'by-selector';
+  apply(ctx: Context, target: ConversationTarget, options: ChangeOptions): Promise<Change<Conversation>>;
+}
+
+/** Runs a verb over ids or selectors; prints the object for one id, a bulk result for anything else. */
+export async function changeConversations(
+  ctx: Context,
+  verb: ConversationVerb,
+  given: readonly string[],
+  options: ChangeOptions,
+): Promise<void> {
+  const bySelector = readSelection(options) !== null || options.all === true;
+  checkChoice(verb, given, bySelector);
+  const single = given.length === 1 && given[0] !== '-' && !hasSeveralProfiles(ctx);
+  ctx.out.check(conversationView, single ? 'item' : 'bulk');
+  for (const word of given) if (word !== '-') checkIdWord(word);
+  if (single) return await changeNamed(ctx, verb, given[0] ?? '', options);
+  const chosen = bySelector
+    ? await chooseBySelector(ctx, options)
+    : await chooseByIds(ctx, await readIds(ctx, given), options);
+  if (chosen.targets.length > 0 && (bySelector || verb.asks === 'always')) await ask(ctx, verb, chosen.targets);
+  await changeEach(ctx, {
+    targets: chosen.targets,
+    lost: chosen.lost,
+    past: verb.past,
+    apply: (target) => verb.apply(ctx, target as ConversationTarget, options),
+  });
+}
+
+function checkChoice(verb: ConversationVerb, given: readonly string[], bySelector: boolean): void {
+  if (given.length > 0 && bySelector) throw new AppError('usage', 'give either ids or selectors, not both');
+  if (given.length === 0 && !bySelector) {
+    throw new AppError('usage', `which conversation? ${verb.word} needs an id or a selector`, {
+      hint: `acs conv ${verb.word} <id>, --status <word>, --older-than <duration>, … or --all`,
+    });
+  }
+}
+
+async function changeNamed(ctx: Context, verb: ConversationVerb, word: string, options: ChangeOptions): Promise<void> {
+  const server = await ctx.server();
+  const seen = await findOrIgnore(ctx, server, word, options);
+  if (seen === null)
+    return await ctx.out.item(conversationView, blankConversation(word, 'unknown(deleted)'), { changed: false });
+  const target: ConversationTarget = { id: idOf(seen), server, seen, chosenBy: 'id' };
+  if (verb.asks === 'always') await ask(ctx, verb, [target]);
+  await changeOne(ctx, conversationView, target, () => verb.apply(ctx, target, options));
+}
+
+async function findOrIgnore(
+  ctx: Context,
+  server: Server,
+  word: string,
+  { ignoreNotFound }: ChangeOptions,
+): Promise<Conversation | null> {
+  try {
+    return await conversationFinder(ctx, server).find(word);
+  } catch (error) {
+    if (ignoreNotFound && isNotFound(error)) return null;
+    throw error;
+  }
+}
+
+interface Chosen {
+  targets: ConversationTarget[];
+  lost: BulkItem[];
+}
+
+/** The servers a bulk command works on; one that cannot be reached is an item with its error. */
+async function serversOf(ctx: Context): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
+  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
+  const lost: BulkItem[] = [];
+  const reached: { profile: string; server: Server }[] = [];
+  for (const { profile, server } of await ctx.servers()) {
+    try {
+      reached.push({ profile, server: await server });
+    } catch (error) {
+      lost.push(failedItem('', error, profile));
+    }
+  }
+  return { reached, lost };
+}
+
+async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<Chosen> {
+  const selection = readSelection(options);
+  const { reached, lost } = await serversOf(ctx);
+  const targets: ConversationTarget[] = [];
+  for (const { profile, server } of reached) {
+    try {
+      const filter = await conversationTest(ctx, server, selection);
+      const { items } = await collectList({
+        fetch: (page, pageSize) => server.conversations.list({ pageSize }, page),
+        id: (conversation) => conversation.id,
+        ...(filter ? { filter } : {}),
+        limit: Number.POSITIVE_INFINITY,
+        signal: ctx.signal,
+      });
+      for (const seen of items)
+        targets.push({ id: idOf(seen), server, seen, chosenBy: 'selector', ...(profile ? { profile } : {}) });
+    } catch (error) {
+      if (profile === undefined) throw error;
+      lost.push(failedItem('', error, profile));
+    }
+  }
+  return { targets, lost };
+}
+
+/** Each id is looked for at every server in force; one that is nowhere is an item with its error. */
+async function chooseByIds(ctx: Context, words: readonly string[], options: ChangeOptions): Promise<Chosen> {
+  for (const word of words) checkIdWord(word);
+  const { reached, lost } = await serversOf(ctx);
+  const places = reached.map((place) => ({ ...place, finder: conversationFinder(ctx, place.server) }));
+  const targets = new Map<string, ConversationTarget>();
+  for (const word of words) {
+    let failure: unknown = null;
+    let isFound = false;
+    for (const { profile, server, finder } of places) {
+      try {
+        const seen = await finder.find(word);
+        const target = { id: idOf(seen), server, seen, chosenBy: 'id' as const, ...(profile ? { profile } : {}) };
+        targets.set(`${profile ?? ''} ${target.id}`, target);
+        isFound = true;
+      } catch (error) {
+        if (failure === null || !isNotFound(error)) failure = error;
+      }
+    }
+    if (isFound || failure === null) continue;
+    lost.push(options.ignoreNotFound && isNotFound(failure) ? untouched(word) : failedItem(word, failure));
+  }
+  return { targets: [...targets.values()], lost };
+}
+
+function isNotFound(error: unknown): boolean {
+  return isAppError(error) && error.kind === 'not-found';
+}
+
+function untouched(id: string): BulkItem {
+  return { id, ok: true, changed: false, before: null, after: null, error: null };
+}
+
+async function ask(ctx: Context, { word }: ConversationVerb, targets: readonly ConversationTarget[]): Promise<void> {
+  const what = targets.length === 1 ? `conversation ${targets[0]?.id ?? ''}` : `${targets.length} conversations`;
+  await confirmChange(ctx, { message: `${word} ${what}?`, hit: targets.map(hitLine) });
+}
+
+function hitLine({ id, profile, seen }: ConversationTarget): string {
+  const at = profile === undefined ? '' : ` of ${profile}`;
+  return `conversation ${id}${at} (${seen.status})${seen.title ? `: ${seen.title}` : ''}`;
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
+import type { View } from '../../output/view.ts';
+import { explain } from '../declare.ts';
+import { checkIdWord } from '../ids.ts';
+import { findStarted } from './started.ts';
+import { isAsleep, wake } from './wake.ts';
+
+export interface DiffOptions {
+  stat?: boolean;
+  resume?: boolean;
+}
+
+const fileView: View<ChangedFile> = {
+  noun: 'change',
+  id: (file) => file.path,
+  fields: [
+    { name: 'path', get: (file) => file.path, weight: 3 },
+    { name: 'status', get: (file) => file.status, weight: 0 },
+    { name: 'added', get: (file) => file.added, as: 'number', weight: 0 },
+    { name: 'removed', get: (file) => file.removed, as: 'number', weight: 0 },
+  ],
+  table: ['path', 'status', 'added', 'removed'],
+  tsv: ['path', 'status', 'added', 'removed'],
+};
+
+export function declareDiff(parent: Command, ctx: Context): void {
+  const command = parent.command('diff').description('print what changed in the workspace since the run started');
+  command
+    .argument('<id>', 'the conversation')
+    .option('--stat', 'list the files that changed, with lines added and removed')
+    .option('--resume', 'wake the sandbox first when it is paused');
+  explain(command, {
+    notes: ['A unified diff as git prints it, byte for byte; no change: nothing, and a word on stderr.'],
+    json: ['{"items":[{"path","status","added","removed"}],"has_more":false}   with --stat'],
+    exits: ['not-found', 'conflict'],
+    examples: [
+      { command: 'acs conv diff @last --stat', does: 'which files the last conversation changed' },
+      { command: 'acs conv diff @last | git apply', does: 'brings its changes into the checkout you are in' },
+    ],
+  });
+  command.action((id: string, options: DiffOptions) => printDiff(id, options, ctx));
+}
+
+export async function printDiff(word: string, options: DiffOptions, ctx: Context): Promise<void> {
+  if (options.stat) ctx.out.check(fileView, 'list');
+  else ctx.out.check(null, 'raw');
+  checkIdWord(word);
+  const server = await ctx.server();
+  const conversation = await findStarted(ctx, server, word);
+  if (isAsleep(conversation)) {
+    await wake(ctx, server, conversation, { resume: options.resume, command: `acs conv diff ${conversation.id}` });
+  }
+  const diff = await server.conversations.diff(conversation.id);
+  if (options.stat) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
+  else await ctx.out.raw(diff.patch);
+  for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
+  if (diff.changes.length === 0 && diff.patch.length === 0) await ctx.notice('nothing changed in the workspace');
+}

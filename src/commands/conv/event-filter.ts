@@ -1,0 +1,52 @@
+/** Which events a reader asked for: --kind, --source, --since, --tail. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { AppError } from '../../errors.ts';
+import { parseSince } from '../../text/time.ts';
+import { collectList, positiveInteger } from '../options.ts';
+
+export interface FilterOptions {
+  kind?: string[];
+  source?: string[];
+  since?: string;
+  tail?: number;
+}
+
+export function addFilterOptions(command: Command): Command {
+  return command
+    .option('--kind <kind,…>', 'only events of these kinds, e.g. ActionEvent or action:run', collectList)
+    .option('--source <source,…>', 'only events from agent, user or environment', collectList)
+    .option('--since <id|time|duration>', 'only events after this one, or from this time on')
+    .addOption(
+      command.createOption('--tail <n>', 'only the newest n at first').argParser(positiveInteger).conflicts('since'),
+    );
+}
+
+export type Since = { kind: 'time'; time: string } | { kind: 'event'; id: string } | null;
+
+/** Throws `usage`. An id is a number (V0) or a uuid (V1). */
+export function readSince(ctx: Context, { since }: FilterOptions): Since {
+  if (since === undefined) return null;
+  if (/^\d+$/.test(since) || /^[0-9a-f-]{32,36}$/i.test(since)) return { kind: 'event', id: since };
+  const time = parseSince(since, ctx.clock.now());
+  if (time === null) {
+    throw new AppError('usage', `--since: "${since}" is no time, duration or event id`, {
+      hint: 'write 10m, 2h, 2026-01-31T12:00:00Z or the id of an event',
+    });
+  }
+  return { kind: 'time', time };
+}
+
+export function eventTest({ kind, source }: FilterOptions): (event: ConversationEvent) => boolean {
+  const kinds = kind?.map((word) => word.toLowerCase());
+  const sources = source?.map((word) => word.toLowerCase());
+  return (event) =>
+    (kinds === undefined || kinds.includes(event.kind.toLowerCase())) &&
+    (sources === undefined || sources.includes((event.source ?? '').toLowerCase()));
+}
+
+export function isSameEvent(id: string, event: ConversationEvent): boolean {
+  const plain = (text: string) => text.toLowerCase().replaceAll('-', '');
+  return plain(id) === plain(event.id);
+}

@@ -1,0 +1,132 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
+import type { Server } from '../../servers/server.ts';
+import { explain } from '../declare.ts';
+import { checkIdWord, findConversation } from '../ids.ts';
+import { duration, oneOf } from '../options.ts';
+import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
+import { eventView } from './event-view.ts';
+import { readKnownRun } from './evidence.ts';
+import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
+import { readTail } from './tail.ts';
+import { addWaitTimeout, endAs, failedStart, untilStarted, waitMsOf, type WaitOptions } from './waiting.ts';
+import { watch, type Watched } from './watch.ts';
+
+export interface FollowOptions extends FilterOptions, WaitOptions {
+  failOnStall?: number;
+  onConfirm?: 'ask' | 'exit';
+}
+
+export function addFollowOptions(command: Command): Command {
+  addFilterOptions(command)
+    .option('--fail-on-stall <duration>', 'end with 124 when nothing happens for this long while it runs', duration)
+    .option(
+      '--on-confirm <ask|exit>',
+      'what a waiting confirmation does: both show it and end with 8',
+      oneOf('ask', 'exit'),
+    );
+  return addWaitTimeout(command);
+}
+
+export function declareFollow(parent: Command, ctx: Context): void {
+  const command = parent.command('follow').description('show a run as it happens, until it ends');
+  addFollowOptions(command.argument('<id>', 'the conversation'));
+  explain(command, {
+    notes: [
+      'Shows each event once, from the beginning unless --since or --tail say otherwise, through cuts and restarts.',
+      "Ends with the outcome of the run, whose exit code is the command's. Ctrl-C ends the watching, not the run.",
+    ],
+    json: [`${EVENT_JSON}   one a line`, `${OUTCOME_JSON}   last`],
+    exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
+    examples: [
+      { command: 'acs conv follow @last', does: 'shows the last conversation that was started' },
+      {
+        command: 'acs conv follow @last --kind ActionEvent --json',
+        does: 'what the agent does, one JSON object a line',
+      },
+    ],
+  });
+  command.action((id: string, options: FollowOptions) => followConversation(id, options, ctx));
+}
+
+export async function followConversation(word: string, options: FollowOptions, ctx: Context): Promise<void> {
+  ctx.out.check(eventView(null), 'stream');
+  checkIdWord(word);
+  readSince(ctx, options);
+  const limits = deadlineOf(ctx, options);
+  const server = await ctx.server();
+  const conversation = await untilStarted(ctx, server, await findConversation(ctx, server, word), limits);
+  const watched =
+    conversation.id === ''
+      ? failedStart(conversation)
+      : await showRun(ctx, server, conversation, { ...options, ...limits });
+  await showOutcome(ctx, watched.outcome);
+  await endAs(ctx, watched);
+}
+
+export interface Limits {
+  deadlineMs: number;
+  waitMs: number;
+}
+
+export function deadlineOf(ctx: Context, options: WaitOptions): Limits {
+  const waitMs = waitMsOf(ctx, options);
+  return { waitMs, deadlineMs: ctx.clock.now() + waitMs };
+}
+
+/** Prints events until the run ends; the outcome is the caller's to print. */
+export async function showRun(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  options: FollowOptions & Limits,
+): Promise<Watched> {
+  const { id } = conversation;
+  const view = eventView(conversation.created_at);
+  const wanted = eventTest(options);
+  const since = readSince(ctx, options);
+  const shown = new Set<string>();
+  const isFromBeginning = since === null && options.tail === undefined;
+  // What the run did before the place to start at is not shown, but it is what the run is judged by.
+  const known = isFromBeginning ? null : await readKnownRun(server, id);
+  let start = since?.kind === 'time' ? since.time : null;
+  if (options.tail !== undefined) {
+    const tail = await readTail(server, id, { ...options, tail: options.tail });
+    for (const event of tail) {
+      shown.add(event.id);
+      await ctx.out.line(view, event);
+    }
+    start = known?.last?.timestamp ?? null;
+  }
+  return await watch(ctx, server, id, {
+    evidence: known?.evidence ?? NO_EVIDENCE,
+    since: start,
+    ...(since?.kind === 'event' ? { afterEventId: since.id } : {}),
+    deadlineMs: options.deadlineMs,
+    waitMs: options.waitMs,
+    failOnStallMs: options.failOnStall ?? null,
+    onEvent: async (event) => {
+      if (!wanted(event) || shown.has(event.id) || isBookkeeping(ctx, options, event)) return;
+      await ctx.out.line(view, event);
+    },
+  });
+}
+
+/** Plain lines are for people: how a server keeps its books is left to the other formats, and to --kind. */
+function isBookkeeping(
+  ctx: Context,
+  { kind }: FilterOptions,
+  event: { kind: string; payload: Record<string, unknown> },
+): boolean {
+  if (kind !== undefined || ctx.globals.format !== undefined) return false;
+  return event.kind === 'ConversationStateUpdateEvent' && event.payload['key'] !== 'execution_status';
+}
+
+/** The last line of a stream: an object, or words. Rows and ids have no place for it. */
+export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
+  const { format } = ctx.globals;
+  if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
+  else if (format === undefined && ctx.globals.fields === undefined) await ctx.out.line(outcomeView, outcome);
+}

@@ -1,0 +1,31 @@
+/** Conversations with agents: start, look, follow, answer, stop, take home, delete. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { declareDelete } from './delete.ts';
+import { declareDiff } from './diff.ts';
+import { declareEvents } from './events.ts';
+import { declareFollow } from './follow.ts';
+import { declareList } from './list.ts';
+import { declareNew } from './new.ts';
+import { declareRename } from './rename.ts';
+import { declareResult } from './result.ts';
+import { declareSend } from './send.ts';
+import { declareShow } from './show.ts';
+import { declareStop } from './stop.ts';
+import { declareWait } from './wait.ts';
+
+export function declareConversation(root: Command, ctx: Context): void {
+  const command = root.command('conv').alias('conversation').description('conversations with agents');
+  declareNew(command, ctx);
+  declareList(command, ctx);
+  declareShow(command, ctx);
+  declareFollow(command, ctx);
+  declareEvents(command, ctx);
+  declareWait(command, ctx);
+  declareResult(command, ctx);
+  declareSend(command, ctx);
+  declareStop(command, ctx);
+  declareDiff(command, ctx);
+  declareRename(command, ctx);
+  declareDelete(command, ctx);
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
+import { explain } from '../declare.ts';
+import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
+import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
+import { conversationTest } from './selection.ts';
+import { CONVERSATION_JSON, conversationView } from './view.ts';
+
+export function declareList(parent: Command, ctx: Context): void {
+  const command = parent.command('list').alias('ls').description('list conversations, newest first');
+  addPagingOptions(addSelectorOptions(command, CONVERSATION_STATUSES));
+  explain(command, {
+    notes: ['Conditions intersect; the limit counts what they leave.'],
+    json: [`{"items":[${CONVERSATION_JSON}],"has_more":false}`],
+    exits: ['failed'],
+    examples: [
+      { command: 'acs conv list --status running,waiting', does: 'those that are at work or wait for you' },
+      {
+        command: "acs conv list --repo 'acme/*' --older-than 7d -q",
+        does: 'ids of old ones on the repositories of acme',
+      },
+    ],
+  });
+  command.action((options: SelectorOptions & PagingOptions) => listConversations(options, ctx));
+}
+
+export async function listConversations(options: SelectorOptions & PagingOptions, ctx: Context): Promise<void> {
+  const selection = readSelection(options);
+  await printList(ctx, {
+    view: conversationView,
+    paging: options,
+    fetch: (server, page, pageSize) => server.conversations.list({ pageSize }, page),
+    filter: (server) => conversationTest(ctx, server, selection),
+  });
+}

@@ -1,0 +1,79 @@
+/** The words for the agent: an argument, a file or stdin. */
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../../context.ts';
+import { AppError, isAppError } from '../../errors.ts';
+
+/** Larger ones no server in use takes in one request. */
+const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
+
+export interface MessageSource {
+  /** `-` reads stdin. */
+  argument?: string;
+  /** Path or `-`. */
+  file?: string;
+}
+
+/** Null when neither is given. Throws `usage` when both are, or when the message is empty or not text. */
+export async function readMessage(ctx: Context, { argument, file }: MessageSource): Promise<string | null> {
+  if (argument !== undefined && file !== undefined) {
+    throw new AppError('usage', 'the message is given twice: as an argument and with --file');
+  }
+  if (argument === undefined && file === undefined) return null;
+  const isStdin = argument === '-' || file === '-';
+  const bytes = isStdin ? await ctx.io.stdin.readAll(MESSAGE_MAX_BYTES) : await readInput(ctx, file, argument);
+  const text = typeof bytes === 'string' ? bytes : decode(bytes, file ?? 'stdin');
+  checkMessage(text);
+  return text;
+}
+
+/** Throws `usage` for a message that no agent could act on, or that is too long to send. */
+export function checkMessage(text: string): void {
+  if (text.trim() === '') throw new AppError('usage', 'the message is empty');
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MESSAGE_MAX_BYTES) throw tooLong('the message', bytes);
+}
+
+async function readInput(
+  ctx: Context,
+  file: string | undefined,
+  argument: string | undefined,
+): Promise<Uint8Array | string> {
+  return file === undefined ? (argument ?? '') : await readInputFile(ctx, file, MESSAGE_MAX_BYTES);
+}
+
+/** A file named on the command line, relative to where the command runs. Throws `usage` when it cannot be read. */
+export async function readInputFile(ctx: Context, file: string, maxBytes: number): Promise<Uint8Array> {
+  const full = path.resolve(ctx.cwd, file);
+  try {
+    const { size } = await stat(full);
+    if (size > maxBytes) throw tooLong(file, size);
+    return await readFile(full);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    const code = (error as NodeJS.ErrnoException).code;
+    const why =
+      code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a folder' : (code ?? 'it cannot be read');
+    throw new AppError('usage', `cannot read ${file}: ${why}`, { cause: error });
+  }
+}
+
+/** As readInputFile, for text. Throws `usage` when it is not UTF-8. */
+export async function readTextFile(ctx: Context, file: string, maxBytes = MESSAGE_MAX_BYTES): Promise<string> {
+  return decode(await readInputFile(ctx, file, maxBytes), file);
+}
+
+function decode(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new AppError('usage', `${name} is no text in UTF-8`);
+  }
+}
+
+function tooLong(name: string, bytes: number): AppError {
+  const limit = MESSAGE_MAX_BYTES / 1024 / 1024;
+  return new AppError('usage', `${name} has ${(bytes / 1024 / 1024).toFixed(1)} MiB, and ${limit} MiB can be sent`, {
+    hint: 'put long material into the repository and name its path',
+  });
+}

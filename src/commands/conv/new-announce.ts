@@ -1,0 +1,101 @@
+/** What `conv new` says and prints, in each format: the id when it exists, the record or the outcome at the end. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
+import type { AppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import { rememberLast } from '../ids.ts';
+import { blankConversation } from './blank.ts';
+import { showOutcome } from './follow.ts';
+import type { NewOptions } from './new-options.ts';
+import { conversationView } from './view.ts';
+import { endAs } from './waiting.ts';
+import type { Watched } from './watch.ts';
+
+export class Announcer {
+  id: string | null = null;
+  startTaskId: string | null = null;
+  private readonly ctx: Context;
+  private readonly server: Server;
+  private readonly options: Pick<NewOptions, 'idFile' | 'follow'>;
+
+  constructor(ctx: Context, server: Server, options: Pick<NewOptions, 'idFile' | 'follow'>) {
+    this.ctx = ctx;
+    this.server = server;
+    this.options = options;
+  }
+
+  isNews(id: string | null): boolean {
+    return id !== null && this.id === null;
+  }
+
+  /** Called with each step; tells the id once. */
+  async known(id: string | null, startTaskId: string | null, url: string | null): Promise<void> {
+    this.startTaskId = startTaskId ?? this.startTaskId;
+    if (id === null || this.id !== null) return;
+    this.id = id;
+    await this.writeIdFile(id);
+    await rememberLast(this.ctx, this.server, id);
+    const shownUrl = url ?? this.urlOf(id);
+    await this.ctx.notice(`conversation ${id}${shownUrl === null ? '' : `  ${shownUrl}`}`);
+    if (this.ctx.globals.format === 'id') await this.ctx.out.item(conversationView, blankConversation(id, 'starting'));
+    if (this.ctx.globals.format === 'ndjson') await this.ctx.out.record({ type: 'started', id, url: shownUrl });
+  }
+
+  /** The command returns while the run goes on. */
+  async started(conversation: Conversation): Promise<void> {
+    if (this.ctx.globals.format === 'id' && this.id !== null) return;
+    if (conversation.id === '')
+      await this.ctx.notice(`start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`);
+    await this.ctx.out.item(conversationView, conversation, { changed: true });
+  }
+
+  async ended(conversation: Conversation, watched: Watched): Promise<void> {
+    const { format } = this.ctx.globals;
+    const { outcome } = watched;
+    if (format === 'ndjson') await this.ctx.out.record({ ...outcome });
+    else if (format === 'json') await this.ctx.out.item(conversationView, conversation, { changed: true, outcome });
+    else if (this.options.follow && format !== 'id') await showOutcome(this.ctx, outcome);
+    else if (format !== 'id') await this.ctx.out.item(conversationView, conversation, { changed: true });
+    await endAs(this.ctx, watched);
+  }
+
+  /** The start failed, ran out of time or was interrupted after the server had taken it. */
+  async failed(failure: AppError): Promise<void> {
+    const { format } = this.ctx.globals;
+    const code = typeof failure.details.data?.['reason'] === 'string' ? failure.details.data['reason'] : failure.kind;
+    const status = failure.kind === 'failed' ? 'failed' : 'starting';
+    const record: Conversation = {
+      ...blankConversation(this.id ?? '', status),
+      dialect: this.server.info.dialect,
+      start_task_id: this.startTaskId,
+      reason: { code, text: failure.message },
+    };
+    if (format === 'json') {
+      const error = { code: failure.kind, message: failure.message };
+      await this.ctx.out.item(conversationView, record, { changed: true, error });
+    }
+    if (format === 'ndjson')
+      await this.ctx.out.record({ ...openOutcome(record, NO_EVIDENCE, failure.exitCode, record.reason) });
+    if (format === 'json' || format === 'ndjson') await this.ctx.out.close();
+  }
+
+  private async writeIdFile(id: string): Promise<void> {
+    const { idFile } = this.options;
+    if (idFile === undefined) return;
+    try {
+      await writeFile(path.resolve(this.ctx.cwd, idFile), `${id}\n`);
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? 'it failed';
+      await this.ctx.warn(`could not write ${idFile}: ${why}; the conversation goes on`);
+    }
+  }
+
+  /** Before the record exists; the local service has no pages to show. */
+  private urlOf(id: string): string | null {
+    const { flavour, base_url } = this.server.info;
+    return flavour === 'local' ? null : `${base_url}/conversations/${id}`;
+  }
+}

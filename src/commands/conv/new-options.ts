@@ -1,0 +1,149 @@
+/** The flags of `conv new`: contract section 7. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import { collect, duration, invalidValue, oneOf } from '../options.ts';
+import type { WaitOptions } from './waiting.ts';
+
+export interface NewOptions extends WaitOptions {
+  file?: string;
+  /** A value, false with --no-repo, undefined without either. */
+  repo?: string | false;
+  /** The short alias. */
+  R?: string;
+  branch?: string;
+  gitProvider?: string;
+  title?: string;
+  model?: string;
+  spec?: string;
+  sandbox?: string;
+  image?: string[];
+  instructions?: string;
+  mcpConfig?: string;
+  replay?: string;
+  suggestedTask?: string;
+  microagent?: string;
+  id?: string;
+  secret?: string[];
+  confirm?: 'never' | 'risky' | 'always';
+  api?: 'auto' | 'v0' | 'v1';
+  /** True with --wait, false with --no-wait, undefined without either. */
+  wait?: boolean;
+  follow?: boolean;
+  startTimeout: number;
+  stopOnTimeout?: boolean;
+  stopOnInterrupt?: boolean;
+  idFile?: string;
+}
+
+/** How long `conv new` stays: with the start task, until it has started, until its outcome. */
+export type Stay = 'accepted' | 'started' | 'ended';
+
+const START_TIMEOUT_MS = 180_000;
+
+const GIT_PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'bitbucket_data_center',
+  'forgejo',
+  'azure_devops',
+  'enterprise_sso',
+] as const;
+
+export function addNewOptions(command: Command): Command {
+  addTaskOptions(command);
+  addServerOptions(command);
+  return addStayOptions(command);
+}
+
+function addTaskOptions(command: Command): void {
+  command
+    .argument('[message]', 'what the agent shall do; - reads it from stdin')
+    .option('-F, --file <file|->', 'read the message from this file')
+    .option('-r, --repo <repository>', 'owner/name, a URL, a path or . (default: the checkout you are in)')
+    .addOption(command.createOption('-R <repository>', 'same as --repo').hideHelp())
+    .option('--no-repo', 'without a repository')
+    .option(
+      '-b, --branch <name>',
+      "the branch (default: the current one for the checkout's own repository)",
+      branchName,
+    )
+    .option('--git-provider <provider>', `who has the repository: ${GIT_PROVIDERS.join(', ')}`, oneOf(...GIT_PROVIDERS))
+    .option('--title <title>', 'its title; set right after the start')
+    .option('--image <file|url>', 'show the agent an image (repeatable)', collect)
+    .option('--instructions <file>', 'standing instructions besides the message')
+    .option('--suggested-task <file|repo#n>', 'work on an issue or pull request, from a file or as owner/name#12')
+    .option('--microagent <file>', 'have a microagent written; the file is {"repo","git_provider","title"}')
+    .option('--replay <file|demo>', 'carry out a recorded run instead of asking a model; demo is built in');
+}
+
+function addServerOptions(command: Command): void {
+  command
+    .option('--model <name>', 'the model of this conversation')
+    .option('--spec <id>', 'the sandbox spec to start in')
+    .option('--sandbox <id>', 'use this sandbox instead of a new one')
+    .option('--mcp-config <file>', 'MCP servers for this conversation')
+    .option(
+      '--secret <NAME>',
+      'a secret for this conversation; its value is that environment variable (repeatable)',
+      collect,
+    )
+    .option('--confirm <when>', 'ask before actions: never, risky, always', oneOf('never', 'risky', 'always'))
+    .option('--id <uuid>', 'the id of the new conversation; the same start again is then no second one')
+    .option('--api <dialect>', 'auto, v0 or v1', oneOf('auto', 'v0', 'v1'));
+}
+
+function addStayOptions(command: Command): Command {
+  return command
+    .option('--wait', 'until the run has ended')
+    .option('--no-wait', 'return as soon as the server has taken the start')
+    .option('-f, --follow', 'until the run has ended, and show it')
+    .option('--start-timeout <duration>', 'give the start this long', duration, START_TIMEOUT_MS)
+    .option('--wait-timeout <duration>', 'give all of it this long (default 1h off a terminal)', duration)
+    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp())
+    .option('--stop-on-timeout', 'stop the run when its time is up')
+    .option('--stop-on-interrupt', 'stop the run when acs is interrupted')
+    .option('--id-file <path>', 'write the id to this file as soon as it exists');
+}
+
+function branchName(value: string): string {
+  if (value.trim() === '') throw invalidValue('It must name a branch.');
+  return value;
+}
+
+export function stayOf({ wait, follow }: NewOptions): Stay {
+  if (wait === false) return 'accepted';
+  return wait === true || follow === true ? 'ended' : 'started';
+}
+
+/** Throws `usage` for flags that contradict each other, before anything is read or asked. */
+export function checkNewOptions(ctx: Context, argument: string | undefined, options: NewOptions): void {
+  const clash = (one: unknown, other: unknown, names: string): void => {
+    if (one !== undefined && one !== false && other !== undefined && other !== false) {
+      throw new AppError('usage', `${names} exclude each other`);
+    }
+  };
+  clash(options.repo, options.R, '--repo and -R');
+  clash(
+    options.title,
+    options.wait === false ? '--no-wait' : undefined,
+    '--title, which is set once it has started, and --no-wait',
+  );
+  clash(options.spec, options.sandbox, '--spec and --sandbox');
+  clash(options.waitTimeout, options.timeout, '--wait-timeout and --timeout');
+  clash(options.suggestedTask, options.microagent, '--suggested-task and --microagent');
+  clash(
+    options.suggestedTask,
+    argument ?? options.file,
+    '--suggested-task, which brings its own message, and a message',
+  );
+  clash(options.replay, options.suggestedTask ?? options.microagent, '--replay and --suggested-task or --microagent');
+  if (options.wait === false && options.follow)
+    throw new AppError('usage', '--no-wait and --follow exclude each other');
+  if (options.repo === false && options.branch !== undefined) {
+    throw new AppError('usage', '--branch needs a repository, and --no-repo says there is none');
+  }
+  const readsStdin = [argument === '-', options.file === '-', ctx.globals.apiKeyFile === '-'].filter(Boolean);
+  if (readsStdin.length > 1) throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
+}

@@ -1,0 +1,161 @@
+/** Which repository and branch a conversation starts on: flags, else the checkout the command runs in. */
+import path from 'node:path';
+import type { Checkout, RepositoryChoice } from '../../checkout/index.ts';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import type { NewOptions } from './new-options.ts';
+
+export interface Place {
+  repository: string | null;
+  branch: string | null;
+  git_provider: string | null;
+}
+
+const NOWHERE: Place = { repository: null, branch: null, git_provider: null };
+
+type PlaceOptions = Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>;
+
+/**
+ * Throws `not-found` for a folder without a checkout and a branch that the remote does not have, `usage` for what has
+ * to be said. Asks git only; nothing is sent.
+ */
+export async function choosePlace(ctx: Context, server: Server, options: PlaceOptions): Promise<Place> {
+  if (options.repo === false) return NOWHERE;
+  if (options.repo === undefined) return await defaultPlace(ctx, server, options);
+  const choice = await ctx.readRepository(options.repo);
+  if (choice.kind !== 'path') return await namedPlace(ctx, server, choice, options);
+  const checkout = await ctx.checkout(path.resolve(ctx.cwd, choice.path));
+  if (checkout === null) {
+    throw new AppError('not-found', `there is no git checkout at ${choice.path}`, { hint: 'nothing was started' });
+  }
+  if (isLocal(server)) return await localPlace(ctx, checkout, options);
+  if (checkout.origin?.repository == null) {
+    throw new AppError('usage', `the checkout at ${choice.path} has no remote "origin" that a server could clone`, {
+      hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
+    });
+  }
+  return await remotePlace(ctx, checkout, options);
+}
+
+async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions): Promise<Place> {
+  const checkout = await ctx.checkout();
+  if (checkout === null) {
+    if (options.branch !== undefined)
+      throw new AppError('usage', '--branch needs a repository, and here is no checkout: add --repo');
+    await ctx.notice('no git checkout here: the conversation starts without a repository');
+    return NOWHERE;
+  }
+  if (isLocal(server)) return await told(ctx, localPlace(ctx, checkout, options));
+  if (checkout.origin?.repository == null) {
+    await ctx.notice(
+      'this checkout has no remote "origin" that a server could clone: the conversation starts without a repository',
+    );
+    return NOWHERE;
+  }
+  return await told(ctx, remotePlace(ctx, checkout, options));
+}
+
+async function told(ctx: Context, choosing: Promise<Place>): Promise<Place> {
+  const place = await choosing;
+  await ctx.notice(
+    `repository ${place.repository ?? ''}, branch ${place.branch ?? ''} (the checkout you are in; --no-repo for none)`,
+  );
+  return place;
+}
+
+function isLocal(server: Server): boolean {
+  return server.info.flavour === 'local';
+}
+
+/** The local service clones the folder itself. */
+async function localPlace(ctx: Context, checkout: Checkout, options: PlaceOptions): Promise<Place> {
+  const branch = await branchOf(ctx, checkout, options);
+  await checkBranch(ctx, { remote: checkout.root, branch, shown: checkout.root, dir: checkout.root });
+  if (checkout.dirty)
+    await ctx.warn('the checkout has changes that are not committed: the conversation starts without them');
+  return { repository: checkout.root, branch, git_provider: null };
+}
+
+async function remotePlace(ctx: Context, checkout: Checkout, options: PlaceOptions): Promise<Place> {
+  const { origin } = checkout;
+  const repository = origin?.repository ?? '';
+  const branch = await branchOf(ctx, checkout, options);
+  const provider = options.gitProvider ?? origin?.git_provider ?? null;
+  if (provider === null) throw noProvider(origin?.host ?? repository);
+  await checkBranch(ctx, { remote: 'origin', branch, shown: repository, dir: checkout.root });
+  if (checkout.dirty || (checkout.unpushed ?? 0) > 0) {
+    const left = [
+      checkout.dirty ? 'changes that are not committed' : '',
+      checkout.unpushed ? `${checkout.unpushed} commit${checkout.unpushed === 1 ? '' : 's'} that are not pushed` : '',
+    ];
+    await ctx.warn(
+      `the checkout has ${left.filter((text) => text !== '').join(' and ')}: the conversation starts without them`,
+    );
+  }
+  return { repository, branch, git_provider: provider };
+}
+
+/** A repository by name or URL. Of the checkout's own repository the current branch is meant. */
+async function namedPlace(
+  ctx: Context,
+  server: Server,
+  choice: Exclude<RepositoryChoice, { kind: 'path' }>,
+  options: PlaceOptions,
+): Promise<Place> {
+  const own = await ctx.checkout();
+  if (own !== null && !isLocal(server) && isSameRepository(own, choice)) return await remotePlace(ctx, own, options);
+  const url = choice.kind === 'url' ? choice.url : null;
+  const provider = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
+  if (provider === null && !(isLocal(server) && url !== null)) throw noProvider(choice.repository ?? url ?? '');
+  if (url !== null && options.branch !== undefined) {
+    await checkBranch(ctx, { remote: url, branch: options.branch, shown: url });
+  }
+  const repository = isLocal(server) && url !== null ? url : choice.repository;
+  if (repository === null) throw new AppError('usage', '--repo: this URL names no owner/name, which the server needs');
+  return { repository, branch: options.branch ?? null, git_provider: provider };
+}
+
+function isSameRepository({ origin }: Checkout, choice: Exclude<RepositoryChoice, { kind: 'path' }>): boolean {
+  if (origin?.repository == null || choice.repository === null) return false;
+  if (choice.kind === 'url' && choice.host !== origin.host) return false;
+  return origin.repository.toLowerCase() === choice.repository.toLowerCase();
+}
+
+async function branchOf(ctx: Context, checkout: Checkout, { branch }: PlaceOptions): Promise<string> {
+  const chosen = branch ?? checkout.branch;
+  if (chosen !== null) return chosen;
+  if (!ctx.interactive) {
+    throw new AppError(
+      'usage',
+      'the checkout is on no branch (detached HEAD): which one shall the conversation start on?',
+      {
+        hint: 'add --branch <name>',
+      },
+    );
+  }
+  const prompt = await ctx.prompt();
+  return await prompt.input({
+    message: 'The checkout is on no branch. Start on which one?',
+    validate: (value) => (value.trim() === '' ? 'a branch is needed' : true),
+  });
+}
+
+/** Throws `not-found` when the branch is known not to be there; a remote that cannot be asked leaves it to the server. */
+async function checkBranch(
+  ctx: Context,
+  { remote, branch, shown, dir }: { remote: string; branch: string; shown: string; dir?: string },
+): Promise<void> {
+  const found = await ctx.branchOnRemote(remote, branch, dir);
+  if (found.state !== 'absent') return;
+  throw new AppError('not-found', `${shown} has no branch "${branch}"; nothing was started`, {
+    hint: remote === 'origin' ? `push it first: git push origin ${branch}` : 'choose another with --branch',
+    data: { branch },
+  });
+}
+
+function noProvider(what: string): AppError {
+  return new AppError('usage', `which git provider has ${what}?`, {
+    hint: 'add --git-provider github, gitlab, bitbucket, forgejo, …',
+  });
+}

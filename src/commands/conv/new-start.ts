@@ -1,0 +1,215 @@
+/**
+ * Sends a start and stays as long as was asked for. The id is told the moment it exists, because whatever happens
+ * afterwards (a deadline, a signal, a server that breaks) the run may go on.
+ */
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { NO_EVIDENCE } from '../../domain/outcome.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { endOfDryRun } from '../bulk.ts';
+import { blankConversation } from './blank.ts';
+import { showRun, type Limits } from './follow.ts';
+import type { NewOptions, Stay } from './new-options.ts';
+import { Announcer } from './new-announce.ts';
+import { watchOthers } from './paused-others.ts';
+import { interruption } from './unended.ts';
+import { watch, type Watched } from './watch.ts';
+
+export type StartOptions = NewOptions & Limits & { stay: Stay };
+
+/** At most this long for --stop-on-interrupt: whoever sent the signal waits. */
+const STOP_MS = 5_000;
+
+export async function startAndStay(
+  ctx: Context,
+  server: Server,
+  request: NewConversation,
+  options: StartOptions,
+): Promise<void> {
+  const announcer = new Announcer(ctx, server, options);
+  const tellPaused = await watchOthers(ctx, server);
+  let conversation: Conversation;
+  try {
+    conversation = await start(ctx, server, request, { ...options, announcer });
+  } catch (error) {
+    throw await afterFailedStart(ctx, server, error, { ...options, announcer });
+  }
+  if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
+  await tellPaused();
+  if (options.title !== undefined) conversation = await named(ctx, server, conversation, options.title);
+  if (options.stay !== 'ended') return await announcer.started(conversation);
+  const watched = await stay(ctx, server, conversation, options);
+  await stopIfAsked(ctx, server, watched.failure, conversation.id, options);
+  await announcer.ended(await lastRecord(ctx, server, conversation, watched), watched);
+}
+
+type Announced = StartOptions & { announcer: Announcer };
+
+async function start(
+  ctx: Context,
+  server: Server,
+  request: NewConversation,
+  options: Announced,
+): Promise<Conversation> {
+  const { announcer, stay } = options;
+  const limit = startLimit(ctx, options);
+  const steps = server.conversations.start(request, {
+    signal: AbortSignal.any([ctx.signal, limit.signal]),
+    until: stay === 'accepted' ? 'accepted' : 'started',
+  });
+  const progress = lazyProgress(ctx);
+  try {
+    for (;;) {
+      const step = await steps.next();
+      if (step.done) {
+        await progress.done();
+        await announcer.known(step.value.id || null, step.value.start_task_id, step.value.url);
+        return step.value;
+      }
+      const { conversation_id: id, start_task_id: task, step: word } = step.value;
+      if (announcer.isNews(id)) await progress.done();
+      await announcer.known(id, task, null);
+      await progress.show(`starting: ${word}`);
+    }
+  } finally {
+    limit.clear();
+    await progress.done();
+  }
+}
+
+/** Aborts with `timeout` when the start has had its time: its own, or what is left of all. */
+function startLimit(
+  ctx: Context,
+  { startTimeout, deadlineMs, stay }: StartOptions,
+): { signal: AbortSignal; clear(): void } {
+  const leftMs = stay === 'ended' ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
+  const limitMs = Math.min(startTimeout, leftMs);
+  const limit = new AbortController();
+  const timer = new AbortController();
+  ctx.clock.sleep(Math.min(limitMs, 2_000_000_000), timer.signal).then(
+    () =>
+      limit.abort(
+        new AppError('timeout', `the conversation has not started after ${formatDuration(limitMs)}`, {
+          data: { reason: 'timeout' },
+        }),
+      ),
+    () => undefined,
+  );
+  return { signal: limit.signal, clear: () => timer.abort() };
+}
+
+/** Shown with the first step, and taken away before anything else is written. */
+function lazyProgress(ctx: Context): { show(text: string): Promise<void>; done(): Promise<void> } {
+  let progress: Progress | null = null;
+  return {
+    async show(text) {
+      if (progress === null) progress = await ctx.progress(text);
+      else progress.update(text);
+    },
+    async done() {
+      await progress?.done();
+      progress = null;
+    },
+  };
+}
+
+/** What a failed start leaves behind is printed, stopped where that was asked for, and named in the error. */
+async function afterFailedStart(ctx: Context, server: Server, error: unknown, options: Announced): Promise<unknown> {
+  if (!isAppError(error) || error.exitCode === 141) return error;
+  const { announcer } = options;
+  const { id, startTaskId } = announcer;
+  const named = id ?? startTaskId;
+  if (named === null) return error;
+  const last = blankConversation(named, 'starting');
+  const failure =
+    error.kind === 'interrupted'
+      ? interruption(error, named, last)
+      : new AppError(error.kind, error.message, {
+          ...error.details,
+          hint: error.details.hint ?? `see: acs conv show ${named}`,
+          data: { ...error.details.data, id, start_task_id: startTaskId },
+        });
+  if (id !== null) await stopIfAsked(ctx, server, failure, id, options);
+  await announcer.failed(failure);
+  return failure;
+}
+
+/** Servers ignore a title given at creation. */
+async function named(ctx: Context, server: Server, conversation: Conversation, title: string): Promise<Conversation> {
+  try {
+    const { title: given } = await server.conversations.rename(conversation.id, title.trim());
+    return { ...conversation, title: given };
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    await ctx.warn(`the conversation has started, but could not be named: ${error.message}`);
+    return conversation;
+  }
+}
+
+async function stay(ctx: Context, server: Server, conversation: Conversation, options: StartOptions): Promise<Watched> {
+  const { format } = ctx.globals;
+  if (options.follow && format !== 'json' && format !== 'id') {
+    return await showRun(ctx, server, conversation, { deadlineMs: options.deadlineMs, waitMs: options.waitMs });
+  }
+  const progress = await ctx.progress(`conversation ${conversation.id}: ${conversation.status}`);
+  return await watch(ctx, server, conversation.id, {
+    evidence: NO_EVIDENCE,
+    since: null,
+    deadlineMs: options.deadlineMs,
+    waitMs: options.waitMs,
+    failOnStallMs: null,
+    onState: ({ status }) => progress.update(`conversation ${conversation.id}: ${status}`),
+  }).finally(() => progress.done());
+}
+
+async function stopIfAsked(
+  ctx: Context,
+  server: Server,
+  failure: AppError | null,
+  id: string,
+  { stopOnTimeout, stopOnInterrupt }: StartOptions,
+): Promise<void> {
+  const wanted = failure?.kind === 'timeout' ? stopOnTimeout : failure?.kind === 'interrupted' && stopOnInterrupt;
+  if (!wanted) return;
+  try {
+    const awake = ctx.signal.aborted ? await server.withSignal(AbortSignal.timeout(STOP_MS)) : server;
+    await awake.conversations.stop(id);
+    await ctx.notice(`stopped conversation ${id}`);
+  } catch (error) {
+    const why = isAppError(error) ? error.message : 'it took too long';
+    await ctx.warn(`could not stop conversation ${id}: ${why}`);
+  }
+}
+
+/** As the record stands now; where it cannot be read any more, what the watch saw. */
+async function lastRecord(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  { outcome }: Watched,
+): Promise<Conversation> {
+  const seen: Conversation = {
+    ...conversation,
+    status: outcome.status === 'deleted' ? 'unknown(deleted)' : outcome.status,
+    reason: outcome.reason,
+    waiting_for: outcome.waiting_for,
+  };
+  if (ctx.signal.aborted || outcome.status === 'deleted') return seen;
+  try {
+    const now = await server.conversations.get(conversation.id);
+    return {
+      ...now,
+      start_task_id: conversation.start_task_id,
+      status: seen.status,
+      reason: seen.reason,
+      waiting_for: seen.waiting_for,
+    };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return seen;
+  }
+}

@@ -1,0 +1,108 @@
+/** The questions of `conv new` on a terminal: repository, branch, message, spec, and a last look. */
+import type { Context } from '../../context.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { AppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import { checkMessage } from './message.ts';
+import type { NewOptions } from './new-options.ts';
+
+export interface Answers {
+  message: string;
+  options: Pick<NewOptions, 'repo' | 'branch' | 'spec'>;
+}
+
+const MESSAGE_COMMENT = '\n# What shall the agent do? Lines that begin with # are left out.\n';
+
+/** Asks for what the flags left open. */
+export async function askForTask(ctx: Context, server: Server, options: NewOptions): Promise<Answers> {
+  const repo = options.repo ?? (await askForRepository(ctx));
+  const branch = options.branch ?? (repo === false ? undefined : await askForBranch(ctx, repo));
+  const message = await askForMessage(ctx);
+  const spec = options.spec ?? (options.sandbox === undefined ? await askForSpec(ctx, server) : undefined);
+  return { message, options: { repo, branch, spec } };
+}
+
+/** The last look; -y answers it. */
+export async function confirmTask(ctx: Context, request: NewConversation): Promise<void> {
+  const lines = [
+    ['repository', request.repository ?? 'none'],
+    ['branch', request.branch ?? (request.repository === null ? '' : "the repository's default")],
+    ['message', firstLine(request.message ?? '')],
+    ['spec', request.spec_id ?? ''],
+  ];
+  for (const [name = '', value = ''] of lines) if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`);
+  if (ctx.globals.yes === 'given') return;
+  const prompt = await ctx.prompt();
+  if (await prompt.confirm({ message: 'Start it?', default: 'yes' })) return;
+  throw new AppError('usage', 'nothing was started, because the answer was no');
+}
+
+/** The detected one first; undefined is the checkout. */
+async function askForRepository(ctx: Context): Promise<string | false | undefined> {
+  const prompt = await ctx.prompt();
+  const checkout = await ctx.checkout();
+  const here =
+    checkout === null
+      ? []
+      : [
+          {
+            value: 'here' as const,
+            name: checkout.origin?.repository ?? checkout.root,
+            description: 'the checkout you are in',
+          },
+        ];
+  const answer = await prompt.select({
+    message: 'Which repository?',
+    choices: [...here, { value: 'none' as const, name: 'none' }, { value: 'other' as const, name: 'another one' }],
+  });
+  if (answer === 'here') return undefined;
+  if (answer === 'none') return false;
+  return await prompt.input({
+    message: 'Which one? (owner/name, a URL or a path)',
+    validate: (value) => (value.trim() === '' ? 'a repository is needed' : true),
+  });
+}
+
+async function askForBranch(ctx: Context, repo: string | undefined): Promise<string | undefined> {
+  const prompt = await ctx.prompt();
+  const current = repo === undefined ? (await ctx.checkout())?.branch : null;
+  const answer = await prompt.input({
+    message: current ? 'Which branch?' : "Which branch? (empty: the repository's default)",
+    ...(current ? { default: current } : {}),
+  });
+  return answer.trim() === '' ? undefined : answer.trim();
+}
+
+async function askForMessage(ctx: Context): Promise<string> {
+  const prompt = await ctx.prompt();
+  const typed = await prompt.input({ message: 'What shall the agent do? (empty opens your editor)' });
+  if (typed.trim() !== '') return typed;
+  const written = await prompt.editor({ message: 'Opening your editor …', initial: MESSAGE_COMMENT, extension: '.md' });
+  const message = written
+    .split('\n')
+    .filter((line) => !line.startsWith('# What shall the agent do?'))
+    .join('\n')
+    .trim();
+  checkMessage(message);
+  return message;
+}
+
+/** Only where there is a choice. */
+async function askForSpec(ctx: Context, server: Server): Promise<string | undefined> {
+  if (!server.has('sandboxes')) return undefined;
+  const { items } = await server.specs.list(null, 50);
+  if (items.length < 2) return undefined;
+  const prompt = await ctx.prompt();
+  const preferred = items.find((spec) => spec.default)?.id;
+  const answer = await prompt.select({
+    message: 'In which kind of sandbox?',
+    choices: items.map(({ id }) => ({ value: id, name: id === preferred ? `${id} (default)` : id })),
+    ...(preferred === undefined ? {} : { default: preferred }),
+  });
+  return answer === preferred ? undefined : answer;
+}
+
+function firstLine(text: string): string {
+  const [line = ''] = text.trim().split('\n');
+  return line.length < text.trim().length ? `${line} …` : line;
+}

@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import { AppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import { explain } from '../declare.ts';
+import { readChosenId } from '../ids.ts';
+import { eventView } from './event-view.ts';
+import { isSameStart, findExisting } from './existing.ts';
+import { readImages } from './images.ts';
+import { readMessage, readTextFile } from './message.ts';
+import { DEMO, readMcpConfig, readMicroagent, readReplay, readSecrets, readSuggestedTask } from './new-files.ts';
+import { addNewOptions, checkNewOptions, stayOf, type NewOptions } from './new-options.ts';
+import { choosePlace } from './new-repository.ts';
+import { startAndStay } from './new-start.ts';
+import { askForTask, confirmTask } from './new-wizard.ts';
+import { checkTitle } from './rename.ts';
+import { CONVERSATION_JSON, conversationView, EVENT_JSON, OUTCOME_JSON } from './view.ts';
+import { deadlineOf } from './follow.ts';
+
+export function declareNew(parent: Command, ctx: Context): void {
+  const command = parent.command('new').alias('create').description('start a conversation');
+  addNewOptions(command);
+  explain(command, {
+    notes: [
+      'Without a message it asks, on a terminal. It returns when the conversation has started; --wait and --follow stay',
+      'until the run has ended and end with its exit code. Ctrl-C ends acs, not the run.',
+      'The id goes to stderr as soon as it exists; -q prints it to stdout then, --id-file writes it to a file.',
+    ],
+    json: [
+      `${CONVERSATION_JSON} plus "changed", with --wait "outcome", after a failure "error"`,
+      `{"type":"started","id","url"}   first, with --format ndjson; then with --follow ${EVENT_JSON}`,
+      `${OUTCOME_JSON}   last, with --format ndjson and --wait or --follow`,
+    ],
+    exits: [
+      'failed',
+      'not-found',
+      'conflict',
+      'needs-input',
+      'unknown-outcome',
+      'unsupported',
+      'timeout',
+      'interrupted',
+    ],
+    examples: [
+      {
+        command: "acs conv new 'Find out why the tests fail' --follow",
+        does: 'starts on the checkout you are in, shows the run',
+      },
+      {
+        command: 'acs conv new --file task.md --no-repo --wait --json',
+        does: 'takes the message from a file, waits, prints one document',
+      },
+      { command: 'acs conv new --replay demo --follow', does: 'carries a built-in recorded run out; needs no model' },
+    ],
+  });
+  command.action((message: string | undefined, options: NewOptions) => newConversation(message, options, ctx));
+}
+
+export async function newConversation(argument: string | undefined, given: NewOptions, ctx: Context): Promise<void> {
+  checkNewOptions(ctx, argument, given);
+  checkOutput(ctx, given);
+  const limits = deadlineOf(ctx, given);
+  const options: NewOptions = { ...given, repo: given.repo ?? given.R };
+  if (options.title !== undefined) checkTitle(options.title);
+  const draft = await readDraft(ctx, argument, options);
+  const isTaskMissing = !hasTask(draft);
+  if (isTaskMissing && !ctx.interactive) {
+    throw new AppError('usage', 'which message? There is none, and it may not be asked for', {
+      hint: 'give it as an argument, with --file, or as - on stdin; or carry a recorded run out with --replay',
+    });
+  }
+  const server = await ctx.server();
+  await checkServer(server, options);
+  const answers = isTaskMissing ? await askForTask(ctx, server, options) : null;
+  const chosen = { ...options, ...answers?.options };
+  const place = await choosePlace(ctx, server, chosen);
+  const request: NewConversation = {
+    ...draft,
+    ...place,
+    message: answers?.message ?? draft.message,
+    spec_id: chosen.spec ?? null,
+  };
+  if (request.conversation_id !== null && (await isKnownAlready(ctx, server, request))) return;
+  if (answers !== null) await confirmTask(ctx, request);
+  await startAndStay(ctx, server, request, { ...options, ...limits, stay: stayOf(options) });
+}
+
+/** Json is one document at the end, also with --follow; -q is the id alone. */
+function checkOutput(ctx: Context, options: NewOptions): void {
+  const { format } = ctx.globals;
+  const isStream = options.follow === true && format !== 'json' && format !== 'id';
+  if (isStream) ctx.out.check(eventView(null), 'stream');
+  else ctx.out.check(conversationView, 'item');
+}
+
+type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id'>;
+
+/** Everything that can be wrong in flags and files is found here, before a server is asked for anything. */
+async function readDraft(ctx: Context, argument: string | undefined, options: NewOptions): Promise<Draft> {
+  return {
+    api: options.api ?? 'auto',
+    secrets: readSecrets(ctx, options.secret ?? []),
+    conversation_id: options.id === undefined ? null : readChosenId(options.id),
+    confirm: options.confirm ?? null,
+    model: options.model ?? null,
+    sandbox_id: options.sandbox ?? null,
+    instructions: options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
+    mcp_config: options.mcpConfig === undefined ? null : await readMcpConfig(ctx, options.mcpConfig),
+    replay: options.replay === undefined ? null : await readReplay(ctx, options.replay),
+    suggested_task:
+      options.suggestedTask === undefined
+        ? null
+        : await readSuggestedTask(ctx, options.suggestedTask, options.gitProvider),
+    microagent: options.microagent === undefined ? null : await readMicroagent(ctx, options.microagent),
+    image_urls: await readImages(ctx, options.image ?? []),
+    message: await readMessage(ctx, { argument, file: options.file }),
+  };
+}
+
+function hasTask({ message, replay, suggested_task, microagent }: Draft): boolean {
+  return [message, replay, suggested_task, microagent].some((part) => part !== null);
+}
+
+/** Throws for what this server lacks, before anything is sent. */
+async function checkServer(server: Server, { api, id, replay, sandbox }: NewOptions): Promise<void> {
+  const { dialects, flavour } = server.info;
+  if (api !== undefined && api !== 'auto' && !dialects.includes(api)) {
+    throw new AppError('unsupported', `this server does not speak ${api}; it speaks ${dialects.join(' and ')}`);
+  }
+  if (id !== undefined && !server.has('caller-conversation-id')) {
+    throw new AppError('unsupported', 'this server chooses ids itself; --id needs a server of 2026 that speaks v1');
+  }
+  if (replay === DEMO && flavour !== 'local') {
+    throw new AppError('unsupported', 'the demo is built into the local service, and this is another server', {
+      hint: 'use -p local, or replay a file',
+    });
+  }
+  if (sandbox !== undefined) await server.sandboxes.get(sandbox);
+}
+
+/** `--id` a second time: the same request is done already, another one is a conflict. */
+async function isKnownAlready(ctx: Context, server: Server, request: NewConversation): Promise<boolean> {
+  const known = await findExisting(server, request.conversation_id ?? '');
+  if (known === null) return false;
+  if (!(await isSameStart(server, known, request))) {
+    throw new AppError('conflict', `conversation ${known.id} exists already, and was started with another request`, {
+      hint: 'leave --id out, or give another one',
+      data: { id: known.id },
+    });
+  }
+  await ctx.notice(`conversation ${known.id} exists already: nothing was sent`);
+  await ctx.out.item(conversationView, known, { changed: false });
+  return true;
+}

@@ -1,0 +1,30 @@
+/** A server with a limit pauses its oldest sandboxes when another one starts (interface 5.3): their owner should hear of it. */
+import type { Context } from '../../context.ts';
+import { isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+
+/** @returns what says, after the start, which sandboxes are paused that ran before it */
+export async function watchOthers(ctx: Context, server: Server): Promise<() => Promise<void>> {
+  const silent = () => Promise.resolve();
+  // The local service has no limit.
+  if (!server.has('sandboxes') || server.info.flavour === 'local' || ctx.globals.mode === 'dry-run') return silent;
+  const before = await idsWith(server, 'running');
+  if (before.length === 0) return silent;
+  return async () => {
+    const paused = (await idsWith(server, 'paused')).filter((id) => before.includes(id));
+    if (paused.length === 0) return;
+    const what = paused.length === 1 ? 'another sandbox' : 'other sandboxes';
+    await ctx.notice(`the server paused ${what} to make room: ${paused.join(', ')}`);
+  };
+}
+
+/** One page is enough: the limits of servers are 5 and 10. Not being told is no reason not to start. */
+async function idsWith(server: Server, wanted: 'running' | 'paused'): Promise<string[]> {
+  try {
+    const { items } = await server.sandboxes.list(null, 100);
+    return items.filter(({ status }) => status === wanted).map(({ id }) => id);
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return [];
+  }
+}

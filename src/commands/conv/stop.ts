@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
+import { isRunInProgress } from '../../domain/selectors.ts';
+import { AppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import type { Change } from '../bulk.ts';
+import { explain } from '../declare.ts';
+import { addSelectorOptions } from '../selectors.ts';
+import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
+import { BULK_JSON, CONVERSATION_JSON, idOf } from './view.ts';
+
+const SETTLE_MS = 60_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+const stop: ConversationVerb = { word: 'stop', past: 'stopped', asks: 'by-selector', apply: stopOne };
+
+export function declareStop(parent: Command, ctx: Context): void {
+  const command = parent.command('stop').description('stop runs; what was done stays, and a message goes on with it');
+  command.argument('[id...]', 'conversations to stop; - reads ids from stdin');
+  addSelectorOptions(command, CONVERSATION_STATUSES).option('--all', 'every conversation');
+  explain(command, {
+    notes: ['A run that does not run is left as it is: exit 0, "changed":false.'],
+    json: [`${CONVERSATION_JSON} plus "changed"   one id`, BULK_JSON],
+    exits: ['failed', 'not-found', 'conflict', 'timeout'],
+    examples: [
+      { command: 'acs conv stop @last', does: 'stops the last conversation' },
+      { command: 'acs conv stop --status running --older-than 2h -y', does: 'stops runs that were started long ago' },
+    ],
+  });
+  command.action((ids: string[], options: ChangeOptions) => changeConversations(ctx, stop, ids, options));
+}
+
+async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Promise<Change<Conversation>> {
+  if (seen.id === '')
+    throw new AppError('conflict', `start task ${idOf(seen)} is still being worked at: nothing runs yet`);
+  const before = await server.conversations.get(seen.id);
+  // A status that is missing for a moment is that of a busy run.
+  const mayRun = isRunInProgress(before.status) || before.status.startsWith('unknown(');
+  if (!mayRun) return { changed: false, before: before.status, after: before.status, record: before };
+  await server.conversations.stop(seen.id);
+  const record = await untilStill(ctx, server, seen.id);
+  return { changed: true, before: before.status, after: record.status, record };
+}
+
+/** The server has taken it; the step in hand may still have to end. */
+async function untilStill(ctx: Context, server: Server, id: string): Promise<Conversation> {
+  const untilMs = ctx.clock.now() + SETTLE_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const conversation = await server.conversations.getSettled(id);
+    if (conversation.status !== 'running') return conversation;
+    if (ctx.clock.now() >= untilMs) {
+      throw new AppError('timeout', `conversation ${id} was told to stop, and still runs`, {
+        hint: `its step in hand may take long; see: acs conv show ${id}`,
+        data: { id, last_status: conversation.status },
+      });
+    }
+    await ctx.clock.sleep(pauseMs, ctx.signal);
+  }
+}

@@ -1,0 +1,35 @@
+/** What is said when acs stops waiting and the run goes on: deadline, silence, signal. */
+import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { AppError } from '../../errors.ts';
+import { formatDuration } from '../../text/duration.ts';
+
+export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
+  return new AppError('timeout', `conversation ${id} is still ${status} after ${formatDuration(waitMs)}; it goes on`, {
+    hint: goOnHint(id),
+    data: { reason: 'timeout', id, last_status: status },
+  });
+}
+
+export function noEvents({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): AppError {
+  const action = last === null ? '' : `; the last was: ${last.text}`;
+  return new AppError('timeout', `no event of conversation ${id} for ${formatDuration(quietMs)}${action}`, {
+    hint: goOnHint(id),
+    data: { reason: 'no-events', id, last_status: status },
+  });
+}
+
+/** The signal's own error, with what became of the run. */
+export function interruption(error: AppError, id: string, last: Conversation | null): AppError {
+  const state = last === null ? '' : ` (${last.status})`;
+  return new AppError('interrupted', `${error.message}; conversation ${id}${state} goes on`, {
+    ...error.details,
+    exitCode: error.exitCode,
+    hint: goOnHint(id),
+    data: { reason: 'interrupted', id, ...(last === null ? {} : { last_status: last.status }) },
+  });
+}
+
+function goOnHint(id: string): string {
+  return `watch it: acs conv follow ${id}   stop it: acs conv stop ${id}`;
+}

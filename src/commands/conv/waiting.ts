@@ -1,0 +1,80 @@
+/** Options and steps shared by the commands that wait for a run. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { NO_EVIDENCE } from '../../domain/outcome.ts';
+import type { Server } from '../../servers/server.ts';
+import { duration } from '../options.ts';
+import { deadlinePassed, interruption } from './unended.ts';
+import { isAppError } from '../../errors.ts';
+import { idOf } from './view.ts';
+import type { Watched } from './watch.ts';
+
+const OFF_TERMINAL_WAIT_MS = 3_600_000;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2_000;
+
+export interface WaitOptions {
+  waitTimeout?: number;
+  timeout?: number;
+}
+
+export function addWaitTimeout(command: Command): Command {
+  return command
+    .option('--wait-timeout <duration>', 'stop waiting after this long (default 1h off a terminal)', duration)
+    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
+}
+
+/** Milliseconds; Infinity on a terminal, where a person sees that it takes long. */
+export function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
+  return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_WAIT_MS : Number.POSITIVE_INFINITY);
+}
+
+/** A conversation that is still being started has only its start task: waits until it has an id or failed. */
+export async function untilStarted(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  limits: { deadlineMs: number; waitMs: number },
+): Promise<Conversation> {
+  let current = conversation;
+  for (let pauseMs = FIRST_PAUSE_MS; current.id === '' && current.status === 'starting'; pauseMs *= 1.5) {
+    const named = { ...current, id: idOf(current) };
+    if (ctx.clock.now() >= limits.deadlineMs) throw deadlinePassed(named, limits.waitMs);
+    try {
+      await ctx.clock.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), ctx.signal);
+    } catch (error) {
+      throw isAppError(error) ? interruption(error, named.id, named) : error;
+    }
+    current = await server.conversations.get(named.id);
+  }
+  return current;
+}
+
+/** The outcome of a start that failed: there is no run to watch. */
+export function failedStart(conversation: Conversation): Watched {
+  return {
+    outcome: {
+      type: 'outcome',
+      conversation_id: idOf(conversation),
+      status: conversation.status,
+      reason: conversation.reason,
+      waiting_for: null,
+      exit_code: 1,
+      cost_usd: conversation.cost_usd,
+      last_event_id: NO_EVIDENCE.last_event_id,
+    },
+    failure: null,
+  };
+}
+
+/**
+ * Ends a command as the run it watched: the code of the outcome, or the error that ended the watch. What was printed
+ * is completed first, because an error drops an unfinished --output.
+ */
+export async function endAs(ctx: Context, { outcome, failure }: Watched): Promise<void> {
+  ctx.exitCode = outcome.exit_code;
+  if (failure === null) return;
+  await ctx.out.close();
+  throw failure;
+}

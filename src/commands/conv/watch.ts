@@ -1,0 +1,269 @@
+/**
+ * Watching one run to its end: what follow, wait and `conv new --wait` have in common. The server's port tells events
+ * and changes of the record; here they are judged, and deadlines and silences are kept.
+ *
+ * A state that may be older than the latest message is not believed at once: it is read again until the events agree,
+ * or until it has stood long enough. So a fast run that ends where it began is not missed, and none is waited for
+ * for ever.
+ */
+import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import {
+  afterEvent,
+  deletedOutcome,
+  judge,
+  openOutcome,
+  type Outcome,
+  type RunEvidence,
+} from '../../domain/outcome.ts';
+import { type AppError, isAppError } from '../../errors.ts';
+import type { FollowItem, Server } from '../../servers/server.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { deadlinePassed, interruption, noEvents } from './unended.ts';
+
+const STALL_NOTICE_MS = 600_000;
+/** After an event that may have ended the run. */
+const SOON_MS = 250;
+/** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
+const DOUBT_MS = { some: 1_500, none: 5_000 };
+
+export interface WatchOptions {
+  evidence: RunEvidence;
+  /** Where to start, inclusive; null: at the beginning. */
+  since: string | null;
+  afterEventId?: string;
+  /** On the context's clock; Infinity: none. */
+  deadlineMs: number;
+  /** How long the command was told to wait, for the message. */
+  waitMs: number;
+  /** No event for this long while running ends it; null: a notice after 10 minutes. */
+  failOnStallMs: number | null;
+  judge?: (conversation: Conversation, evidence: RunEvidence) => Outcome | null;
+  /** Also ends the watch, e.g. when another run ended first. */
+  signal?: AbortSignal;
+  onEvent?: (event: ConversationEvent) => Promise<void>;
+  onState?: (conversation: Conversation) => void;
+  onNotice?: (text: string) => Promise<void>;
+}
+
+/** `failure` when acs stopped waiting while the run went on: a deadline, a silence, a signal. */
+export interface Watched {
+  outcome: Outcome;
+  failure: AppError | null;
+}
+
+/** Throws what following throws: `auth`, `network`, `server`, and `not-found` when it was never there. */
+export async function watch(ctx: Context, server: Server, id: string, options: WatchOptions): Promise<Watched> {
+  return await new Watch(ctx, server, id, options).run();
+}
+
+class Watch {
+  private readonly ctx: Context;
+  private readonly server: Server;
+  private readonly id: string;
+  private readonly options: WatchOptions;
+  private evidence: RunEvidence;
+  private last: Conversation | null = null;
+  private lastEvent: ConversationEvent | null = null;
+  private eventAtMs: number;
+  private recheckAtMs = Number.POSITIVE_INFINITY;
+  private doubtSinceMs: number | null = null;
+  private noticeAtMs: number;
+
+  constructor(ctx: Context, server: Server, id: string, options: WatchOptions) {
+    this.ctx = ctx;
+    this.server = server;
+    this.id = id;
+    this.options = options;
+    this.evidence = options.evidence;
+    this.eventAtMs = ctx.clock.now();
+    this.noticeAtMs = this.eventAtMs + STALL_NOTICE_MS;
+  }
+
+  async run(): Promise<Watched> {
+    const stop = new AbortController();
+    const items = this.follow(stop.signal);
+    let pending = items.next();
+    try {
+      for (;;) {
+        const item = await this.nextOrTime(pending);
+        const ended =
+          item === 'time' ? await this.onTime() : item.done ? await this.onEndOfItems() : await this.take(item.value);
+        if (ended !== null) return ended;
+        if (item !== 'time') pending = items.next();
+      }
+    } catch (error) {
+      return this.onError(error);
+    } finally {
+      stop.abort();
+      await pending.catch(() => undefined);
+      await items.return?.().catch(() => undefined);
+    }
+  }
+
+  private follow(stop: AbortSignal): AsyncIterator<FollowItem> {
+    const { since, afterEventId, signal } = this.options;
+    const following = this.server.conversations.follow(this.id, {
+      ...(since === null ? {} : { since }),
+      ...(afterEventId === undefined ? {} : { afterEventId }),
+      signal: AbortSignal.any([stop, this.ctx.signal, ...(signal ? [signal] : [])]),
+    });
+    return following[Symbol.asyncIterator]();
+  }
+
+  /** The next item, or `time` when something is due before it comes. */
+  private async nextOrTime(pending: Promise<IteratorResult<FollowItem>>): Promise<IteratorResult<FollowItem> | 'time'> {
+    const dueMs = Math.min(this.options.deadlineMs, this.recheckAtMs, this.stallAtMs()) - this.ctx.clock.now();
+    if (dueMs === Number.POSITIVE_INFINITY) return await pending;
+    const timer = new AbortController();
+    // Timers hold at most 2^31 ms.
+    const time = this.ctx.clock.sleep(Math.min(Math.max(dueMs, 0), 2_000_000_000), timer.signal).then(
+      () => 'time' as const,
+      () => 'time' as const,
+    );
+    try {
+      return await Promise.race([pending, time]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  private async take(item: FollowItem): Promise<Watched | null> {
+    if (item.type === 'notice') {
+      await (this.options.onNotice ?? this.ctx.notice)(item.text);
+      return null;
+    }
+    return item.type === 'event' ? await this.onEvent(item.event) : this.onState(item.conversation);
+  }
+
+  private async onEvent(event: ConversationEvent): Promise<Watched | null> {
+    this.evidence = afterEvent(this.evidence, event);
+    this.lastEvent = event;
+    this.eventAtMs = this.ctx.clock.now();
+    this.noticeAtMs = this.eventAtMs + STALL_NOTICE_MS;
+    await this.options.onEvent?.(event);
+    if (this.last === null) return null;
+    // Idle becomes an end by what the events tell; other ends are read again before they are believed.
+    if (this.last.status === 'idle') return this.judged(this.last, this.evidence);
+    if (this.looksEnded(this.last)) this.recheckAtMs = Math.min(this.recheckAtMs, this.ctx.clock.now() + SOON_MS);
+    return null;
+  }
+
+  private onState(conversation: Conversation): Watched | null {
+    this.last = conversation;
+    this.options.onState?.(conversation);
+    const ended = this.judged(conversation, this.evidence);
+    if (ended !== null) return ended;
+    this.doubt(conversation);
+    return null;
+  }
+
+  private judged(conversation: Conversation, evidence: RunEvidence): Watched | null {
+    const outcome = (this.options.judge ?? judge)(conversation, evidence);
+    return outcome === null ? null : { outcome, failure: null };
+  }
+
+  /** Whether the state would be an end if no event spoke against it. */
+  private looksEnded(conversation: Conversation): boolean {
+    return this.judged(conversation, this.unquestioned()) !== null;
+  }
+
+  private unquestioned(): RunEvidence {
+    return { ...this.evidence, since_message: 'unknown', last_word: null };
+  }
+
+  private doubt(conversation: Conversation): void {
+    if (!this.looksEnded(conversation)) {
+      this.doubtSinceMs = null;
+      this.recheckAtMs = Number.POSITIVE_INFINITY;
+      return;
+    }
+    this.doubtSinceMs ??= this.ctx.clock.now();
+    this.recheckAtMs = this.ctx.clock.now() + 2 * SOON_MS;
+  }
+
+  private async recheck(): Promise<Watched | null> {
+    const fresh = await this.server.conversations.getSettled(this.id);
+    this.last = fresh;
+    const ended = this.judged(fresh, this.evidence);
+    if (ended !== null) return ended;
+    const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
+    const enoughMs = this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some;
+    if (stoodMs >= enoughMs) {
+      const believed = this.judged(fresh, this.unquestioned());
+      if (believed !== null) return believed;
+    }
+    this.doubt(fresh);
+    return null;
+  }
+
+  private async onTime(): Promise<Watched | null> {
+    const now = this.ctx.clock.now();
+    const { deadlineMs, waitMs, failOnStallMs } = this.options;
+    if (now >= this.recheckAtMs) return await this.recheck();
+    if (now >= deadlineMs) {
+      // The machine may have slept: one fresh look before the verdict.
+      const fresh = await this.server.conversations.getSettled(this.id);
+      const ended = this.judged(fresh, this.evidence) ?? this.judged(fresh, this.unquestioned());
+      return ended ?? this.unended(fresh, deadlinePassed(fresh, waitMs));
+    }
+    if (now < this.stallAtMs()) return null;
+    const fresh = await this.server.conversations.getSettled(this.id);
+    const ended = this.judged(fresh, this.evidence);
+    if (ended !== null) return ended;
+    const quietMs = now - this.eventAtMs;
+    if (failOnStallMs !== null && quietMs >= failOnStallMs && fresh.status === 'running') {
+      return this.unended(fresh, noEvents(fresh, failOnStallMs, this.lastEvent));
+    }
+    this.noticeAtMs = now + STALL_NOTICE_MS;
+    if (failOnStallMs !== null && quietMs >= failOnStallMs) this.eventAtMs = now;
+    else await this.tellSilence(fresh, quietMs);
+    return null;
+  }
+
+  private async tellSilence(conversation: Conversation, quietMs: number): Promise<void> {
+    if (conversation.status !== 'running') return;
+    const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
+    const action = this.lastEvent === null ? '' : `; the last was: ${this.lastEvent.text}`;
+    await (this.options.onNotice ?? this.ctx.notice)(`no event of ${this.id} for ${quiet}${action}`);
+  }
+
+  private stallAtMs(): number {
+    const { failOnStallMs } = this.options;
+    return Math.min(
+      this.noticeAtMs,
+      failOnStallMs === null ? Number.POSITIVE_INFINITY : this.eventAtMs + failOnStallMs,
+    );
+  }
+
+  /** Following ends by itself when the sandbox is gone for good. */
+  private async onEndOfItems(): Promise<Watched> {
+    const fresh = await this.server.conversations.getSettled(this.id);
+    const ended = this.judged(fresh, this.unquestioned());
+    const reason = { code: fresh.status, text: `the conversation is ${fresh.status}` };
+    return ended ?? { outcome: openOutcome(fresh, this.evidence, 6, reason), failure: null };
+  }
+
+  private onError(error: unknown): Watched {
+    if (!isAppError(error)) throw error;
+    if (error.kind === 'not-found' && this.last !== null) {
+      return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
+    }
+    // A reader that is gone needs no last word, and a watch that another one made needless has none.
+    if (error.kind !== 'interrupted' || error.exitCode === 141 || !this.ctx.signal.aborted) throw error;
+    return this.unended(this.last, interruption(error, this.id, this.last));
+  }
+
+  private unended(conversation: Conversation | null, failure: AppError): Watched {
+    const code = failure.details.data?.['reason'];
+    const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
+    const status = conversation ?? {
+      id: this.id,
+      status: 'unknown(not-read)' as const,
+      waiting_for: null,
+      cost_usd: null,
+    };
+    return { outcome: openOutcome(status, this.evidence, failure.exitCode, reason), failure };
+  }
+}
