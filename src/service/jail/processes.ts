@@ -10,6 +10,11 @@ export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
 /** The same for one command. */
 export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 
+/** States of a process as /proc and ps tell them: zombie and dead; stopped and traced. */
+const ENDED = new Set(['Z', 'X']);
+const STANDING = new Set(['T', 't']);
+const STOP_ROUNDS = 500;
+
 interface ProcessEntry {
   pid: number;
   parent: number;
@@ -25,6 +30,10 @@ export interface Selection {
 
 /** The living processes of a selection; zombies are not among them. */
 export function selectProcesses(selection: Selection): number[] {
+  return select(selection).map(({ pid }) => pid);
+}
+
+function select(selection: Selection): ProcessEntry[] {
   const entries = listProcesses();
   const wanted = new Set<number>();
   if (selection.below !== null) addDescendants(entries, selection.below, wanted);
@@ -36,23 +45,28 @@ export function selectProcesses(selection: Selection): number[] {
       }
     }
   }
-  const zombies = new Set(entries.filter((entry) => entry.state === 'Z' || entry.state === 'X').map(({ pid }) => pid));
-  return [...wanted].filter((pid) => pid !== process.pid && !zombies.has(pid) && !selection.except.includes(pid));
+  return entries.filter(
+    ({ pid, state }) => wanted.has(pid) && !ENDED.has(state) && pid !== process.pid && !selection.except.includes(pid),
+  );
 }
 
 /**
- * Stops every process of a selection: looked for again until none is new, since one that is not stopped yet may start
- * another meanwhile.
+ * Stops every process of a selection. A signal takes effect only when its process gets to it, and until then it may
+ * start another: so they are looked for again until none is new and all stand still. One that cannot stop now, because
+ * the kernel works for it, is not waited for long.
  */
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
-  for (;;) {
-    const fresh = selectProcesses(selection).filter((pid) => !stopped.has(pid));
-    if (fresh.length === 0) return [...stopped];
-    for (const pid of fresh) {
+  for (let patience = STOP_ROUNDS; ; patience -= 1) {
+    const found = select(selection);
+    const fresh = found.filter(({ pid }) => !stopped.has(pid));
+    for (const { pid } of fresh) {
       signal(pid, 'SIGSTOP');
       stopped.add(pid);
     }
+    const isStill = fresh.length === 0 && found.every(({ state }) => STANDING.has(state));
+    if (isStill || (fresh.length === 0 && patience <= 0)) return [...stopped];
+    if (fresh.length === 0) waitMs(1);
   }
 }
 
@@ -70,6 +84,11 @@ export function killProcesses(selection: Selection): number[] {
 /** Ends what an earlier life of this sandbox left behind; returns how many. */
 export function reapLeftovers(sandboxId: string): number {
   return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${sandboxId}`, except: [] }).length;
+}
+
+/** Nothing else is to happen meanwhile. */
+function waitMs(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
