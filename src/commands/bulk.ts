@@ -63,6 +63,8 @@ export interface BulkPlan<T> {
   lost: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
   past: string;
+  /** How many at a time: few, because servers limit requests, unless the work is to wait. */
+  concurrency?: number;
   apply(target: Target): Promise<Change<T>>;
 }
 
@@ -84,7 +86,7 @@ export async function changeOne<T>(
  */
 export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<void> {
   const kept: DryRunRequest[] = [];
-  const changed = await inParallel(plan.targets, (target) => changeItem(ctx, plan, target, kept));
+  const changed = await changeAll(ctx, plan, kept);
   if (ctx.globals.mode === 'dry-run') {
     for (const item of [...changed, ...plan.lost]) if (item.error) await ctx.warn(failureLine(item));
     throw endOfDryRun(kept);
@@ -96,6 +98,24 @@ export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<vo
   if (failed.length > 0) {
     await ctx.warn(`${failed.length} of ${items.length} could not be ${plan.past}`);
     ctx.exitCode = ctx.signal.aborted ? exitCodeOf(ctx.signal.reason) : 1;
+  }
+}
+
+async function changeAll<T>(ctx: Context, plan: BulkPlan<T>, kept: DryRunRequest[]): Promise<BulkItem[]> {
+  const { targets, past, concurrency = CONCURRENCY } = plan;
+  const change = (target: Target) => changeItem(ctx, plan, target, kept);
+  if (targets.length === 0 || ctx.globals.mode === 'dry-run') return await inParallel(targets, concurrency, change);
+  const progress = await ctx.progress(`${targets.length} to be ${past}`);
+  let ended = 0;
+  try {
+    return await inParallel(targets, concurrency, async (target) => {
+      const item = await change(target);
+      ended += 1;
+      progress.update(`${ended} of ${targets.length}: ${item.id} ${item.ok ? past : `not ${past}`}`);
+      return item;
+    });
+  } finally {
+    await progress.done();
   }
 }
 
@@ -155,12 +175,12 @@ function exitCodeOf(reason: unknown): number {
 }
 
 /** Order of the results is the order of the items. */
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inParallel<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
   const worker = async (): Promise<void> => {
     for (const [index, item] of queue) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
   return results;
 }

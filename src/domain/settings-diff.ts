@@ -32,6 +32,7 @@ export function differenceOf(snapshot: SettingsSnapshot, wish: SettingsWish): Se
     result.shown.push(shown);
   }
   for (const field of wish.unset) {
+    if (!field.secret && field.nullable && currentValue(snapshot, field) === null) continue;
     const shown = field.secret ? secretChange(snapshot, field, null) : plainChange(snapshot, field, field.default);
     if (shown === null) continue;
     result.unset.push(field.name);

@@ -7,13 +7,13 @@ import type { Context } from '../../context.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
-import type { BulkItem } from '../../output/emit.ts';
 import type { Server } from '../../servers/server.ts';
-import { changeEach, changeOne, confirmChange, failedItem, readIds, type Change, type Target } from '../bulk.ts';
-import { collectList, hasSeveralProfiles } from '../paging.ts';
-import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
+import { changeEach, changeOne, confirmChange, readIds, type Change } from '../bulk.ts';
+import { hasSeveralProfiles } from '../paging.ts';
+import { addSelectorOptions, asksForRuns, readSelection, type SelectorOptions } from '../selectors.ts';
+import { chooseByIds, chooseBySelector, type SandboxTarget } from './choose.ts';
 import { sandboxFinder } from './find.ts';
-import { runsIn, sandboxTest } from './runs.ts';
+import { isSandboxSelected, runsIn } from './runs.ts';
 import { addWaitTimeout, gone, type WaitOptions } from './settle.ts';
 import { sandboxView } from './view.ts';
 
@@ -33,11 +33,6 @@ export interface SandboxVerb {
   /** Whether it cuts off a run in progress: such sandboxes are left alone unless --force. */
   interrupts: 'runs' | 'nothing';
   apply(ctx: Context, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>>;
-}
-
-export interface SandboxTarget extends Target {
-  /** As it was when it was chosen. */
-  seen: Sandbox;
 }
 
 export function addChangeOptions(command: Command): Command {
@@ -64,8 +59,8 @@ export async function changeSandboxes(
   ctx.out.check(sandboxView, single ? 'item' : 'bulk');
   if (single) return await changeNamed(ctx, verb, given[0] ?? '', options);
   const chosen = bySelector
-    ? await chooseBySelector(ctx, options)
-    : await chooseByIds(ctx, await readIds(ctx, given), options);
+    ? await chooseBySelector(ctx, readSelection(options))
+    : await chooseByIds(ctx, await readIds(ctx, given), options.ignoreNotFound ? 'ignore' : 'report');
   if (chosen.targets.length > 0) await ask(ctx, verb, chosen.targets, bySelector);
   await changeEach(ctx, {
     targets: chosen.targets,
@@ -90,7 +85,7 @@ async function changeNamed(ctx: Context, verb: SandboxVerb, word: string, option
   const server = await ctx.server();
   const seen = await findOrIgnore(ctx, server, word, options);
   if (seen === null) return await ctx.out.item(sandboxView, gone(word), { changed: false });
-  const target: SandboxTarget = { id: seen.id, server, seen };
+  const target: SandboxTarget = { id: seen.id, server, seen, company: 'alone' };
   await ask(ctx, verb, [target], false);
   await changeOne(ctx, sandboxView, target, () => applySafely(ctx, verb, target, { ...options, bySelector: false }));
 }
@@ -107,80 +102,6 @@ async function findOrIgnore(
     if (ignoreNotFound && isAppError(error) && error.kind === 'not-found') return null;
     throw error;
   }
-}
-
-interface Chosen {
-  targets: SandboxTarget[];
-  lost: BulkItem[];
-}
-
-/** The servers a bulk command works on; one that cannot be reached is an item with its error. */
-async function serversOf(ctx: Context): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
-  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
-  const lost: BulkItem[] = [];
-  const reached: { profile: string; server: Server }[] = [];
-  for (const { profile, server } of await ctx.servers()) {
-    try {
-      reached.push({ profile, server: await server });
-    } catch (error) {
-      lost.push(failedItem('', error, profile));
-    }
-  }
-  return { reached, lost };
-}
-
-async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<Chosen> {
-  const selection = readSelection(options);
-  const { reached, lost } = await serversOf(ctx);
-  const targets: SandboxTarget[] = [];
-  for (const { profile, server } of reached) {
-    try {
-      const filter = await sandboxTest(ctx, server, selection);
-      const { items } = await collectList({
-        fetch: (page, pageSize) => server.sandboxes.list(page, pageSize),
-        id: (sandbox) => sandbox.id,
-        ...(filter ? { filter } : {}),
-        limit: Number.POSITIVE_INFINITY,
-        signal: ctx.signal,
-      });
-      targets.push(...items.map((seen) => ({ id: seen.id, server, seen, ...(profile ? { profile } : {}) })));
-    } catch (error) {
-      if (profile === undefined) throw error;
-      lost.push(failedItem('', error, profile));
-    }
-  }
-  return { targets, lost };
-}
-
-/** Each id is looked for at every server in force; one that is nowhere is an item with its error. */
-async function chooseByIds(ctx: Context, ids: readonly string[], options: ChangeOptions): Promise<Chosen> {
-  const { reached, lost } = await serversOf(ctx);
-  const finders = reached.map((place) => ({ ...place, finder: sandboxFinder(ctx, place.server) }));
-  const targets = new Map<string, SandboxTarget>();
-  for (const word of ids) {
-    let failure: unknown = null;
-    let isFound = false;
-    for (const { profile, server, finder } of finders) {
-      try {
-        const seen = await finder.find(word);
-        targets.set(`${profile ?? ''} ${seen.id}`, { id: seen.id, server, seen, ...(profile ? { profile } : {}) });
-        isFound = true;
-      } catch (error) {
-        if (failure === null || !isNotFound(error)) failure = error;
-      }
-    }
-    if (isFound || failure === null) continue;
-    lost.push(options.ignoreNotFound && isNotFound(failure) ? untouched(word) : failedItem(word, failure));
-  }
-  return { targets: [...targets.values()], lost };
-}
-
-function isNotFound(error: unknown): boolean {
-  return isAppError(error) && error.kind === 'not-found';
-}
-
-function untouched(id: string): BulkItem {
-  return { id, ok: true, changed: false, before: null, after: null, error: null };
 }
 
 async function ask(
@@ -202,21 +123,27 @@ function hitLine({ id, profile, seen }: SandboxTarget): string {
   return `sandbox ${id}${at} (${seen.status}), conversations: ${conversations}`;
 }
 
-/** Reads the state again, because it may have changed since it was chosen, and spares a run in progress. */
+/** Looks again, because much may have changed since it was chosen, and spares a run in progress. */
 async function applySafely(
   ctx: Context,
   verb: SandboxVerb,
   target: SandboxTarget,
   options: ChangeOptions & { bySelector: boolean },
 ): Promise<Change<Sandbox>> {
+  const { server, id } = target;
   const isProtected = verb.interrupts === 'runs' && !options.force && (options.bySelector || verb.asks === 'always');
-  if (isProtected) {
-    const runs = await runsIn(ctx, target.server, target.id);
-    if (runs.length > 0) {
-      const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
-      throw new AppError('conflict', `sandbox ${target.id} has a run in progress: ${names}`, {
-        hint: `wait for it, stop it with acs conv stop, or ${verb.word} the sandbox all the same with --force`,
-      });
+  const selection = readSelection(options);
+  const runs = isProtected || asksForRuns(selection) ? await runsIn(ctx, server, id) : [];
+  if (isProtected && runs.length > 0) {
+    const names = runs.map((run) => `${run.id} (${run.status})`).join(', ');
+    throw new AppError('conflict', `sandbox ${id} has a run in progress: ${names}`, {
+      hint: `wait for it, stop it with acs conv stop, or ${verb.word} the sandbox all the same with --force`,
+    });
+  }
+  if (selection !== null) {
+    const now = await server.sandboxes.get(id);
+    if (!isSandboxSelected(now, runs.length > 0, selection, ctx.clock.now())) {
+      throw new AppError('conflict', `sandbox ${id} is ${now.status} now, and no longer what was selected`);
     }
   }
   return await verb.apply(ctx, target, options);

@@ -4,13 +4,8 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import {
-  addChangeOptions,
-  changeSandboxes,
-  type ChangeOptions,
-  type SandboxTarget,
-  type SandboxVerb,
-} from './change.ts';
+import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
+import type { SandboxTarget } from './choose.ts';
 import { gone, settle, waitDeadlineMs } from './settle.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
@@ -31,7 +26,7 @@ export function declareDelete(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['Asks first; -y answers. The conversations stay readable, but cannot go on.'],
     json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
-    exits: ['failed', 'not-found', 'conflict', 'timeout'],
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
       { command: 'acs sandbox delete @last -y', does: 'deletes the sandbox of the last conversation' },
       { command: 'acs sandbox delete --status paused --older-than 7d --dry-run', does: 'shows what would be deleted' },

@@ -13,7 +13,7 @@ export function declareList(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['Conditions intersect; the limit counts what they leave.'],
     json: [`{"items":[${SANDBOX_JSON}],"has_more":false}`],
-    exits: ['failed'],
+    exits: ['failed', 'unsupported'],
     examples: [
       { command: 'acs sandbox list --status running', does: 'those that run' },
       { command: 'acs sandbox list --not-status paused --idle 2h -q', does: 'ids of those in which nothing happens' },

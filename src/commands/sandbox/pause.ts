@@ -19,7 +19,7 @@ export function declarePause(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['A sandbox that is paused already is left as it is ("changed": false).'],
     json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
-    exits: ['failed', 'not-found', 'conflict', 'timeout'],
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
       { command: 'acs sandbox pause @last', does: 'pauses the sandbox of the last conversation' },
       {

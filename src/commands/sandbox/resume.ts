@@ -23,7 +23,7 @@ export function declareResume(parent: Command, ctx: Context): void {
       'To go on with an unfinished run, use acs conv resume.',
     ],
     json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
-    exits: ['failed', 'not-found', 'conflict', 'timeout'],
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
       { command: 'acs sandbox resume @last', does: 'wakes the sandbox of the last conversation' },
       { command: 'acs sandbox list --status paused -q | acs sandbox resume -', does: 'wakes all that are paused' },

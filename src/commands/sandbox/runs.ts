@@ -24,19 +24,22 @@ export async function sandboxTest(
   if (selection === null) return undefined;
   const busy = asksForRuns(selection) ? await sandboxesWithRuns(ctx, server) : null;
   const nowMs = ctx.clock.now();
-  return (sandbox) =>
-    isSelected(
-      {
-        status: sandbox.status,
-        created_at: sandbox.created_at,
-        updated_at: sandbox.last_active_at,
-        running: busy ? busy.has(sandbox.id) : null,
-        spec_id: sandbox.spec_id,
-        repositories: sandbox.repositories,
-      },
-      selection,
-      nowMs,
-    );
+  return (sandbox) => isSandboxSelected(sandbox, busy ? busy.has(sandbox.id) : null, selection, nowMs);
+}
+
+/** @param running whether a run is in progress in it; null when that was not asked for */
+export function isSandboxSelected(
+  sandbox: Sandbox,
+  running: boolean | null,
+  selection: Selection,
+  nowMs: number,
+): boolean {
+  const { status, created_at, last_active_at, spec_id, repositories } = sandbox;
+  return isSelected(
+    { status, created_at, updated_at: last_active_at, running, spec_id, repositories },
+    selection,
+    nowMs,
+  );
 }
 
 async function sandboxesWithRuns(ctx: Context, server: Server): Promise<Set<string>> {

@@ -66,6 +66,23 @@ export async function settle(ctx: Context, settling: Settling): Promise<Sandbox>
   }
 }
 
+/** As settle, and a person sees what it waits for and each new state. */
+export async function settleWatched(ctx: Context, settling: Settling): Promise<Sandbox> {
+  const { id, wanted } = settling;
+  const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`);
+  try {
+    const sandbox = await settle(ctx, {
+      ...settling,
+      onStatus: (status) => progress.update(`sandbox ${id}: ${status}`),
+    });
+    await progress.done();
+    return sandbox;
+  } catch (error) {
+    await progress.fail();
+    throw error;
+  }
+}
+
 /** What is left of a sandbox the server no longer knows. */
 export function gone(id: string, before?: Sandbox): Sandbox {
   return {

@@ -13,7 +13,7 @@ export function declareShow(parent: Command, ctx: Context): void {
   command.argument('<id>', 'the sandbox').option('--show-secrets', 'also the session key of its agent server');
   explain(command, {
     json: [SANDBOX_JSON, 'with --show-secrets also "session_api_key"'],
-    exits: ['not-found'],
+    exits: ['not-found', 'unsupported'],
     examples: [
       { command: 'acs sandbox show @last', does: 'shows the sandbox of the last conversation' },
       { command: 'acs sandbox show @last --fields status --format tsv', does: 'prints its state alone' },

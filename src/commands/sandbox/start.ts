@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { resumeSandboxes } from './resume.ts';
 import { withPausedOthers } from './paused-others.ts';
-import { addWaitTimeout, settle, waitDeadlineMs, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, settleWatched, waitDeadlineMs, type WaitOptions } from './settle.ts';
 import { SANDBOX_JSON, sandboxView } from './view.ts';
 
 interface StartOptions extends WaitOptions {
@@ -21,7 +21,7 @@ export function declareStart(parent: Command, ctx: Context): void {
   addWaitTimeout(command);
   explain(command, {
     json: [`${SANDBOX_JSON} plus "changed"`],
-    exits: ['failed', 'not-found', 'conflict', 'unknown-outcome', 'timeout'],
+    exits: ['failed', 'not-found', 'unsupported', 'conflict', 'unknown-outcome', 'timeout'],
     examples: [
       {
         command: 'acs sandbox start --json',
@@ -49,19 +49,11 @@ async function createSandbox(options: StartOptions, ctx: Context): Promise<void>
   const server = await ctx.server();
   const created = await server.sandboxes.create(options.spec ?? null);
   if (options.wait === false) return await ctx.out.item(sandboxView, created, { changed: true });
-  const progress = await ctx.progress(`sandbox ${created.id}: ${created.status}`);
-  try {
-    const sandbox = await settle(ctx, {
-      server,
-      id: created.id,
-      wanted: ['running', 'paused'],
-      deadlineMs: waitDeadlineMs(ctx, options),
-      onStatus: (status) => progress.update(`sandbox ${created.id}: ${status}`),
-    });
-    await progress.done();
-    await ctx.out.item(sandboxView, sandbox, { changed: true });
-  } catch (error) {
-    await progress.fail();
-    throw error;
-  }
+  const sandbox = await settleWatched(ctx, {
+    server,
+    id: created.id,
+    wanted: ['running', 'paused'],
+    deadlineMs: waitDeadlineMs(ctx, options),
+  });
+  await ctx.out.item(sandboxView, sandbox, { changed: true });
 }

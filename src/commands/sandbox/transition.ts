@@ -4,12 +4,11 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
-import type { SandboxTarget } from './change.ts';
-import { settle, waitDeadlineMs, type WaitOptions } from './settle.ts';
+import type { SandboxTarget } from './choose.ts';
+import { settle, settleWatched, waitDeadlineMs, type Settling, type WaitOptions } from './settle.ts';
 
 export interface Transition {
   to: 'paused' | 'running';
-  /** `paused`, `running`: for progress. */
   request(server: Server, id: string): Promise<void>;
 }
 
@@ -20,9 +19,10 @@ export const RESUME: Transition = { to: 'running', request: (server, id) => serv
 export async function moveSandbox(
   ctx: Context,
   transition: Transition,
-  { server, id }: SandboxTarget,
+  target: SandboxTarget,
   options: WaitOptions,
 ): Promise<Change<Sandbox>> {
+  const { server, id } = target;
   const before = await server.sandboxes.get(id);
   if (before.status === transition.to) {
     return { changed: false, before: before.status, after: before.status, record: before };
@@ -30,25 +30,17 @@ export async function moveSandbox(
   if (before.status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   const isOnItsWay = before.status === 'starting' && transition.to === 'running';
   if (!isOnItsWay) await transition.request(server, id);
-  const after =
-    options.wait === false ? await server.sandboxes.get(id) : await waitFor(ctx, transition, { server, id, options });
+  const after = await stateAfter(ctx, transition, target, options);
   return { changed: !isOnItsWay, before: before.status, after: after.status, record: after };
 }
 
-async function waitFor(
+async function stateAfter(
   ctx: Context,
   { to }: Transition,
-  { server, id, options }: { server: Server; id: string; options: WaitOptions },
+  { server, id, company }: SandboxTarget,
+  options: WaitOptions,
 ): Promise<Sandbox> {
-  const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${to}`);
-  try {
-    const deadlineMs = waitDeadlineMs(ctx, options);
-    const onStatus = (status: string) => progress.update(`sandbox ${id}: ${status}`);
-    const sandbox = await settle(ctx, { server, id, wanted: [to], deadlineMs, onStatus });
-    await progress.done();
-    return sandbox;
-  } catch (error) {
-    await progress.fail();
-    throw error;
-  }
+  if (options.wait === false) return await server.sandboxes.get(id);
+  const settling: Settling = { server, id, wanted: [to], deadlineMs: waitDeadlineMs(ctx, options) };
+  return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }

@@ -1,21 +1,24 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { SANDBOX_STATUSES, type SandboxStatus } from '../../domain/conversation.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import { changeEach, readIds } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { collectList, invalidValue } from '../options.ts';
 import { sandboxFinder } from './find.ts';
-import { addWaitTimeout, gone, settle, waitDeadlineMs, type WaitOptions } from './settle.ts';
-import { SANDBOX_JSON, sandboxView } from './view.ts';
+import { addWaitTimeout, gone, settle, settleWatched, waitDeadlineMs, type WaitOptions } from './settle.ts';
+import { BULK_JSON, SANDBOX_JSON, sandboxView } from './view.ts';
 
 interface WaitForOptions extends WaitOptions {
   for?: SandboxStatus[];
 }
 
 export function declareWait(parent: Command, ctx: Context): void {
-  const command = parent.command('wait').description('wait until a sandbox is ready, or in a state');
+  const command = parent.command('wait').description('wait until sandboxes are ready, or in a state');
   command
-    .argument('<id>', 'the sandbox')
+    .argument('<id...>', 'sandboxes; - reads ids from stdin')
     .option('--for <status,…>', `until it is one of ${SANDBOX_STATUSES.join(', ')}`, readStatuses);
   addWaitTimeout(command);
   explain(command, {
@@ -23,8 +26,8 @@ export function declareWait(parent: Command, ctx: Context): void {
       'Without --for it waits until the sandbox is no longer starting; one that ends in an error is exit 1.',
       'A state that can no longer come ends the wait at once.',
     ],
-    json: [SANDBOX_JSON],
-    exits: ['failed', 'not-found', 'timeout'],
+    json: [SANDBOX_JSON, BULK_JSON],
+    exits: ['failed', 'not-found', 'unsupported', 'timeout'],
     examples: [
       {
         command: 'acs sandbox wait @last',
@@ -36,32 +39,51 @@ export function declareWait(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((id: string, options: WaitForOptions) => waitForSandbox(id, options, ctx));
+  command.action((ids: string[], options: WaitForOptions) => waitForSandboxes(ids, options, ctx));
 }
 
-export async function waitForSandbox(word: string, options: WaitForOptions, ctx: Context): Promise<void> {
-  ctx.out.check(sandboxView, 'item');
+export async function waitForSandboxes(words: readonly string[], options: WaitForOptions, ctx: Context): Promise<void> {
+  const isSingle = words.length === 1 && words[0] !== '-';
+  ctx.out.check(sandboxView, isSingle ? 'item' : 'bulk');
+  const ids = isSingle ? words : await readIds(ctx, words);
   const server = await ctx.server();
+  const wait = async (word: string): Promise<Sandbox> =>
+    await waitForOne(ctx, server, word, { ...options, company: isSingle ? 'alone' : 'others' });
+  if (isSingle) return await ctx.out.item(sandboxView, await wait(words[0] ?? ''));
+  await changeEach(ctx, {
+    targets: ids.map((id) => ({ id, server })),
+    lost: [],
+    past: 'waited for',
+    concurrency: ids.length,
+    async apply({ id }) {
+      const record = await wait(id);
+      return { changed: false, before: null, after: record.status, record };
+    },
+  });
+}
+
+async function waitForOne(
+  ctx: Context,
+  server: Server,
+  word: string,
+  { company, ...options }: WaitForOptions & { company: 'alone' | 'others' },
+): Promise<Sandbox> {
   const wanted = options.for ?? ['running', 'paused'];
-  const id = await idOf(word, wanted, ctx);
-  if (id === null) return await ctx.out.item(sandboxView, gone(word));
-  const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`);
-  try {
-    const deadlineMs = waitDeadlineMs(ctx, options);
-    const onStatus = (status: string) => progress.update(`sandbox ${id}: ${status}`);
-    const sandbox = await settle(ctx, { server, id, wanted, deadlineMs, onStatus });
-    await progress.done();
-    await ctx.out.item(sandboxView, sandbox);
-  } catch (error) {
-    await progress.fail();
-    throw error;
-  }
+  const id = await idOf(ctx, server, word, wanted);
+  if (id === null) return gone(word);
+  const settling = { server, id, wanted, deadlineMs: waitDeadlineMs(ctx, options) };
+  return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }
 
 /** Null for one that is gone already while that is what is waited for. */
-async function idOf(word: string, wanted: readonly SandboxStatus[], ctx: Context): Promise<string | null> {
+async function idOf(
+  ctx: Context,
+  server: Server,
+  word: string,
+  wanted: readonly SandboxStatus[],
+): Promise<string | null> {
   try {
-    return (await sandboxFinder(ctx, await ctx.server()).find(word)).id;
+    return (await sandboxFinder(ctx, server).find(word)).id;
   } catch (error) {
     if (wanted.includes('missing') && isAppError(error) && error.kind === 'not-found') return null;
     throw error;

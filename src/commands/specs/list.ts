@@ -9,7 +9,7 @@ export function declareList(parent: Command, ctx: Context): void {
   addPagingOptions(command);
   explain(command, {
     json: [`{"items":[${SPEC_JSON}],"has_more":false}`],
-    exits: ['failed'],
+    exits: ['failed', 'unsupported'],
     examples: [
       { command: 'acs specs list', does: 'the specs of this server and which is its default' },
       { command: 'acs specs list -q', does: 'their ids, for --spec' },

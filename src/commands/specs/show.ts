@@ -9,7 +9,7 @@ export function declareShow(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['The values of its environment are not shown: they may be secrets of whoever runs the server.'],
     json: [SPEC_JSON],
-    exits: ['not-found'],
+    exits: ['not-found', 'unsupported'],
     examples: [
       { command: 'acs specs show process', does: 'shows the spec without isolation of the local service' },
       { command: 'acs specs show process --json', does: 'the same as one JSON object' },

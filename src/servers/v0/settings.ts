@@ -63,7 +63,8 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
       secrets[field.name] = secretState(record, field.name);
       continue;
     }
-    const value = record === null ? field.default : (record[field.name] ?? null);
+    // V0 keeps null for what was never set: a first write must not look as if it had changed the rest.
+    const value = record === null ? (field.nullable ? null : field.default) : (record[field.name] ?? null);
     // V0 tells the keys of MCP servers in clear.
     values[field.name] = field.name === 'mcp_config' ? maskMcpConfig(value) : value;
   }

@@ -178,6 +178,29 @@ describe('changing sandboxes', () => {
   });
 
   describe('several', () => {
+    it('waits for each of several', async () => {
+      const [a, b] = [await startSandbox(world), await startSandbox(world)];
+      await acs('pause', b);
+      const ended = await acs('wait', a, b, '--json');
+      expect(many(ended).items.map(({ id, after }) => [id, after])).toEqual([
+        [a, 'running'],
+        [b, 'paused'],
+      ]);
+      expect((await acs('wait', a, b, '--for', 'paused', '--wait-timeout', '100ms', '--json')).code).toBe(1);
+    });
+
+    it('reports what was not tried when a signal comes', async () => {
+      const id = await startSandbox(world);
+      const { AppError } = await import('../../../src/errors.ts');
+      const controller = new AbortController();
+      const ended = world.invoke({
+        args: ['sandbox', 'wait', id, id.slice(0, 12), '--for', 'paused', '--json'],
+        signal: controller.signal,
+      });
+      controller.abort(new AppError('interrupted', 'interrupted', { exitCode: 143 }));
+      expect((await ended).code).toBe(143);
+    });
+
     it('changes each id once and ends with 1 when one failed', async () => {
       const [a, b] = [await startSandbox(world), await startSandbox(world)];
       await acs('pause', b);
