@@ -105,7 +105,7 @@ async function* waitUntilReady(
 ): AsyncGenerator<StartProgress, StartTaskRecord, void> {
   let task = first;
   let progressAtMs = links.clock.now();
-  for (let waitMs = links.app.loopback ? 100 : 500; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
+  for (let waitMs = links.local ? 50 : links.app.loopback ? 200 : 500; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
     if (task.status === 'READY' && task.app_conversation_id !== null) return task;
     if (task.status === 'ERROR') throw startFailed(task);
     await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
