@@ -29,10 +29,10 @@ export const IDENTITY_FIELDS: readonly Field<Identity>[] = [
   { name: 'base_url_source', get: (it) => it.base_url_source },
   { name: 'key_source', get: (it) => it.key_source },
   { name: 'dialect', get: (it) => it.dialect },
-  { name: 'dialects', get: (it) => it.dialects, as: 'json' },
+  { name: 'dialects', get: (it) => it.dialects },
   { name: 'version', get: (it) => it.version },
   { name: 'flavour', get: (it) => it.flavour },
-  { name: 'features', get: (it) => it.features, as: 'json' },
+  { name: 'features', get: (it) => it.features },
   { name: 'user', get: (it) => it.user },
   { name: 'email', get: (it) => it.email },
   { name: 'organization', get: (it) => it.organization },
@@ -70,8 +70,13 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
   // Not ctx.server(): for the local service that would replace one of another version.
   const server = await ctx.connect({ base_url: target.base_url, key: target.key, local: target.local });
   const account = await checkKey(server);
-  const { dialect, dialects, version, flavour, features, base_url: baseUrl } = server.info;
+  const { dialect, dialects, flavour, features, base_url: baseUrl } = server.info;
+  const version = server.info.version ?? (target.local ? await localVersion(ctx) : null);
   return { ...known, base_url: baseUrl, dialect, dialects, version, flavour, features, ...account };
+}
+
+async function localVersion(ctx: Context): Promise<string | null> {
+  return (await (await ctx.localService()).status()).version;
 }
 
 /** What a probe has learnt may be remembered; a key is only known to work when a request went out with it. */

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { LocalService, ServeOptions } from '../service-control.ts';
+import { confirmChange } from './bulk.ts';
 import { explain } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
 import { duration, oneOf } from './options.ts';
@@ -120,10 +121,12 @@ async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
   await warnOfHost(options, ctx);
   const service = await ctx.localService();
-  const { url, pid, started } = await service.ensure(options);
+  const { url, pid, started, notice } = await service.ensure(options);
   const { data_dir: dataDir } = await service.status(options.dataDir);
   await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
-  if (started === 'before') await ctx.notice('it was running already; the flags of this command change nothing in it');
+  if (notice !== null) await ctx.notice(notice);
+  else if (started === 'before')
+    await ctx.notice('it was running already; the flags of this command change nothing in it');
 }
 
 async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {
@@ -166,19 +169,10 @@ function unreadableLog(file: string, error: unknown): unknown {
 async function prune(retentionMs: number, options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(pruneView, 'item');
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would delete what ended before that');
-  await confirmPrune(ctx);
+  await confirmChange(ctx, { message: 'Delete these conversations and their workspaces?', hit: [] });
   const service: LocalService = await ctx.localService();
   const gone = await service.prune(retentionMs, options.dataDir);
   await ctx.out.item(pruneView, gone, { changed: gone.conversations + gone.sandboxes > 0 });
-}
-
-async function confirmPrune(ctx: Context): Promise<void> {
-  if (ctx.globals.yes === 'given') return;
-  if (!ctx.interactive) throw new AppError('usage', 'deleting old conversations needs -y off a terminal');
-  const answer = await (
-    await ctx.prompt()
-  ).confirm({ message: 'Delete these conversations and their workspaces?', default: 'no' });
-  if (!answer) throw new AppError('usage', 'nothing was deleted');
 }
 
 async function warnOfHost(options: ServeOptions, ctx: Context): Promise<void> {

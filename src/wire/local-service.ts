@@ -27,9 +27,14 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
   const common = { root: wiring.root, version: wiring.version, env: wiring.env };
   const local: LocalService = {
     run: (options) =>
-      translated(() => runInForeground(service, { ...common, dataDir: dataDirOf(options) }, wiring, options)),
+      translated(
+        () =>
+          refuseWindows(wiring.platform) ??
+          runInForeground(service, { ...common, dataDir: dataDirOf(options) }, wiring, options),
+      ),
     ensure: (options) =>
       translated(async () => {
+        await refuseWindows(wiring.platform);
         const { url, key, pid, started, notice } = await service.ensureLocalService({
           ...common,
           ...serviceOptions(options),
@@ -56,6 +61,13 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
     },
   };
   return local;
+}
+
+/** The isolation and the process groups it stands on are not to be had there. */
+function refuseWindows(platform: string): Promise<never> | null {
+  if (platform !== 'win32') return null;
+  const hint = 'run acs in WSL, or use a server elsewhere: acs profile add <name> --base-url <url>';
+  return Promise.reject(new AppError('unsupported', 'the local service does not run on Windows', { hint }));
 }
 
 function serviceOptions(options: ServeOptions) {

@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { clockFrom } from '../../src/clock.ts';
 import { AppError } from '../../src/errors.ts';
+import { createLocalService } from '../../src/wire/local-service.ts';
 import { invoke, type Invocation } from '../support/world.ts';
 
 const base = mkdtempSync(path.join(os.tmpdir(), 'acs-serve-'));
@@ -70,6 +72,11 @@ describe('serve in the background', () => {
     }
   });
 
+  it('is pruned, when nothing is old nothing changes', async () => {
+    const pruned = await json(['serve', '--prune', '30d', '-y']);
+    expect(pruned).toEqual({ conversations: 0, sandboxes: 0, changed: false });
+  });
+
   it('cannot keep data in a file: exit 3', async () => {
     writeFileSync(dataDir, '');
     const { code, err } = await acs(['serve', '--detach']);
@@ -122,6 +129,25 @@ describe('serve', () => {
       code: 0,
       out: '{"dry_run":true,"requests":[]}\n',
     });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
+
+describe('on Windows', () => {
+  it('the local service is exit 12, and the hint says what to do instead', async () => {
+    const service = await createLocalService({
+      root: base,
+      version: '0',
+      env: { ACS_DATA_DIR: dataDir },
+      platform: 'win32',
+      home: base,
+      clock: clockFrom(() => Date.now()),
+      log: () => undefined,
+      connect: () => Promise.reject(new Error('not reached')),
+    });
+    const refused = { kind: 'unsupported', exitCode: 12, details: { hint: expect.stringContaining('WSL') as string } };
+    await expect(service.run({})).rejects.toMatchObject(refused);
+    await expect(service.ensure({})).rejects.toMatchObject(refused);
     expect(existsSync(dataDir)).toBe(false);
   });
 });

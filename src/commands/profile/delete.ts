@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import { confirmChange } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { printWouldDo } from '../dry-run.ts';
 import { profileRecord, profileView } from './view.ts';
@@ -34,17 +34,8 @@ async function deleteProfile(name: string, options: { ignoreNotFound?: boolean }
   }
   const record = profileRecord(await existingProfile(store, name), await store.defaultName());
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would delete profile "${name}"`);
-  await confirmDelete(name, ctx);
+  await confirmChange(ctx, { message: `Delete profile "${name}" and its key?`, hit: [] });
   await store.remove(name);
   await ctx.out.item(profileView, record, { changed: true });
   if (record.default) await ctx.notice('there is no default profile now; `acs profile use <name>` sets one');
-}
-
-async function confirmDelete(name: string, ctx: Context): Promise<void> {
-  if (ctx.globals.yes === 'given') return;
-  if (!ctx.interactive) throw new AppError('usage', `deleting profile "${name}" needs -y off a terminal`);
-  const answer = await (
-    await ctx.prompt()
-  ).confirm({ message: `Delete profile "${name}" and its key?`, default: 'no' });
-  if (!answer) throw new AppError('usage', 'nothing was deleted');
 }

@@ -24,7 +24,7 @@ const showView: View<ShownProfile> = {
     { name: 'default', get: (it) => it.default },
     { name: 'created_at', get: (it) => it.created_at, as: 'time' },
     ...IDENTITY_FIELDS.filter((field) => field.name !== 'profile'),
-    { name: 'error', get: (it) => it.error, as: 'json' },
+    { name: 'error', get: (it) => it.error },
   ],
   table: ['name', 'base_url', 'default', 'key_source'],
   tsv: ['name', 'base_url', 'default', 'key_source', 'created_at', 'base_url_source', 'dialect', 'version', 'user'],
