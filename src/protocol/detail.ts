@@ -1,89 +1,12 @@
 /**
- * Checks what came over the wire and says what is wrong with it in the form of the genuine servers: a list of
- * `{type, loc, msg, input, ctx?}` (interface section 8.1).
- *
- * The leaves below carry that wording as their message, so a schema built from them says the same as a genuine server.
+ * The leaves of the schemas of requests. Each carries the wording of the genuine servers as its message, so a schema
+ * built from them says the same as a genuine server (check.ts).
  */
 import * as v from 'valibot';
+import { words } from './check.ts';
 
-/** One thing that is wrong. */
-export interface Detail {
-  type: string;
-  /** Where: `body`, `query` or `path`, then keys and indexes. */
-  loc: (string | number)[];
-  msg: string;
-  /** What was found. Left out where it could be a secret or is large. */
-  input?: unknown;
-  ctx?: Record<string, unknown>;
-}
-
-/** The checked value, or what is wrong with it. */
-export type Checked<Value> = { ok: true; value: Value } | { ok: false; detail: Detail[] };
-
-/** Checks a value. `part` is the first word of each place. */
-export function check<Schema extends v.GenericSchema>(
-  schema: Schema,
-  value: unknown,
-  part: 'body' | 'query' | 'path',
-): Checked<v.InferOutput<Schema>> {
-  const result = v.safeParse(schema, value);
-  if (result.success) return { ok: true, value: result.output };
-  return { ok: false, detail: result.issues.flatMap((issue) => toDetail(issue, [part])) };
-}
-
-// The words of a leaf: type, message and context, in one string because that is what a schema can carry.
-function words(type: string, msg: string, ctx?: Record<string, unknown>): string {
-  return JSON.stringify({ type, msg, ctx });
-}
-
-function fromWords(message: string): Pick<Detail, 'type' | 'msg' | 'ctx'> | null {
-  if (!message.startsWith('{"type":')) return null;
-  const { type, msg, ctx } = JSON.parse(message) as Pick<Detail, 'type' | 'msg' | 'ctx'>;
-  return ctx === undefined ? { type, msg } : { type, msg, ctx };
-}
-
-type Issue = v.BaseIssue<unknown>;
-
-function toDetail(issue: Issue, start: (string | number)[]): Detail[] {
-  const loc = [...start, ...(issue.path ?? []).map((item) => item.key as string | number)];
-  const isMissing = issue.received === 'undefined' && issue.input === undefined;
-  if (isMissing) {
-    const parent = issue.path?.at(-1)?.input;
-    return [{ type: 'missing', loc, msg: 'Field required', ...shown(loc.slice(0, -1), parent ?? null) }];
-  }
-  if (issue.type === 'strict_object' && issue.expected === 'never') {
-    return [{ type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted', ...shown(loc, lastValue(issue)) }];
-  }
-  const said = fromWords(issue.message) ?? { type: 'value_error', msg: issue.message };
-  const { ctx, ...rest } = said;
-  return [{ type: rest.type, loc, msg: rest.msg, ...shown(loc, issue.input), ...(ctx === undefined ? {} : { ctx }) }];
-}
-
-function lastValue(issue: Issue): unknown {
-  return issue.path?.at(-1)?.value;
-}
-
-const SECRET_NAME = /key|token|secret|password|value|env|header|auth|replay/i;
-
-/** Genuine servers echo what they were sent; a secret or a large thing is not echoed here. */
-function shown(loc: (string | number)[], input: unknown): { input?: unknown } {
-  if (loc.some((part) => typeof part === 'string' && SECRET_NAME.test(part))) return {};
-  if (typeof input === 'object' && input !== null) {
-    const text = JSON.stringify(input);
-    return text.length > 200 || SECRET_NAME.test(text) ? {} : { input };
-  }
-  return typeof input === 'string' && input.length > 200 ? {} : { input };
-}
-
-/** The list of a body that is no JSON. */
-export function malformedJson(position: number): Detail[] {
-  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', input: {} }];
-}
-
-/** The list of a body that is not there. */
-export function missingBody(): Detail[] {
-  return [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }];
-}
+export { check, malformedJson, missingBody } from './check.ts';
+export type { Checked, Detail } from './check.ts';
 
 /** Text. */
 export const text = () => v.string(words('string_type', 'Input should be a valid string'));

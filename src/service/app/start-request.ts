@@ -11,7 +11,7 @@ import { isBranchName } from './repository.ts';
 import { valueAt, type StoredSettings } from './settings/record.ts';
 import { MASK } from './settings/mcp.ts';
 import { isSpecName } from './specs.ts';
-import type { StartRequest } from './starting.ts';
+import type { StartRequest } from './start-plan.ts';
 
 /** A start that is refused before anything began. */
 export class StartRefused extends Error {

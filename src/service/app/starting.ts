@@ -4,45 +4,19 @@
  */
 import path from 'node:path';
 import type { Clock } from '../life/clock.ts';
-import type { ReplayStep } from '../replay/steps.ts';
 import type { ConversationRow } from '../store/conversations.ts';
 import type { Store } from '../store/index.ts';
 import type { StartTaskRow } from '../store/start-tasks.ts';
-import type { SandboxSpecName } from '../worker-protocol.ts';
 import { jsonOf, textOf } from './agent-client.ts';
 import { cloneRepository, CloneError, initWorkspace, type Cloned } from './clone.ts';
+import { newConversation, type StartRequest } from './start-plan.ts';
+import { createTaskWatchers } from './task-watch.ts';
 import { stateInLog } from './event-logs.ts';
 import { newHexId } from './ids.ts';
 import { repositorySource, RepositoryError } from './repository.ts';
 import { valueAt, type StoredSettings } from './settings/record.ts';
 import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
-
-/** What to start, whatever the dialect of the request. */
-export interface StartRequest {
-  dialect: 'V0' | 'V1';
-  /** 32 hexadecimal digits; null: a fresh one. */
-  conversationId: string | null;
-  sandboxId: string | null;
-  spec: SandboxSpecName;
-  /** Content blocks of the first message; null: none. */
-  message: { role: string; content: unknown[] } | null;
-  replay: ReplayStep[];
-  repository: string | null;
-  branch: string | null;
-  provider: Provider | null;
-  trigger: string | null;
-  prNumber: number[];
-  llmModel: string | null;
-  parentId: string | null;
-  isPublic: boolean | null;
-  /** Values for this conversation only, by environment name. */
-  secrets: Record<string, string>;
-  /** What the request gave and is kept for later. */
-  extras: Record<string, unknown>;
-  /** The request as the start task shows it. */
-  echo: Record<string, unknown>;
-}
 
 export interface StarterOptions {
   store: Store;
@@ -60,7 +34,7 @@ export interface Starter {
   /** Writes the start task (and over V0 the conversation) and goes to work; the answer is what was written. */
   begin(request: StartRequest): StartTaskRow;
   /** Each state of a task from now to its end; ends at once when it has ended. */
-  watch(taskId: string): AsyncGenerator<StartTaskRow>;
+  watch(taskId: string): AsyncGenerator<StartTaskRow, void>;
   /** Cuts every start off; settles when none is at work. */
   close(): Promise<void>;
 }
@@ -76,7 +50,7 @@ class ConversationStarter implements Starter {
   readonly #abort = new AbortController();
   /** Starts at work, by conversation: a second request for the same id waits for the first. */
   readonly #underWay = new Map<string, Promise<void>>();
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = createTaskWatchers();
 
   constructor(options: StarterOptions) {
     this.#options = options;
@@ -101,7 +75,7 @@ class ConversationStarter implements Starter {
     store.transaction(() => {
       store.startTasks.insert(task);
       if (request.dialect === 'V0' && store.conversations.get(conversationId) === null) {
-        store.conversations.insert(this.#newRow(conversationId, request, 'starting', now));
+        store.conversations.insert(newConversation(conversationId, request, 'starting', now));
       }
     });
     const before = this.#underWay.get(conversationId) ?? Promise.resolve();
@@ -113,33 +87,8 @@ class ConversationStarter implements Starter {
     return task;
   }
 
-  async *watch(taskId: string): AsyncGenerator<StartTaskRow> {
-    const seen: StartTaskRow[] = [];
-    let wake = (): void => undefined;
-    const listener = (): void => {
-      const row = this.#options.store.startTasks.get(taskId);
-      if (row !== null) seen.push(row);
-      wake();
-    };
-    const listeners = this.#watchers.get(taskId) ?? new Set();
-    this.#watchers.set(taskId, listeners.add(listener));
-    listener();
-    try {
-      for (;;) {
-        const next = seen.shift();
-        if (next === undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-          continue;
-        }
-        yield next;
-        if (next.status === 'READY' || next.status === 'ERROR') return;
-      }
-    } finally {
-      listeners.delete(listener);
-      if (listeners.size === 0) this.#watchers.delete(taskId);
-    }
+  watch(taskId: string): AsyncGenerator<StartTaskRow, void> {
+    return this.#watchers.watch(taskId, () => this.#options.store.startTasks.get(taskId));
   }
 
   async close(): Promise<void> {
@@ -202,7 +151,7 @@ class ConversationStarter implements Starter {
       if (store.conversations.get(conversationId) !== null) {
         store.conversations.update(conversationId, { ...known, ...told });
       } else {
-        store.conversations.insert({ ...this.#newRow(conversationId, request, 'ready', now), ...known, ...told });
+        store.conversations.insert({ ...newConversation(conversationId, request, 'ready', now), ...known, ...told });
       }
     });
     await this.#deliverPending(task.id, conversationId, sandboxId);
@@ -297,46 +246,16 @@ class ConversationStarter implements Starter {
       }
       this.#write(task, { status: 'ERROR', detail });
     });
-    this.#tell(task.id);
+    this.#watchers.tell(task.id);
   }
 
   #step(task: StartTaskRow, step: Step): void {
     this.#write(task, step);
-    this.#tell(task.id);
+    this.#watchers.tell(task.id);
   }
 
   #write(task: StartTaskRow, step: Step): void {
     this.#options.store.startTasks.update(task.id, { ...step, updated_at: this.#options.clock.stamp() });
-  }
-
-  #tell(taskId: string): void {
-    for (const listener of this.#watchers.get(taskId) ?? []) listener();
-  }
-
-  #newRow(id: string, request: StartRequest, state: ConversationRow['start_state'], now: string): ConversationRow {
-    return {
-      id,
-      dialect: request.dialect,
-      start_state: state,
-      start_detail: null,
-      sandbox_id: null,
-      title: `Conversation ${id.slice(0, 5)}`,
-      execution_status: null,
-      parent_id: request.parentId,
-      public: request.isPublic,
-      repository: request.repository,
-      branch: request.branch,
-      git_provider: request.provider,
-      trigger: request.trigger,
-      pr_number: request.prNumber,
-      llm_model: request.llmModel,
-      metrics: null,
-      working_dir: null,
-      base_commit: null,
-      extras: request.extras,
-      created_at: now,
-      updated_at: now,
-    };
   }
 }
 

@@ -4,53 +4,18 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { Clock } from '../life/clock.ts';
 import { startOf } from '../life/process.ts';
-import type { Store } from '../store/index.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
-import type { ConversationNotice, SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
+import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { newSandboxId, newSessionKey } from './ids.ts';
+import { oneTooMany } from './room.ts';
+import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
+import { createTurns } from './turns.ts';
 import { startWorker, type WorkerProcess } from './worker-process.ts';
 
-export interface SupervisorOptions {
-  store: Store;
-  clock: Clock;
-  root: string;
-  /** Folder of `<sandbox>/` workspaces. */
-  workspacesDir: string;
-  /** Folder of `<sandbox>/<conversation>.db` event logs. */
-  eventsDir: string;
-  env: Readonly<Record<string, string | undefined>>;
-  log(line: string): void;
-  onConversation(sandboxId: string, notice: ConversationNotice): void;
-  /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
-  maxRunning?: number;
-}
-
-/** The sandbox is not there, does not run, or could not be started. */
-export class SandboxUnavailable extends Error {
-  override readonly name = 'SandboxUnavailable';
-}
-
-export interface Supervisor {
-  /** Writes a new sandbox as STARTING and starts its worker; does not wait for it. */
-  create(spec: SandboxSpecName): SandboxRow;
-  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
-  whenRunning(id: string): Promise<SandboxRow>;
-  /** Begins to stop everything inside; settles when it is PAUSED. False: no such sandbox. */
-  pause(id: string, detail?: string): Promise<boolean>;
-  /** Begins to wake it; does not wait. False: no such sandbox. */
-  resume(id: string): boolean;
-  /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
-  remove(id: string): Promise<boolean>;
-  /** Asks the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be reached. */
-  send(id: string, request: AgentRequest): Promise<AgentAnswer>;
-  workspaceOf(id: string): string;
-  eventsOf(id: string): string;
-  /** Ends every worker. */
-  close(): Promise<void>;
-}
+export { SandboxUnavailable } from './supervision.ts';
+export type { Supervisor, SupervisorOptions } from './supervision.ts';
 
 interface Live {
   worker: WorkerProcess;
@@ -74,8 +39,7 @@ class SandboxSupervisor implements Supervisor {
   readonly #options: SupervisorOptions;
   readonly #client = createAgentClient();
   readonly #live = new Map<string, Live>();
-  /** Changes of one sandbox happen one after the other. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #turns = createTurns();
   #isClosing = false;
 
   constructor(options: SupervisorOptions) {
@@ -106,7 +70,7 @@ class SandboxSupervisor implements Supervisor {
   }
 
   async whenRunning(id: string): Promise<SandboxRow> {
-    await this.#queues.get(id);
+    await this.#turns.last(id);
     const live = this.#live.get(id);
     if (live !== undefined) {
       await live.ready.catch((error: unknown) => {
@@ -124,7 +88,7 @@ class SandboxSupervisor implements Supervisor {
   }
 
   pause(id: string, detail?: string): Promise<boolean> {
-    return this.#inTurn(id, async () => {
+    return this.#turns.take(id, async () => {
       const row = this.#options.store.sandboxes.get(id);
       if (row === null) return false;
       if (row.status === 'PAUSED' || row.status === 'ERROR') return true;
@@ -146,14 +110,16 @@ class SandboxSupervisor implements Supervisor {
       last_active_at: this.#options.clock.stamp(),
     });
     this.#makeRoom(id);
-    this.#inTurn(id, () => this.#wake(id)).catch((error: unknown) => {
-      this.#options.log(`sandbox ${id} could not be resumed: ${String(error)}`);
-    });
+    this.#turns
+      .take(id, () => this.#wake(id))
+      .catch((error: unknown) => {
+        this.#options.log(`sandbox ${id} could not be resumed: ${String(error)}`);
+      });
     return true;
   }
 
   remove(id: string): Promise<boolean> {
-    return this.#inTurn(id, async () => {
+    return this.#turns.take(id, async () => {
       if (this.#options.store.sandboxes.get(id) === null) return false;
       await this.#end(id);
       this.#options.store.sandboxes.remove(id);
@@ -311,37 +277,13 @@ class SandboxSupervisor implements Supervisor {
     this.#options.store.sandboxes.update(id, { worker_pid: null, worker_start: null });
   }
 
-  /** Pauses the sandboxes that are one too many, the longest idle first; one with a running conversation last. */
   #makeRoom(keep: string): void {
     const { store, maxRunning = DEFAULT_MAX_RUNNING } = this.#options;
-    const running = store.sandboxes.all().filter((row) => row.status === 'RUNNING' || row.status === 'STARTING');
-    const excess = running.length - maxRunning;
-    if (excess <= 0) return;
-    const isBusy = (row: SandboxRow): boolean =>
-      store.conversations.ofSandbox(row.id).some((conversation) => conversation.execution_status === 'running');
-    const candidates = running
-      .filter((row) => row.id !== keep)
-      .map((row) => ({ id: row.id, busy: isBusy(row) ? 1 : 0, since: row.last_active_at }))
-      .sort((a, b) => a.busy - b.busy || (a.since < b.since ? -1 : 1));
-    for (const { id } of candidates.slice(0, excess)) {
+    for (const id of oneTooMany(store, maxRunning, keep)) {
       const detail = `paused because more than ${maxRunning} sandboxes were running`;
       this.pause(id, detail).catch((error: unknown) => {
         this.#options.log(`sandbox ${id}: ${String(error)}`);
       });
     }
-  }
-
-  #inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
-    const before = this.#queues.get(id) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    const settled = mine.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#queues.set(id, settled);
-    void settled.then(() => {
-      if (this.#queues.get(id) === settled) this.#queues.delete(id);
-    });
-    return mine;
   }
 }

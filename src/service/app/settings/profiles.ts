@@ -37,7 +37,7 @@ export function checkedLlm(
 ): { ok: true; llm: JsonObject } | { ok: false; error: string } {
   const llm: JsonObject = {};
   for (const each of AGENT_FIELDS.filter((one) => one.path.startsWith('llm.'))) {
-    const value = valueAt({ llm: given as Json } as JsonObject, each.path);
+    const value = valueAt({ llm: given as Json }, each.path);
     if (value == null) continue;
     const problem = problemOf(each, value);
     if (problem !== null) return { ok: false, error: `${each.path}: ${problem}` };

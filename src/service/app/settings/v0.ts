@@ -54,7 +54,7 @@ export function shownV0(settings: StoredSettings, providers: Record<string, stri
   return {
     ...shown,
     secrets_store: { provider_tokens: {} },
-    mcp_config: toV0(settings.mcp) as Json,
+    mcp_config: toV0(settings.mcp),
     provider_tokens_set: providers,
     llm_api_key_set: Boolean(valueAt(settings.agent, 'llm.api_key')),
     search_api_key_set: Boolean(plainValue(settings, 'search_api_key')),

@@ -92,10 +92,10 @@ class LogTranslator implements Translator {
     const content = textsOf(message.content);
     const isUser = event.source === 'user';
     this.#isAnswerLast = !isUser;
-    const blocks = Array.isArray(message.content) ? message.content : [];
-    const images = blocks.flatMap((block) => {
+    const blocks = Array.isArray(message.content) ? (message.content as unknown[]) : [];
+    const images = blocks.flatMap((block): unknown[] => {
       const urls = asRecord(block).image_urls;
-      return Array.isArray(urls) ? urls : [];
+      return Array.isArray(urls) ? (urls as unknown[]) : [];
     });
     const args = {
       content,

@@ -122,20 +122,20 @@ function shownTask(task: StartTaskRow, zone: 'Z' | '' = ''): unknown {
 }
 
 /** One JSON array, delivered state by state. */
-function streamOf(states: AsyncGenerator<StartTaskRow>): ReadableStream<Uint8Array> {
+function streamOf(states: AsyncGenerator<StartTaskRow, void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let isFirst = true;
   return new ReadableStream({
     async pull(controller) {
-      const { value, done } = await states.next();
-      if (done) {
+      const state: IteratorResult<StartTaskRow, void> = await states.next();
+      if (state.done === true) {
         controller.enqueue(encoder.encode(']'));
         controller.close();
         return;
       }
       const start = isFirst ? '[\n' : ',\n';
       isFirst = false;
-      controller.enqueue(encoder.encode(start + JSON.stringify(shownTask(value, 'Z'))));
+      controller.enqueue(encoder.encode(start + JSON.stringify(shownTask(state.value, 'Z'))));
     },
     async cancel() {
       await states.return(undefined);

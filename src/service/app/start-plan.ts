@@ -1,0 +1,63 @@
+/** What a start needs to know, whatever the dialect of the request, and the conversation it begins with. */
+import type { Provider } from '../../protocol/v1/requests.ts';
+import type { ReplayStep } from '../replay/steps.ts';
+import type { ConversationRow } from '../store/conversations.ts';
+import type { SandboxSpecName } from '../worker-protocol.ts';
+
+/** What to start, whatever the dialect of the request. */
+export interface StartRequest {
+  dialect: 'V0' | 'V1';
+  /** 32 hexadecimal digits; null: a fresh one. */
+  conversationId: string | null;
+  sandboxId: string | null;
+  spec: SandboxSpecName;
+  /** Content blocks of the first message; null: none. */
+  message: { role: string; content: unknown[] } | null;
+  replay: ReplayStep[];
+  repository: string | null;
+  branch: string | null;
+  provider: Provider | null;
+  trigger: string | null;
+  prNumber: number[];
+  llmModel: string | null;
+  parentId: string | null;
+  isPublic: boolean | null;
+  /** Values for this conversation only, by environment name. */
+  secrets: Record<string, string>;
+  /** What the request gave and is kept for later. */
+  extras: Record<string, unknown>;
+  /** The request as the start task shows it. */
+  echo: Record<string, unknown>;
+}
+
+/** The conversation that a request asks for, before anything is known of it. */
+export function newConversation(
+  id: string,
+  request: StartRequest,
+  state: ConversationRow['start_state'],
+  now: string,
+): ConversationRow {
+  return {
+    id,
+    dialect: request.dialect,
+    start_state: state,
+    start_detail: null,
+    sandbox_id: null,
+    title: `Conversation ${id.slice(0, 5)}`,
+    execution_status: null,
+    parent_id: request.parentId,
+    public: request.isPublic,
+    repository: request.repository,
+    branch: request.branch,
+    git_provider: request.provider,
+    trigger: request.trigger,
+    pr_number: request.prNumber,
+    llm_model: request.llmModel,
+    metrics: null,
+    working_dir: null,
+    base_commit: null,
+    extras: request.extras,
+    created_at: now,
+    updated_at: now,
+  };
+}

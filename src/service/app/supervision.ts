@@ -1,0 +1,45 @@
+/** What the supervisor of the sandboxes is asked for, and what it is given (supervisor.ts). */
+import type { Clock } from '../life/clock.ts';
+import type { Store } from '../store/index.ts';
+import type { SandboxRow } from '../store/sandboxes.ts';
+import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
+import type { AgentAnswer, AgentRequest } from './agent-client.ts';
+
+export interface SupervisorOptions {
+  store: Store;
+  clock: Clock;
+  root: string;
+  /** Folder of `<sandbox>/` workspaces. */
+  workspacesDir: string;
+  /** Folder of `<sandbox>/<conversation>.db` event logs. */
+  eventsDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  log(line: string): void;
+  onConversation(sandboxId: string, notice: ConversationNotice): void;
+  /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
+  maxRunning?: number;
+}
+
+/** The sandbox is not there, does not run, or could not be started. */
+export class SandboxUnavailable extends Error {
+  override readonly name = 'SandboxUnavailable';
+}
+
+export interface Supervisor {
+  /** Writes a new sandbox as STARTING and starts its worker; does not wait for it. */
+  create(spec: SandboxSpecName): SandboxRow;
+  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
+  whenRunning(id: string): Promise<SandboxRow>;
+  /** Begins to stop everything inside; settles when it is PAUSED. False: no such sandbox. */
+  pause(id: string, detail?: string): Promise<boolean>;
+  /** Begins to wake it; does not wait. False: no such sandbox. */
+  resume(id: string): boolean;
+  /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
+  remove(id: string): Promise<boolean>;
+  /** Asks the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be reached. */
+  send(id: string, request: AgentRequest): Promise<AgentAnswer>;
+  workspaceOf(id: string): string;
+  eventsOf(id: string): string;
+  /** Ends every worker. */
+  close(): Promise<void>;
+}
