@@ -189,6 +189,28 @@ describe('changing sandboxes', () => {
       expect((await acs('wait', a, b, '--for', 'paused', '--wait-timeout', '100ms', '--json')).code).toBe(1);
     });
 
+    it('goes on when one of several servers cannot be reached', async () => {
+      const id = await startSandbox(world);
+      for (const [name, url] of [
+        ['here', world.service.url],
+        ['closed', 'http://127.0.0.1:1'],
+      ] as const) {
+        const add = ['profile', 'add', name, '--base-url', url, '--api-key-file', '-', '--no-check'];
+        expect((await world.invoke({ args: add, stdin: world.service.key })).code).toBe(0);
+      }
+      const env = { ACS_BASE_URL: undefined, ACS_API_KEY: undefined };
+      const several = (...args: string[]) => world.invoke({ args: ['sandbox', ...args, '-p', 'here,closed'], env });
+      const ended = await several('pause', '--all', '-y', '--json');
+      expect(ended.code).toBe(1);
+      expect(many(ended).items).toMatchObject([
+        { id, profile: 'here', ok: true, after: 'paused' },
+        { id: '', profile: 'closed', ok: false, error: { code: 'network' } },
+      ]);
+      const named = await several('resume', id, '--json');
+      expect(many(named).items[0]).toMatchObject({ id, profile: 'here', ok: true, after: 'running' });
+      expect((await several('show', id)).code).toBe(2);
+    });
+
     it('reports what was not tried when a signal comes', async () => {
       const id = await startSandbox(world);
       const { AppError } = await import('../../../src/errors.ts');

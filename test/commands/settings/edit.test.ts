@@ -69,3 +69,20 @@ describe('settings edit', () => {
     expect({ code, said: err.includes('nothing was changed') }).toEqual({ code: 2, said: true });
   });
 });
+
+describe('settings set with a bare secret', () => {
+  it('asks for it on a terminal and cannot off one', async () => {
+    const world = await createWorld({ api: 'v1', spec: 'process' });
+    try {
+      const args = ['settings', 'set', 'llm_api_key', '--no-color'];
+      const { code, out, err } = await world.invoke({ args, columns: 100, stdin: 'typed-model-key\n' });
+      expect({ code, out }).toEqual({ code: 0, out: 'llm api key  (set)\n' });
+      expect(err).toContain('llm_api_key: (unset) -> (set)');
+      expect(err).not.toContain('typed-model-key');
+      expect((await world.invoke({ args })).code).toBe(2);
+      expect((await world.acs('settings', 'set', 'llm_model')).code).toBe(2);
+    } finally {
+      await world.close();
+    }
+  });
+});
