@@ -13,7 +13,7 @@ interface Entry {
   aliases: string[];
   description: string;
   load(): Promise<Declare>;
-  /** `whole` for a command that looks at all others. */
+  /** `whole` for a command that, by its name and not an alias, looks at all others. */
   needs?: 'whole';
 }
 
@@ -87,7 +87,7 @@ export async function declareCommands(
 ): Promise<void> {
   const isNamed = (entry: Entry) =>
     words !== 'all' && [nameOf(entry), ...entry.aliases].some((name) => words.includes(name));
-  const whole = words === 'all' || ENTRIES.some((entry) => entry.needs === 'whole' && isNamed(entry));
+  const whole = words === 'all' || ENTRIES.some((entry) => entry.needs === 'whole' && words.includes(nameOf(entry)));
   for (const entry of ENTRIES) {
     if (whole || isNamed(entry)) {
       const declare = await entry.load();
