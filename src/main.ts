@@ -82,7 +82,7 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
       return Boolean(stream.isTTY);
     },
     get columns() {
-      return stream.columns;
+      return stream.columns || undefined; // a terminal that does not know its size says 0
     },
   };
 }

@@ -26,7 +26,7 @@ export class TerminalStream extends Writable {
   }
 
   get columns(): number {
-    return this.#writer.columns ?? 80;
+    return this.#writer.columns || 80; // 0: a terminal that does not know
   }
 
   /**
