@@ -8,8 +8,9 @@ import { parseTime } from '../../text/time.ts';
 const OUTPUT_LINES = 8;
 const OUTPUT_COLUMNS = 240;
 const MESSAGE_LINES = 40;
-/** Under the text, beside the clock and the sign. */
-const INDENT = ' '.repeat(8);
+const THOUGHT_LINES = 6;
+/** Under the text, beside the clock; a renderer indents further lines by two columns of its own. */
+const INDENT = ' '.repeat(5);
 
 /** @param startedAt RFC 3339; the lines of a stream tell the time since then */
 export function eventView(startedAt: string | null): View<ConversationEvent> {
@@ -39,6 +40,12 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
   };
 }
 
+/** What a person need not see: how a server keeps its books, and the answer told a second time as an observation. */
+export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
+  if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
+  return kind === 'ObservationEvent' && string(member(payload, 'observation'), 'kind') === 'FinishObservation';
+}
+
 /** `0:07`, `12:40`, `1:02:03`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
@@ -57,7 +64,7 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
     case 'message':
       return [start, { text: 'agent  ', tone: 'good' }, ...message(event)];
     case 'command':
-      return [start, { text: event.text, tone: 'bold' }, ...thought(event)];
+      return [start, ...thought(event), { text: event.text, tone: 'bold' }];
     case 'finish':
       return [start, { text: '✓ ', tone: 'good' }, ...message(event)];
     case 'output':
@@ -65,7 +72,7 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
     case 'error':
       return [start, { text: `✗ ${event.text}`, tone: 'bad' }];
     case 'action':
-      return [start, { text: '→ ', tone: 'accent' }, { text: event.text }, ...thought(event)];
+      return [start, ...thought(event), { text: '→ ', tone: 'accent' }, { text: event.text, tone: 'bold' }];
     case 'other':
       return [start, { text: `· ${event.text}`, tone: 'dim' }];
   }
@@ -92,11 +99,11 @@ function shapeOf({ kind, text, payload, source }: ConversationEvent): Shape {
   return 'other';
 }
 
-/** Why the agent does it, when it said so. */
+/** Why the agent does it, when it said so: a line above what it does. */
 function thought({ payload, text }: ConversationEvent): LinePart[] {
-  const said = thoughtText(payload).trim();
-  if (said === '' || said === text) return [];
-  return [{ text: `  # ${said.split('\n')[0] ?? ''}`, tone: 'dim' }];
+  const said = block(thoughtText(payload), THOUGHT_LINES);
+  if (said.length === 0 || said[0] === text) return [];
+  return [{ text: `${said.join(`\n${INDENT}`)}\n${INDENT}` }];
 }
 
 function thoughtText(payload: Record<string, unknown>): string {

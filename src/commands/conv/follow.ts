@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
 import { NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
 import { duration, oneOf } from '../options.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
-import { eventView } from './event-view.ts';
+import { eventView, isBookkeeping } from './event-view.ts';
 import { readKnownRun } from './evidence.ts';
 import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
@@ -96,7 +97,7 @@ export async function showRun(
     const tail = await readTail(server, id, { ...options, tail: options.tail });
     for (const event of tail) {
       shown.add(event.id);
-      await ctx.out.line(view, event);
+      if (!isHidden(ctx, options, event)) await ctx.out.line(view, event);
     }
     start = known?.last?.timestamp ?? null;
   }
@@ -108,20 +109,15 @@ export async function showRun(
     waitMs: options.waitMs,
     failOnStallMs: options.failOnStall ?? null,
     onEvent: async (event) => {
-      if (!wanted(event) || shown.has(event.id) || isBookkeeping(ctx, options, event)) return;
+      if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
       await ctx.out.line(view, event);
     },
   });
 }
 
-/** Plain lines are for people: how a server keeps its books is left to the other formats, and to --kind. */
-function isBookkeeping(
-  ctx: Context,
-  { kind }: FilterOptions,
-  event: { kind: string; payload: Record<string, unknown> },
-): boolean {
-  if (kind !== undefined || ctx.globals.format !== undefined) return false;
-  return event.kind === 'ConversationStateUpdateEvent' && event.payload['key'] !== 'execution_status';
+/** Plain lines are for people; the other formats and --kind show everything. */
+function isHidden(ctx: Context, { kind }: FilterOptions, event: ConversationEvent): boolean {
+  return kind === undefined && ctx.globals.format === undefined && isBookkeeping(event);
 }
 
 /** The last line of a stream: an object, or words. Rows and ids have no place for it. */

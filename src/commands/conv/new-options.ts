@@ -99,7 +99,12 @@ function addStayOptions(command: Command): Command {
     .option('--wait', 'until the run has ended')
     .option('--no-wait', 'return as soon as the server has taken the start')
     .option('-f, --follow', 'until the run has ended, and show it')
-    .option('--start-timeout <duration>', 'give the start this long', duration, START_TIMEOUT_MS)
+    .addOption(
+      command
+        .createOption('--start-timeout <duration>', 'give the start this long')
+        .argParser(duration)
+        .default(START_TIMEOUT_MS, '3m'),
+    )
     .option('--wait-timeout <duration>', 'give all of it this long (default 1h off a terminal)', duration)
     .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp())
     .option('--stop-on-timeout', 'stop the run when its time is up')

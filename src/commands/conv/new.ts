@@ -23,8 +23,8 @@ export function declareNew(parent: Command, ctx: Context): void {
   addNewOptions(command);
   explain(command, {
     notes: [
-      'Without a message it asks, on a terminal. It returns when the conversation has started; --wait and --follow stay',
-      'until the run has ended and end with its exit code. Ctrl-C ends acs, not the run.',
+      'Without a message it asks, on a terminal. It returns when the conversation has started; --wait and\n' +
+        '--follow stay until the run has ended and end with its exit code. Ctrl-C ends acs, not the run.',
       'The id goes to stderr as soon as it exists; -q prints it to stdout then, --id-file writes it to a file.',
     ],
     json: [
