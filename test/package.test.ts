@@ -17,6 +17,11 @@ interface Manifest {
   devDependencies: Record<string, string>;
 }
 
+interface LockedPackage {
+  integrity?: string;
+  optionalDependencies?: Record<string, string>;
+}
+
 const manifest = JSON.parse(read('package.json')) as Manifest;
 
 /** Files under version control. */
@@ -59,6 +64,15 @@ describe('the package', () => {
 
   it('has a lock file that says nothing of where packages were fetched', () => {
     expect(read('package-lock.json')).not.toMatch(/"resolved"/);
+  });
+
+  it('has a lock file with every package that any system installs, without which `npm ci` refuses it', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
+    const optional = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
+    const locked = Object.keys(packages).map((place) => place.replace(/^.*node_modules\//, ''));
+
+    expect(optional.filter((name) => !locked.includes(name))).toEqual([]);
+    expect(Object.entries(packages).filter(([place, { integrity }]) => place !== '' && !integrity)).toEqual([]);
   });
 
   it('names nothing of the machine that it was made on', async () => {
