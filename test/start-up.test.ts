@@ -99,6 +99,7 @@ describe.each([
   { line: '--version', most: { files: 0, kilobytes: 0 } },
   { line: '--help', most: { files: 2, kilobytes: 110 } },
   { line: 'help exit-codes', most: { files: 8, kilobytes: 120 } },
+  { line: '__complete profiles', most: { files: 9, kilobytes: 120 } },
   { line: 'conv --help', most: { files: 16, kilobytes: 210 } },
 ])('acs $line', ({ line, most }) => {
   const args = line.split(' ');

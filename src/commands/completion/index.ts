@@ -6,7 +6,6 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
-import { completionTree } from './tree.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -42,6 +41,7 @@ async function completion(name: string, root: Command, ctx: Context): Promise<vo
 }
 
 export async function completionScript(shell: Shell, root: Command): Promise<string> {
+  const { completionTree } = await import('./tree.ts');
   const tree = completionTree(root);
   switch (shell) {
     case 'bash':
