@@ -66,6 +66,7 @@ function endEverything(): void {
     marked: sandbox === undefined ? null : `${SANDBOX_MARKER}=${sandbox}`,
     except: [process.pid],
   });
+  shell.removeFiles();
   process.exit(0);
 }
 

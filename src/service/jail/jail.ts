@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
 import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap } from './bubblewrap.ts';
@@ -14,6 +15,9 @@ import { JailConnection } from './connection.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { plainEnvironment } from './plain.ts';
 import { killProcesses, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
+
+/** So long the helper without isolation has to leave by itself. */
+const LEAVE_MS = 1000;
 
 /** A started jail. */
 export interface StartedJail {
@@ -100,6 +104,9 @@ async function startPlain(config: WorkerConfig, warning: string | null): Promise
     spec: 'process',
     warning,
     end: async () => {
+      // The helper ends everything it started and tidies up; what it leaves, or if it hangs, is ended from here.
+      connection.close();
+      await Promise.race([connection.ended, delay(LEAVE_MS, undefined, { ref: false })]);
       killProcesses({ below: pid, marked: mark, except: [] });
       child.kill('SIGKILL');
       await connection.ended;

@@ -14,10 +14,7 @@ function terminal(command: string, thought: string): ReplayStep {
 export function demoSteps(): ReplayStep[] {
   return [
     terminal('pwd && ls -A | head -n 20', 'First a look around: where am I, and what is here?'),
-    terminal(
-      'if git rev-parse --verify -q HEAD >/dev/null 2>&1; then git log --oneline -n 5; else echo "No commits yet."; fi',
-      'Is there a history to read?',
-    ),
+    terminal('git log --oneline -n 5 2>/dev/null || echo "No commits yet."', 'Is there a history to read?'),
     {
       type: 'edit',
       command: 'create',
@@ -34,10 +31,7 @@ export function demoSteps(): ReplayStep[] {
       thought: 'Now it really counts.',
     },
     terminal(`sh ${FILE}`, 'Does it work?'),
-    terminal(
-      `if git rev-parse --git-dir >/dev/null 2>&1; then git status --short -- ${FILE}; else ls -l ${FILE}; fi`,
-      'What did I change?',
-    ),
+    terminal(`git status --short ${FILE} 2>/dev/null || ls -l ${FILE}`, 'What did I change?'),
     {
       type: 'finish',
       message:

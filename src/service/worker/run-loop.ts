@@ -76,7 +76,9 @@ export class RunLoop {
     if (this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
     const cause = this.#conversation.pending();
     const step = this.#asked ?? (await this.#askedBeforeRestart());
-    if (cause === null || step === null) return;
+    // Another answer may have come while the agent was asked.
+    const isWaiting = this.#conversation.state.execution_status === 'waiting_for_confirmation';
+    if (cause === null || step === null || !isWaiting) return;
     this.#asked = null;
     if (accept) {
       this.#launch(async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { whyNoBubblewrap } from '../../../src/service/jail/detect.ts';
@@ -119,12 +119,15 @@ describe.each(SPECS)('with %s', (spec) => {
   });
 
   it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
-    worker = await startTestWorker(place, { spec });
+    const scratch = path.join(place.dir, 'scratch');
+    mkdirSync(scratch);
+    worker = await startTestWorker(place, { spec, env: { TMPDIR: scratch } });
     await startStubborn(worker);
     if (state === 'paused') await worker.command('pause');
     await worker.end();
     worker = null;
     await until('all processes end', () => inside().length === 0);
+    expect(readdirSync(scratch)).toEqual([]);
   });
 
   it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {

@@ -52,6 +52,11 @@ export class Shell {
     }
   }
 
+  /** Removes what was noted of commands on disk. */
+  removeFiles(): void {
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
   /** Stops or continues the counting of timeouts. */
   hold(held: boolean): void {
     this.#countdowns.hold(held);
