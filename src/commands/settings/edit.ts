@@ -19,7 +19,7 @@ export function declareEdit(parent: Command, ctx: Context): void {
       'A mistake opens the editor again. A file saved unchanged ends it with nothing written.',
     ],
     json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
-    exits: ['conflict'],
+    exits: ['conflict', 'unsupported'],
     examples: [
       { command: 'acs settings edit', does: 'opens the settings' },
       { command: 'EDITOR=nano acs settings edit -p work', does: 'opens those of another profile in another editor' },

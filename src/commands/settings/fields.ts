@@ -1,5 +1,6 @@
 /** Finding the field a name means, and what to say when there is none. */
 import type { SettingsField } from '../../domain/settings.ts';
+import { SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
 import { V1_PATHS } from '../../domain/settings-merge.ts';
 import { AppError } from '../../errors.ts';
 
@@ -9,11 +10,22 @@ export function findField(fields: readonly SettingsField[], name: string): Setti
   return fields.find((field) => field.name === name || field.name === flat) ?? null;
 }
 
-/** Throws `usage` with suggestions when there is no such field. */
+/** Throws `unsupported` for a field of the other dialect, `usage` with suggestions for none at all. */
 export function requireField(fields: readonly SettingsField[], name: string): SettingsField {
   const field = findField(fields, name);
-  if (!field) throw new AppError('usage', `there is no setting "${name}"`, { hint: hintFor(fields, name) });
-  return field;
+  if (field) return field;
+  refuseForeign(name);
+  throw new AppError('usage', `there is no setting "${name}"`, { hint: hintFor(fields, name) });
+}
+
+/** Throws `unsupported` for a name that servers of the other dialect have. */
+export function refuseForeign(name: string): void {
+  const owner = findField(SETTINGS_FIELDS, name) ? 'V0' : isOfV1(name) ? 'V1' : null;
+  if (owner) throw new AppError('unsupported', `this server has no setting ${name}; ${owner} servers do`);
+}
+
+function isOfV1(name: string): boolean {
+  return findField(V1_FIELDS, name) !== null || /^(?:agent|conversation)_settings\.\w/.test(name);
 }
 
 export function hintFor(fields: readonly SettingsField[], name: string): string {

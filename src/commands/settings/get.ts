@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { recordOf } from './document.ts';
-import { findField, hintFor } from './fields.ts';
+import { findField, hintFor, refuseForeign } from './fields.ts';
 import { settingsView } from './view.ts';
 
 export function declareGet(parent: Command, ctx: Context): void {
@@ -14,7 +14,7 @@ export function declareGet(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['A secret is shown as (set); null is one that is not set, or of which the server does not tell.'],
     json: ['{"<name>":<value>,…}   the named ones, else all'],
-    exits: ['not-found'],
+    exits: ['not-found', 'unsupported'],
     examples: [
       { command: 'acs settings get', does: 'all settings' },
       { command: 'acs settings get max_iterations --format tsv', does: 'the value alone' },
@@ -33,6 +33,7 @@ export async function getSettings(keys: readonly string[], ctx: Context): Promis
     const field = findField(fields, key);
     // What the server has beyond its own schema can be read, though not set.
     if (!field && Object.hasOwn(snapshot.values, key)) return [key, snapshot.values[key] ?? null] as const;
+    if (!field) refuseForeign(key);
     if (!field) throw new AppError('not-found', `there is no setting "${key}"`, { hint: hintFor(fields, key) });
     return [key, all[field.name] ?? null] as const;
   });

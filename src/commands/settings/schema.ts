@@ -11,6 +11,7 @@ export function declareSchema(parent: Command, ctx: Context): void {
     json: [
       '{"items":[{"name","type","nullable","secret","default","choices","minimum","maximum","description"}],"has_more":false}',
     ],
+    exits: ['unsupported'],
     examples: [
       { command: 'acs settings schema', does: 'all settings of this server' },
       { command: 'acs settings schema max_iterations --json', does: 'the bounds of one' },

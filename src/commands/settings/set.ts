@@ -25,7 +25,7 @@ export function declareSet(parent: Command, ctx: Context): void {
       'Null or a masked secret in --file leaves that secret as it is.',
     ],
     json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
-    exits: ['conflict'],
+    exits: ['conflict', 'unsupported'],
     examples: [
       { command: 'acs settings set max_iterations=7', does: 'changes that one and no other' },
       { command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt', does: 'takes the key from a file' },

@@ -16,7 +16,7 @@ export function declareUnset(parent: Command, ctx: Context): void {
     .option('--allow-loss', 'write although a secret that cannot be read back would be lost');
   explain(command, {
     json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
-    exits: ['conflict'],
+    exits: ['conflict', 'unsupported'],
     examples: [
       { command: 'acs settings unset llm_base_url', does: "goes back to the provider's own address" },
       { command: 'acs settings unset search_api_key', does: 'deletes that key at the server' },

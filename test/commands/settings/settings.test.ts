@@ -212,6 +212,33 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect((await settings())['mcp_config']).toBeNull();
   });
 
+  it('never writes a mask back: it is replaced by what is stored, or the write is refused', async () => {
+    const config = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: 'http-hush', timeout: 30 }] };
+    await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);
+    const masked = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: '<redacted>', timeout: 60 }] };
+    const word = `mcp_config=@${await file('masked.json', JSON.stringify(masked))}`;
+    proxy.requests.length = 0;
+    const { code, err } = await acs('set', word);
+    if (api === 'v0') {
+      // V0 tells the key in clear, so it can be sent back.
+      expect(code).toBe(0);
+      expect(JSON.stringify(proxy.writes()[0]?.body)).toContain('http-hush');
+    } else {
+      expect({ code, named: err.includes('the key of https://two.example.org/mcp') }).toEqual({ code: 6, named: true });
+      expect(proxy.writes()).toEqual([]);
+      expect((await acs('set', word, '-y')).code).toBe(6);
+      expect((await acs('set', word, '--allow-loss')).code).toBe(0);
+    }
+    expect(JSON.stringify(proxy.writes())).not.toContain('redacted');
+    await acs('unset', 'mcp_config');
+  });
+
+  it('warns on V0 of a secret that may be lost and cannot be known', async () => {
+    await acs('set', 'language=it');
+    const { err } = await acs('set', 'language=es');
+    expect(err.includes('sandbox_api_key')).toBe(api === 'v0');
+  });
+
   it('sends the parts of secrets_store to where the server takes them', async () => {
     const store = { custom_secrets: { DEPLOY_TOKEN: { secret: 'deploy-hush', description: 'to deploy' } } };
     const { code, out, err } = await acs('set', `secrets_store=@${await file('store.json', JSON.stringify(store))}`);
