@@ -1,5 +1,8 @@
 import os from 'node:os';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { declareCommands } from '../../src/commands/index.ts';
+import type { Context } from '../../src/context.ts';
 import { EXIT_CODES } from '../../src/errors.ts';
 import { invoke } from '../support/world.ts';
 
@@ -55,5 +58,18 @@ describe('acs help', () => {
       const { out } = await acs('help', topic);
       expect(out.split('\n').filter((line) => line.length > 90)).toEqual([]);
     }
+  });
+});
+
+describe('the commands of the root', () => {
+  it('are described there as they describe themselves', async () => {
+    const described = async (words: string[] | 'all') => {
+      const root = new Command('acs');
+      await declareCommands(root, {} as Context, words);
+      return root.commands
+        .filter((command) => !command.name().startsWith('_'))
+        .map((command) => [command.name(), command.aliases(), command.description()]);
+    };
+    expect(await described([])).toEqual(await described('all'));
   });
 });

@@ -15,7 +15,7 @@ import { declareStop } from './stop.ts';
 import { declareWait } from './wait.ts';
 
 export function declareConversation(root: Command, ctx: Context): void {
-  const command = root.command('conv').alias('conversation').description('conversations with agents');
+  const command = root.command('conv').alias('conversation').description('conversations: an agent at work on a repository');
   declareNew(command, ctx);
   declareList(command, ctx);
   declareShow(command, ctx);
