@@ -15,7 +15,10 @@ import { declareStop } from './stop.ts';
 import { declareWait } from './wait.ts';
 
 export function declareConversation(root: Command, ctx: Context): void {
-  const command = root.command('conv').alias('conversation').description('conversations: an agent at work on a repository');
+  const command = root
+    .command('conv')
+    .alias('conversation')
+    .description('conversations: an agent at work on a repository');
   declareNew(command, ctx);
   declareList(command, ctx);
   declareShow(command, ctx);
