@@ -102,7 +102,7 @@ class Follower {
     yield* this.readStored();
     if (this.skipTo !== null)
       throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
-    yield* this.tell(first);
+    yield* this.tell(this.word === null ? first : await this.freshLook(), 'time');
     while (!this.isArchived()) {
       this.signal.throwIfAborted();
       yield* this.takeFrames();
@@ -122,7 +122,10 @@ class Follower {
         await this.connect();
         yield* this.readStored();
       }
-      if (this.word !== null || this.clock.now() >= this.lookAtMs) yield* this.tell(await this.freshLook());
+      if (this.word !== null || this.clock.now() >= this.lookAtMs) {
+        const why = this.word === null ? 'time' : 'word';
+        yield* this.tell(await this.freshLook(), why);
+      }
       this.recovered();
     } catch (error) {
       this.failed(error);
@@ -202,7 +205,7 @@ class Follower {
     return conversation;
   }
 
-  private async *tell(conversation: Conversation): AsyncGenerator<FollowItem, void, void> {
+  private async *tell(conversation: Conversation, why: 'time' | 'word'): AsyncGenerator<FollowItem, void, void> {
     const now = this.clock.now();
     this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
     if (conversation.status === 'unknown(no-status)') {
@@ -212,14 +215,16 @@ class Follower {
     } else {
       this.nullSinceMs = null;
     }
-    if (this.told !== null && !differs(this.told, conversation)) return;
+    // A short run may begin and end between two looks: its end is told though the state before it was the same.
+    const again = why === 'word' && ENDS.has(conversation.status);
+    if (!again && this.told !== null && !differs(this.told, conversation)) return;
     let state = conversation;
     if (ENDS.has(conversation.status)) {
       // Events that were stored before the end are told before it.
       yield* this.readStored();
       state = await this.source.settle(conversation);
     }
-    if (this.told !== null && !differs(this.told, state)) return;
+    if (!again && this.told !== null && !differs(this.told, state)) return;
     this.told = state;
     yield { type: 'state', conversation: state };
   }

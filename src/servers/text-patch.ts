@@ -19,7 +19,11 @@ const STATUS: Record<string, FileChange['status']> = {
   MOVED: 'renamed',
 };
 
-const MODES = 'file modes (whether a file is executable) are not told by this server';
+/** Recorded: these servers cut the last line's end off both sides. Nearly every text file has one. */
+const UNTOLD = [
+  'file modes (whether a file is executable) are not told by this server',
+  'whether a file ends with a line break is not told by this server; the patch assumes that it does',
+];
 
 /** What such a server cannot tell is named in `omissions`. */
 export async function diffFromFiles(
@@ -31,7 +35,7 @@ export async function diffFromFiles(
     path,
     status: STATUS[status.toUpperCase()] ?? 'modified',
   }));
-  const omissions: string[] = changes.length > 0 ? [MODES] : [];
+  const omissions: string[] = changes.length > 0 ? [...UNTOLD] : [];
   const patches: string[] = [];
   for (const change of changes) {
     const sides = await readSides(change.path);
@@ -51,7 +55,7 @@ function isBinary({ original, modified }: FileSides): boolean {
 async function filePatch(change: FileChange, { original, modified }: FileSides): Promise<string> {
   // The one place that loads the diff library.
   const { structuredPatch } = await import('diff');
-  const { hunks } = structuredPatch(change.path, change.path, original ?? '', modified ?? '', undefined, undefined, {
+  const { hunks } = structuredPatch(change.path, change.path, whole(original), whole(modified), undefined, undefined, {
     context: 3,
   });
   const path = quotePath(change.path);
@@ -68,6 +72,10 @@ async function filePatch(change: FileChange, { original, modified }: FileSides):
     lines.push(`@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`, ...hunk.lines);
   }
   return `${lines.join('\n')}\n`;
+}
+
+function whole(text: string | null): string {
+  return text === null || text === '' || text.endsWith('\n') ? (text ?? '') : `${text}\n`;
 }
 
 function range(start: number, count: number): string {

@@ -323,3 +323,16 @@ describe('following', () => {
     await follower.stop();
   });
 });
+
+describe('following a run that is short', () => {
+  it('tells its end, though the state before it was the same', async () => {
+    world.conversations.get(ID)!['execution_status'] = 'finished';
+    world.agentEvents.push(userMessage('one'), finish('first'), status('finished'), userMessage('two'));
+    const follower = following();
+    await follower.until((lines) => lines.includes('=finished'));
+    happens(status('running'), finish('second'), status('finished'));
+    await follower.until((lines) => lines.filter((one) => one === '=finished').length >= 2);
+    expect(follower.lines().indexOf('ActionEvent: second')).toBeLessThan(follower.lines().lastIndexOf('=finished'));
+    await follower.stop();
+  });
+});

@@ -20,7 +20,8 @@ async function serve(release: '1.11.0' | '1.6.0'): Promise<void> {
   fake.handler = (asked) => {
     if (asked.path === '/openapi.json') return recorded.reply('probe.openapi');
     if (asked.path === '/api/v1/app-conversations/count') return { json: 0 };
-    if (asked.path === path && asked.method === 'GET') return stored === null ? { status: 404, json: { error: 'Settings not found' } } : { json: stored };
+    if (asked.path === path && asked.method === 'GET')
+      return stored === null ? { status: 404, json: { error: 'Settings not found' } } : { json: stored };
     if (asked.method === 'POST' || asked.method === 'DELETE') return { json: { message: 'Settings stored' } };
     return NOT_FOUND;
   };
@@ -38,8 +39,14 @@ afterEach(async () => {
   await fake.close();
 });
 
-const change = (members: Partial<SettingsChange>): SettingsChange => ({ set: {}, unset: [], allow_loss: 'refuse', ...members });
-const posted = (path: string): unknown => fake.asked.find((asked) => asked.method === 'POST' && asked.path === path)?.body;
+const change = (members: Partial<SettingsChange>): SettingsChange => ({
+  set: {},
+  unset: [],
+  allow_loss: 'refuse',
+  ...members,
+});
+const posted = (path: string): unknown =>
+  fake.asked.find((asked) => asked.method === 'POST' && asked.path === path)?.body;
 
 describe('settings of V0', () => {
   beforeEach(async () => {
@@ -51,35 +58,74 @@ describe('settings of V0', () => {
     const { stored: there, values, secrets } = await server.settings.read();
     expect(there).toBe(true);
     expect(values).toMatchObject({ max_iterations: 44, language: 'de', git_user_name: 'Ann' });
-    expect(values['mcp_config']).toMatchObject({ sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: '<redacted>' }] });
-    expect(secrets).toEqual({ llm_api_key: 'set', search_api_key: 'set', sandbox_api_key: 'unknown', secrets_store: 'unset' });
+    expect(values['mcp_config']).toMatchObject({
+      sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: '<redacted>' }],
+    });
+    expect(secrets).toEqual({
+      llm_api_key: 'set',
+      search_api_key: 'set',
+      sandbox_api_key: 'unknown',
+      secrets_store: 'unset',
+    });
     expect(Object.keys(values).length + Object.keys(secrets).length).toBe(25);
   });
 
   it('are written whole: everything that is not named stays as it is', async () => {
     await server.settings.write(change({ set: { max_iterations: 7 } }));
-    const { secrets_store, provider_tokens_set, llm_api_key_set, search_api_key_set, llm_api_key, search_api_key, sandbox_api_key, ...rest } = stored ?? {};
-    expect([secrets_store, provider_tokens_set, llm_api_key_set, search_api_key_set, llm_api_key, search_api_key, sandbox_api_key]).toHaveLength(7);
+    const {
+      secrets_store,
+      provider_tokens_set,
+      llm_api_key_set,
+      search_api_key_set,
+      llm_api_key,
+      search_api_key,
+      sandbox_api_key,
+      ...rest
+    } = stored ?? {};
+    expect([
+      secrets_store,
+      provider_tokens_set,
+      llm_api_key_set,
+      search_api_key_set,
+      llm_api_key,
+      search_api_key,
+      sandbox_api_key,
+    ]).toHaveLength(7);
     expect(posted('/api/settings')).toEqual({ ...rest, max_iterations: 7 });
     expect(notices.join()).toContain('sandbox_api_key');
   });
 
   it('clear what null would keep with an empty text', async () => {
-    await server.settings.write(change({ unset: ['llm_base_url', 'llm_api_key', 'language', 'enable_default_condenser'] }));
-    expect(posted('/api/settings')).toMatchObject({ llm_base_url: '', llm_api_key: '', language: null, enable_default_condenser: true });
+    await server.settings.write(
+      change({ unset: ['llm_base_url', 'llm_api_key', 'language', 'enable_default_condenser'] }),
+    );
+    expect(posted('/api/settings')).toMatchObject({
+      llm_base_url: '',
+      llm_api_key: '',
+      language: null,
+      enable_default_condenser: true,
+    });
   });
 
   it('put a masked key of an MCP server back from what is stored, and refuse one that is nowhere', async () => {
     const mcp = (url: string) => ({ sse_servers: [{ url, api_key: '<redacted>' }] });
     await server.settings.write(change({ set: { mcp_config: mcp('http://127.0.0.1:9/sse') } }));
-    expect(posted('/api/settings')).toMatchObject({ mcp_config: { sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: 'placeholder' }] } });
+    expect(posted('/api/settings')).toMatchObject({
+      mcp_config: { sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: 'placeholder' }] },
+    });
     const error = await failure(server.settings.write(change({ set: { mcp_config: mcp('http://elsewhere/sse') } })));
     expect([error.kind, error.exitCode]).toEqual(['conflict', 6]);
     expect(error.message).toContain('http://elsewhere/sse');
   });
 
   it('refuse a wrong type, bound or name before anything is sent', async () => {
-    for (const set of [{ max_iterations: 'many' }, { max_iterations: 0 }, { remote_runtime_resource_factor: 3 }, { mcp_config: { nope: [] } }, { no_such: 1 }]) {
+    for (const set of [
+      { max_iterations: 'many' },
+      { max_iterations: 0 },
+      { remote_runtime_resource_factor: 3 },
+      { mcp_config: { nope: [] } },
+      { no_such: 1 },
+    ]) {
       expect((await failure(server.settings.write(change({ set } as Partial<SettingsChange>)))).kind).toBe('usage');
     }
     expect(fake.asked).toEqual([]);
@@ -87,9 +133,14 @@ describe('settings of V0', () => {
 
   it('write secrets_store where servers take it, keeping the other providers', async () => {
     stored = { ...stored, provider_tokens_set: { gitlab: null } };
-    const secrets_store = { provider_tokens: { github: { token: 'ght' } }, custom_secrets: { TOKEN_A: { secret: 's', description: 'd' } } };
+    const secrets_store = {
+      provider_tokens: { github: { token: 'ght' } },
+      custom_secrets: { TOKEN_A: { secret: 's', description: 'd' } },
+    };
     await server.settings.write(change({ set: { secrets_store } }));
-    expect(posted('/api/add-git-providers')).toEqual({ provider_tokens: { gitlab: { token: '', host: null }, github: { token: 'ght' } } });
+    expect(posted('/api/add-git-providers')).toEqual({
+      provider_tokens: { gitlab: { token: '', host: null }, github: { token: 'ght' } },
+    });
     expect(posted('/api/secrets')).toEqual({ name: 'TOKEN_A', value: 's', description: 'd' });
     expect(fake.lines()).toContain('DELETE /api/secrets/TOKEN_A');
   });
@@ -118,7 +169,12 @@ describe('settings of V1', () => {
   });
 
   it('are written where V1 keeps them, and nothing else is', async () => {
-    await server.settings.write(change({ set: { max_iterations: 7, llm_model: 'm/n', language: 'fr' }, unset: ['llm_api_key', 'search_api_key', 'git_user_name'] }));
+    await server.settings.write(
+      change({
+        set: { max_iterations: 7, llm_model: 'm/n', language: 'fr' },
+        unset: ['llm_api_key', 'search_api_key', 'git_user_name'],
+      }),
+    );
     expect(posted('/api/v1/settings')).toEqual({
       language: 'fr',
       git_user_name: null,

@@ -5,6 +5,7 @@ import type { Server, StartProgress } from '../../src/servers/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, type Asked, type Reply } from './support/fake-server.ts';
+import { newConversation } from './support/new-conversation.ts';
 import {
   agentMessage,
   createV1World,
@@ -39,29 +40,6 @@ function on(routes: Record<string, (asked: Asked) => Reply>): void {
 
 const asked = (line: string): Asked | undefined =>
   world.fake.asked.find(({ method, path }) => `${method} ${path}` === line);
-
-export function newConversation(members: Partial<NewConversation> = {}): NewConversation {
-  return {
-    api: 'auto',
-    message: 'do it',
-    image_urls: [],
-    repository: null,
-    branch: null,
-    git_provider: null,
-    model: null,
-    spec_id: null,
-    sandbox_id: null,
-    instructions: null,
-    mcp_config: null,
-    replay: null,
-    suggested_task: null,
-    microagent: null,
-    conversation_id: null,
-    secrets: {},
-    confirm: null,
-    ...members,
-  };
-}
 
 async function start(request: NewConversation): Promise<{ steps: StartProgress[]; conversation: Conversation }> {
   const running = server.conversations.start(request, { signal: new AbortController().signal, until: 'started' });

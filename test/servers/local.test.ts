@@ -1,0 +1,308 @@
+/** The adapters against the local service: two readings of the interface that check each other. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clockFrom } from '../../src/clock.ts';
+import type { Conversation } from '../../src/domain/conversation.ts';
+import type { NewConversation } from '../../src/domain/new-conversation.ts';
+import { connect } from '../../src/servers/index.ts';
+import type { FollowItem, Server } from '../../src/servers/server.ts';
+import { createWorld, type World } from '../support/world.ts';
+import { failure } from './support/failure.ts';
+import { newConversation } from './support/new-conversation.ts';
+
+const execute = promisify(execFile);
+const never = new AbortController().signal;
+
+async function git(cwd: string, ...args: string[]): Promise<string> {
+  const identity = [
+    '-c',
+    'user.name=Test',
+    '-c',
+    'user.email=test@example.com',
+    '-c',
+    'commit.gpgsign=false',
+    '-c',
+    'init.defaultBranch=main',
+  ];
+  const { stdout } = await execute('git', [...identity, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: cwd, GIT_CONFIG_NOSYSTEM: '1' },
+  });
+  return stdout;
+}
+
+function open(world: World): Promise<Server> {
+  return connect({
+    baseUrl: world.service.url,
+    key: world.service.key,
+    local: true,
+    env: {},
+    clock: clockFrom(() => Date.now()),
+    signal: never,
+    mode: 'live',
+  });
+}
+
+async function start(server: Server, members: Partial<NewConversation>): Promise<Conversation> {
+  const running = server.conversations.start(newConversation({ message: null, ...members }), {
+    signal: never,
+    until: 'started',
+  });
+  for (;;) {
+    const next = await running.next();
+    if (next.done) return next.value;
+  }
+}
+
+async function untilEnd(server: Server, id: string): Promise<FollowItem[]> {
+  const items: FollowItem[] = [];
+  for await (const item of server.conversations.follow(id, { signal: never })) {
+    items.push(item);
+    if (
+      item.type === 'state' &&
+      ['finished', 'failed', 'stuck', 'stopped', 'archived'].includes(item.conversation.status)
+    )
+      break;
+  }
+  return items;
+}
+
+const idsOf = (items: FollowItem[]): string[] =>
+  items.flatMap((item) => (item.type === 'event' ? [item.event.id] : []));
+
+/** A recorded run of the V0 form: commands, then the end. */
+function replayOf(...commands: string[]): string {
+  const steps = commands.map((command, id) => ({ id, source: 'agent', action: 'run', args: { command } }));
+  return JSON.stringify([
+    ...steps,
+    { id: commands.length, source: 'agent', action: 'finish', args: { final_thought: 'all done' } },
+  ]);
+}
+
+describe.each(['v1', 'v0'] as const)('the local service over %s', (api) => {
+  let world: World;
+  let server: Server;
+  let repository: string;
+
+  beforeAll(async () => {
+    world = await createWorld({ api });
+    server = await open(world);
+    repository = path.join(world.dir, 'origin');
+    await mkdir(repository);
+    await git(repository, 'init', '-q', '-b', 'main');
+    await writeFile(path.join(repository, 'kept.txt'), 'one\ntwo\nthree\n');
+    await writeFile(path.join(repository, 'moved.txt'), 'a text that is long enough to be seen as moved\n'.repeat(5));
+    await writeFile(path.join(repository, 'gone.txt'), 'bye\n');
+    await git(repository, 'add', '.');
+    await git(repository, 'commit', '-q', '-m', 'first');
+  });
+
+  afterAll(async () => {
+    await server.close();
+    await world.close();
+  });
+
+  it('is found by the probe', () => {
+    expect(server.info).toMatchObject({ flavour: 'local', dialect: api, dialects: [api] });
+    expect(server.has('replay')).toBe(true);
+  });
+
+  it('starts a replay, is followed to its end, and tells the same events afterwards', async () => {
+    const conversation = await start(server, { replay: replayOf('echo hello', 'echo again') });
+    expect(conversation).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) as string, dialect: api });
+    const items = await untilEnd(server, conversation.id);
+    expect(items.at(-1)).toMatchObject({ type: 'state', conversation: { status: 'finished' } });
+    const ids = idsOf(items);
+    expect(new Set(ids).size).toBe(ids.length);
+    const listed: string[] = [];
+    for await (const event of server.conversations.events(conversation.id, {})) listed.push(event.id);
+    expect(listed).toEqual(ids);
+    expect(await server.conversations.result(conversation.id)).toBe('all done');
+    expect((await server.conversations.getSettled(conversation.id)).status).toBe('finished');
+    expect((await server.conversations.list({}, null)).items.map(({ id }) => id)).toContain(conversation.id);
+  });
+
+  it('refuses a broken replay, a start without a model, and an unknown id', async () => {
+    expect((await failure(start(server, { replay: '{"broken' }))).kind).toBe('usage');
+    expect((await failure(start(server, { message: 'do it' }))).kind).toBe('config');
+    expect((await failure(server.conversations.get('f'.repeat(32)))).kind).toBe('not-found');
+  });
+
+  it('is renamed and deleted', async () => {
+    const { id } = await start(server, { replay: replayOf('true') });
+    expect((await server.conversations.rename(id, 'A new name')).title).toBe('A new name');
+    await server.conversations.remove(id);
+    expect((await failure(server.conversations.get(id))).kind).toBe('not-found');
+    expect((await failure(server.conversations.remove(id))).kind).toBe('not-found');
+  });
+
+  it('gives the difference of the workspace against what was cloned', async () => {
+    const { id } = await start(server, {
+      repository,
+      replay: replayOf(
+        'echo TWO >> kept.txt; rm gone.txt',
+        'echo new > "with space.txt"',
+        'git -c user.name=A -c user.email=a@b commit -qam inner; echo later >> kept.txt',
+      ),
+    });
+    await untilEnd(server, id);
+    const { patch, changes } = await server.conversations.diff(id);
+    expect(changes.map(({ path: name, status }) => [name, status]).sort()).toEqual([
+      ['gone.txt', 'deleted'],
+      ['kept.txt', 'modified'],
+      ['with space.txt', 'added'],
+    ]);
+    const copy = path.join(world.dir, `copy-${api}`);
+    await git(world.dir, 'clone', '-q', repository, copy);
+    await writeFile(path.join(world.dir, 'patch'), patch);
+    await git(copy, 'apply', '--index', path.join(world.dir, 'patch'));
+    expect(await readFile(path.join(copy, 'kept.txt'), 'utf8')).toBe('one\ntwo\nthree\nTWO\nlater\n');
+    expect(await readFile(path.join(copy, 'with space.txt'), 'utf8')).toBe('new\n');
+  });
+
+  it('changes one setting and no other', async () => {
+    await server.settings.write({
+      set: { llm_model: 'openai/x', llm_api_key: 'sk-very-secret-value', max_budget_per_task: 2.5 },
+      unset: [],
+      allow_loss: 'refuse',
+    });
+    const before = await server.settings.read();
+    const after = await server.settings.write({ set: { max_iterations: 7 }, unset: [], allow_loss: 'refuse' });
+    expect(after).toEqual({ ...before, values: { ...before.values, max_iterations: 7 } });
+    expect(after.secrets['llm_api_key']).toBe('set');
+    expect(JSON.stringify(after)).not.toContain('sk-very-secret-value');
+    await server.settings.write({
+      set: {},
+      unset: ['llm_model', 'llm_api_key', 'max_iterations'],
+      allow_loss: 'refuse',
+    });
+    expect((await server.settings.read()).secrets['llm_api_key']).toBe('unset');
+  });
+
+  it('refuses a key that is not its own', async () => {
+    const error = await failure(
+      connect({
+        baseUrl: world.service.url,
+        key: 'wrong',
+        local: true,
+        env: {},
+        clock: clockFrom(() => Date.now()),
+        signal: never,
+        mode: 'live',
+      }),
+    );
+    expect(error.kind).toBe('auth');
+  });
+});
+
+describe('V1 of the local service', () => {
+  let world: World;
+  let server: Server;
+  let repository: string;
+
+  beforeAll(async () => {
+    world = await createWorld({ api: 'v1' });
+    server = await open(world);
+    repository = path.join(world.dir, 'origin');
+    await mkdir(repository);
+    await git(repository, 'init', '-q', '-b', 'main');
+    await writeFile(path.join(repository, 'tool.sh'), '#!/bin/sh\n');
+    await writeFile(path.join(repository, 'image.bin'), Buffer.from([0, 1, 2, 255, 254, 0]));
+    await git(repository, 'add', '.');
+    await git(repository, 'commit', '-q', '-m', 'first');
+  });
+
+  afterAll(async () => {
+    await server.close();
+    await world.close();
+  });
+
+  it('keeps binary content, modes and renames in a difference, and leaves the workspace as it was', async () => {
+    const { id } = await start(server, {
+      repository,
+      replay: replayOf(
+        'chmod +x tool.sh; printf "\\000\\377\\001" > image.bin; git mv image.bin other.bin; git status --porcelain > /tmp/before',
+      ),
+    });
+    await untilEnd(server, id);
+    const { patch, omissions } = await server.conversations.diff(id);
+    expect(omissions).toEqual([]);
+    const copy = path.join(world.dir, 'copy');
+    await git(world.dir, 'clone', '-q', repository, copy);
+    await writeFile(path.join(world.dir, 'patch'), patch);
+    await git(copy, 'apply', '--index', path.join(world.dir, 'patch'));
+    expect([...(await readFile(path.join(copy, 'other.bin')))]).toEqual([0, 255, 1]);
+    expect(await git(copy, 'diff', '--cached', '--summary')).toContain('mode change 100644 => 100755 tool.sh');
+    expect(await server.conversations.diff(id)).toEqual(await server.conversations.diff(id));
+  });
+
+  it('tells a branch that is not there, and a repository that is not there', async () => {
+    const branch = await failure(start(server, { repository, branch: 'no-such-branch', replay: replayOf('true') }));
+    expect(['not-found', 'failed']).toContain(branch.kind);
+    const missing = await failure(
+      start(server, { repository: path.join(world.dir, 'nowhere'), replay: replayOf('true') }),
+    );
+    expect(['not-found', 'failed', 'usage']).toContain(missing.kind);
+  });
+
+  it('follows a run through a pause of its sandbox', async () => {
+    const conversation = await start(server, { replay: replayOf('echo one', 'sleep 1', 'echo two') });
+    const sandbox = conversation.sandbox_id ?? '';
+    const items: FollowItem[] = [];
+    let paused: 'not-yet' | 'asked' | 'resumed' = 'not-yet';
+    for await (const item of server.conversations.follow(conversation.id, { signal: never })) {
+      items.push(item);
+      if (paused === 'not-yet' && item.type === 'event' && item.event.text === 'one') {
+        paused = 'asked';
+        await server.sandboxes.pause(sandbox);
+      }
+      if (paused === 'asked' && item.type === 'state' && item.conversation.sandbox_status === 'paused') {
+        paused = 'resumed';
+        await server.sandboxes.resume(sandbox);
+      }
+      if (item.type === 'state' && item.conversation.status === 'finished') break;
+    }
+    const ids = idsOf(items);
+    expect(new Set(ids).size).toBe(ids.length);
+    const listed: string[] = [];
+    for await (const event of server.conversations.events(conversation.id, {})) listed.push(event.id);
+    expect(ids).toEqual(listed);
+    expect(paused).toBe('resumed');
+  });
+
+  it('stops a run', async () => {
+    const { id } = await start(server, { replay: replayOf('sleep 30') });
+    await server.conversations.stop(id);
+    for await (const item of server.conversations.follow(id, { signal: never })) {
+      if (item.type === 'state' && item.conversation.status === 'paused') break;
+    }
+    expect((await server.conversations.get(id)).status).toBe('paused');
+  });
+
+  it('creates, pauses, resumes and deletes sandboxes', async () => {
+    const { id } = await server.sandboxes.create(null);
+    const until = async (status: string): Promise<void> => {
+      while ((await server.sandboxes.get(id)).status !== status)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    await until('running');
+    expect((await server.sandboxes.secrets(id)).session_api_key).toBeTruthy();
+    await server.sandboxes.pause(id);
+    await until('paused');
+    await server.sandboxes.resume(id);
+    await until('running');
+    await server.sandboxes.remove(id);
+    expect((await failure(server.sandboxes.pause(id))).kind).toBe('not-found');
+    expect((await failure(server.sandboxes.create('no-such-spec'))).kind).toBe('not-found');
+    expect((await server.specs.list(null)).items.filter((spec) => spec.default)).toHaveLength(1);
+  });
+
+  it('repeats nothing when the same id is started twice', async () => {
+    const conversation_id = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
+    const first = await start(server, { conversation_id, replay: replayOf('true') });
+    expect(first.id).toBe(conversation_id);
+  });
+});
