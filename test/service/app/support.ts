@@ -1,0 +1,171 @@
+/** An app server in this process: real store, real supervisor, real git; requests are plain calls. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createApp } from '../../../src/service/app/app.ts';
+import type { AppContext } from '../../../src/service/app/context.ts';
+import { createNoticeKeeper } from '../../../src/service/app/notices.ts';
+import { providerAccess } from '../../../src/service/app/settings/providers.ts';
+import { emptySettings, readSettings } from '../../../src/service/app/settings/record.ts';
+import { sandboxSpecs } from '../../../src/service/app/specs.ts';
+import { createStarter } from '../../../src/service/app/starting.ts';
+import { createSupervisor } from '../../../src/service/app/supervisor.ts';
+import { createActivity } from '../../../src/service/life/activity.ts';
+import { createClock } from '../../../src/service/life/clock.ts';
+import { dataPaths } from '../../../src/service/life/paths.ts';
+import { openStore, type Store } from '../../../src/service/store/index.ts';
+import type { ServiceApi } from '../../../src/service/index.ts';
+
+export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../../..');
+export const KEY = 'test-key';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // The body as it came; tests look into it freely.
+  body: unknown;
+}
+
+export interface TestApp {
+  dir: string;
+  store: Store;
+  context: AppContext;
+  /** A request that brings the key, unless the headers say otherwise. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export async function createTestApp(
+  options: { api?: ServiceApi; spec?: 'bubblewrap' | 'process'; maxRunning?: number } = {},
+): Promise<TestApp> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'acs-app-'));
+  const paths = dataPaths(dir);
+  const store = openStore(paths.database);
+  const clock = createClock();
+  const env = { PATH: process.env.PATH, HOME: dir };
+  const log = (): void => undefined;
+  const notices = createNoticeKeeper(store, log);
+  const supervisor = createSupervisor({
+    store,
+    clock,
+    root: PACKAGE_ROOT,
+    workspacesDir: paths.workspaces,
+    eventsDir: paths.events,
+    env,
+    log,
+    onConversation: notices.hear,
+    ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
+  });
+  const starter = createStarter({
+    store,
+    supervisor,
+    clock,
+    env,
+    stagingDir: paths.staging,
+    settings: () => readSettings(store.documents) ?? emptySettings(),
+    providerAccess: (provider) => providerAccess(store.documents, provider),
+    log,
+  });
+  const defaultSpec = options.spec ?? 'process';
+  const context: AppContext = {
+    store,
+    supervisor,
+    starter,
+    clock,
+    key: KEY,
+    api: options.api ?? 'both',
+    host: '127.0.0.1',
+    version: '0.0.0-test',
+    specs: sandboxSpecs(defaultSpec, clock.stamp()),
+    defaultSpec,
+    resources: () => ({
+      cpu_percent: 0,
+      memory: { rss: 1, vms: 1, percent: 0 },
+      disk: { total: 1, used: 0, free: 1, percent: 0 },
+      io: { read_bytes: 0, write_bytes: 0 },
+    }),
+    log,
+    activity: createActivity(clock),
+    startedAtMs: clock.now(),
+  };
+  const app = createApp(context);
+  return {
+    dir,
+    store,
+    context,
+    async call(method, target, body, headers = { 'X-Session-API-Key': KEY }) {
+      const answer = await app.request(`http://127.0.0.1${target}`, {
+        method,
+        headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return { status: answer.status, headers: answer.headers, body: parsed(text) };
+    },
+    async close() {
+      await starter.close();
+      await supervisor.close();
+      notices.close();
+      store.close();
+      await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Asks again until the answer is right; fails with the last one when it never is. */
+export async function until<Value>(
+  ask: () => Promise<Value> | Value,
+  isRight: (value: Value) => boolean,
+  timeoutMs = 15_000,
+): Promise<Value> {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const value = await ask();
+    if (isRight(value)) return value;
+    if (performance.now() > end) throw new Error(`never came: the last was ${JSON.stringify(value)?.slice(0, 1000)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+export interface Task {
+  id: string;
+  status: string;
+  detail: string | null;
+  app_conversation_id: string | null;
+  sandbox_id: string | null;
+  agent_server_url: string | null;
+  request: Record<string, unknown>;
+}
+
+/** Starts a conversation over V1 and waits for the end of its task. */
+export async function startedTask(app: Pick<TestApp, 'call'>, body: unknown): Promise<Task> {
+  const created = await app.call('POST', '/api/v1/app-conversations', body);
+  if (created.status !== 200) throw new Error(`not started: ${created.status} ${JSON.stringify(created.body)}`);
+  const { id } = created.body as Task;
+  return until(
+    async () => ((await app.call('GET', `/api/v1/app-conversations/start-tasks?ids=${id}`)).body as Task[])[0] as Task,
+    (task) => task.status === 'READY' || task.status === 'ERROR',
+  );
+}
+
+export interface Shown {
+  id: string;
+  sandbox_id: string;
+  sandbox_status: string;
+  execution_status: string | null;
+  title: string | null;
+  tags: Record<string, string>;
+  [member: string]: unknown;
+}
+
+export async function conversation(app: Pick<TestApp, 'call'>, id: string): Promise<Shown | null> {
+  return ((await app.call('GET', `/api/v1/app-conversations?ids=${id}`)).body as (Shown | null)[])[0] ?? null;
+}
