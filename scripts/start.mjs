@@ -36,7 +36,8 @@ async function show() {
   const stopped = await acs('the local service ends, and everything that it started', 'serve', '--stop');
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   if (interruptedBy) return EXIT_CODES[interruptedBy];
-  if (code === 0 && stopped === 0) say('\nThat was all of it. To have acs at hand: npm install --global "./$(npm pack --silent)"');
+  if (code === 0 && stopped === 0)
+    say('\nThat was all of it. To have acs at hand: npm install --global "./$(npm pack --silent)"');
   return code || stopped;
 }
 

@@ -43,7 +43,6 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   commander: ['src/cli.ts'],
   conf: ['src/profiles/'],
   diff: ['src/servers/text-patch.ts'],
-  diff: ['src/servers/'],
   fflate: ['src/service/'],
   hono: ['src/service/'],
   libsql: ['src/service/event-log.ts', 'src/service/store/database.ts'],
