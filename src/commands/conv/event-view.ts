@@ -9,8 +9,8 @@ const OUTPUT_LINES = 8;
 const OUTPUT_COLUMNS = 240;
 const MESSAGE_LINES = 40;
 const THOUGHT_LINES = 6;
-/** Under the text, beside the clock; a renderer indents further lines by two columns of its own. */
-const INDENT = ' '.repeat(5);
+/** Under the text, beside the clock. */
+const INDENT = ' '.repeat(7);
 
 /** @param startedAt RFC 3339; the lines of a stream tell the time since then */
 export function eventView(startedAt: string | null): View<ConversationEvent> {

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { idsInUrl, matchPrefix, normalizeId, readIdWord } from '../../src/domain/ids.ts';
+
+const ID = '0123456789abcdef0123456789abcdef';
+const DASHED = '01234567-89ab-cdef-0123-456789abcdef';
+
+describe('a word that is an id', () => {
+  it.each([
+    ['a whole id', ID, { kind: 'full', id: ID }],
+    ['one with dashes', DASHED, { kind: 'full', id: ID }],
+    ['one in capitals', ID.toUpperCase(), { kind: 'full', id: ID }],
+    ['the last conversation', '@last', { kind: 'last' }],
+    ['a beginning', '0123', { kind: 'prefix', prefix: '0123' }],
+    ['a beginning with dashes', '01234567-89', { kind: 'prefix', prefix: '01234567-89' }],
+    ['a URL', `https://acs.example/conversations/${DASHED}?tab=files`, { kind: 'url', ids: [ID] }],
+  ])('%s', (_, word, read) => {
+    expect(readIdWord(word)).toEqual(read);
+  });
+
+  it.each([
+    '',
+    '012',
+    '@first',
+    'a b c d',
+    '--all',
+    'https://acs.example/',
+    '../../etc',
+    'x'.repeat(3),
+    '\u001b[31mred',
+  ])('is not %j', (word) => {
+    expect(readIdWord(word)).toBeNull();
+  });
+
+  it('takes the last id of a URL first', () => {
+    const other = 'f'.repeat(32);
+    expect(idsInUrl(`https://acs.example/sandboxes/${other}/conversations/${ID}`)).toEqual([ID, other]);
+  });
+
+  it('finds no id inside a longer run of digits', () => {
+    expect(idsInUrl(`https://acs.example/${ID}00`)).toEqual([]);
+    expect(normalizeId(`${ID}0`)).toBeNull();
+  });
+});
+
+describe('a beginning', () => {
+  const items = [['aaaa1111'], ['aaaa2222', 'task0001'], ['bbbb', 'aaaa1']];
+  const match = (prefix: string) => matchPrefix(prefix, items, (item) => item);
+
+  it('names the only record that begins so, by any of its ids', () => {
+    expect(match('aaaa2')).toEqual({ kind: 'one', item: items[1] });
+    expect(match('task')).toEqual({ kind: 'one', item: items[1] });
+  });
+
+  it('is ambiguous when several begin so', () => {
+    expect(match('aaaa')).toEqual({ kind: 'several', items });
+  });
+
+  it('is the record itself when it is a whole id', () => {
+    expect(match('bbbb')).toEqual({ kind: 'one', item: items[2] });
+  });
+
+  it('may name nothing, and never what has an empty id', () => {
+    expect(match('cccc')).toEqual({ kind: 'none' });
+    expect(matchPrefix('cccc', [['']], (item) => item)).toEqual({ kind: 'none' });
+  });
+});
