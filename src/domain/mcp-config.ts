@@ -77,7 +77,7 @@ function checkStdio(server: JsonObject): string | null {
   return null;
 }
 
-/** The V1 map of the same servers; a server without a name gets one from its kind and place. */
+/** The V1 map of the same servers; those without a name get one from their kind and place. */
 export function mcpToV1(config: McpConfig): JsonObject {
   const servers: JsonObject = {};
   const remote = (list: NonNullable<McpConfig['shttp_servers']>, transport: string, prefix: string): void => {
@@ -90,11 +90,11 @@ export function mcpToV1(config: McpConfig): JsonObject {
       };
     }
   };
+  for (const { name, command, args, env } of config.stdio_servers ?? []) {
+    servers[name] = { command, args: args ?? [], ...(env ? { env } : {}) };
+  }
   remote(config.sse_servers ?? [], 'sse', 'sse');
   remote(config.shttp_servers ?? [], 'http', 'shttp');
-  for (const { name, command, args, env } of config.stdio_servers ?? []) {
-    servers[freeName(servers, name)] = { command, args: args ?? [], ...(env ? { env } : {}) };
-  }
   return servers;
 }
 

@@ -119,14 +119,15 @@ describe('settings of V0', () => {
   });
 
   it('refuse a wrong type, bound or name before anything is sent', async () => {
-    for (const set of [
+    const wrong: SettingsChange['set'][] = [
       { max_iterations: 'many' },
       { max_iterations: 0 },
       { remote_runtime_resource_factor: 3 },
       { mcp_config: { nope: [] } },
       { no_such: 1 },
-    ]) {
-      expect((await failure(server.settings.write(change({ set } as Partial<SettingsChange>)))).kind).toBe('usage');
+    ];
+    for (const set of wrong) {
+      expect((await failure(server.settings.write(change({ set })))).kind).toBe('usage');
     }
     expect(fake.asked).toEqual([]);
   });
