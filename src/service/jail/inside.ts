@@ -9,12 +9,14 @@ import { OperationError } from './inside/failure.ts';
 import { gitChanges, gitDelta, gitDiff } from './inside/git.ts';
 import { prepareHome } from './inside/home.ts';
 import { LineReader } from './inside/lines.ts';
+import { Scratch } from './inside/scratch.ts';
 import { Shell } from './inside/shell.ts';
 import { killProcesses, SANDBOX_MARKER } from './processes.ts';
 import type { Answer, Request } from './protocol.ts';
 
 const workingDir = process.cwd();
-const shell = new Shell(workingDir);
+const scratch = new Scratch(process.env[SANDBOX_MARKER] ?? '');
+const shell = new Shell(workingDir, scratch);
 const history = new EditHistory();
 const uploads = new UploadWriter(workingDir);
 
@@ -66,7 +68,7 @@ function endEverything(): void {
     marked: sandbox === undefined ? null : `${SANDBOX_MARKER}=${sandbox}`,
     except: [process.pid],
   });
-  shell.removeFiles();
+  scratch.remove();
   process.exit(0);
 }
 

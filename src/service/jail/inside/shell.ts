@@ -1,12 +1,12 @@
 /** Running shell commands, and the sessions that carry directory and environment from one command to the next. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { COMMAND_MARKER, killProcesses } from '../processes.ts';
 import type { RunParameters, RunResult } from '../protocol.ts';
 import { Countdowns } from './countdown.ts';
 import { gather, type OutputListener } from './gather.ts';
+import type { Scratch } from './scratch.ts';
 import { carryOver, ownEnvironment, script, type Session } from './session.ts';
 
 interface Run {
@@ -17,13 +17,14 @@ interface Run {
 
 export class Shell {
   readonly #workingDir: string;
+  readonly #scratch: Scratch;
   readonly #program: string;
   readonly #sessions = new Map<string, Session>();
   readonly #runs = new Map<number, Run>();
   readonly #countdowns = new Countdowns();
-  #folder: string | null = null;
 
-  constructor(workingDir: string) {
+  constructor(workingDir: string, scratch: Scratch) {
+    this.#scratch = scratch;
     this.#workingDir = workingDir;
     this.#program = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ?? '/bin/sh';
   }
@@ -52,11 +53,6 @@ export class Shell {
     }
   }
 
-  /** Removes what was noted of commands on disk. */
-  removeFiles(): void {
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
-  }
-
   /** Stops or continues the counting of timeouts. */
   hold(held: boolean): void {
     this.#countdowns.hold(held);
@@ -83,8 +79,7 @@ export class Shell {
   }
 
   #files(id: number): { state: string; command: string } {
-    this.#folder ??= mkdtempSync(path.join(tmpdir(), 'acs-shell-'));
-    return { state: path.join(this.#folder, `${String(id)}.state`), command: path.join(this.#folder, String(id)) };
+    return { state: this.#scratch.file(`${String(id)}.state`), command: this.#scratch.file(String(id)) };
   }
 
   async #attend(

@@ -1,0 +1,35 @@
+/** A private folder for what is noted of running commands. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+export class Scratch {
+  readonly #prefix: string;
+  #folder: string | null = null;
+
+  /** What an earlier life of the same sandbox left behind, because it was killed, is removed. */
+  constructor(sandboxId: string) {
+    this.#prefix = `acs-shell-${sandboxId.replace(/[^\w-]/g, '_')}-`;
+    for (const name of namesIn(tmpdir())) {
+      if (name.startsWith(this.#prefix)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+    }
+  }
+
+  /** The path of a file; the folder is made when the first is asked for. */
+  file(name: string): string {
+    this.#folder ??= mkdtempSync(path.join(tmpdir(), this.#prefix));
+    return path.join(this.#folder, name);
+  }
+
+  remove(): void {
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
