@@ -2,11 +2,11 @@
 import type { Context } from '../../context.ts';
 import type { SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import { differenceOf, type SettingsWish } from '../../domain/settings-diff.ts';
-import type { View } from '../../output/view.ts';
 import type { Server } from '../../servers/server.ts';
 import { endOfDryRun } from '../bulk.ts';
 import { recordOf } from './document.ts';
-import { settingsView, type SettingsRecord } from './view.ts';
+import { printSettings } from './print.ts';
+import { settingsView } from './view.ts';
 
 export interface Application {
   server: Server;
@@ -20,23 +20,22 @@ export interface Application {
 /** Prints the settings as they are then, with `changed`. */
 export async function applyWish(ctx: Context, application: Application): Promise<void> {
   const { server, fields, wish, allowLoss } = application;
-  const view = viewOf(ctx, fields, wish);
-  ctx.out.check(view, 'item');
+  const names = namesOf(ctx, fields, wish);
+  ctx.out.check(settingsView(names), 'item');
   const snapshot = application.snapshot ?? (await server.settings.read());
   const { set, unset, shown } = differenceOf(snapshot, wish);
   if (shown.length === 0) {
     await ctx.notice('nothing to change');
     if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
-    return await ctx.out.item(view, recordOf(snapshot, fields), { changed: false });
+    return await printSettings(ctx, { names, record: recordOf(snapshot, fields), extra: { changed: false } });
   }
   for (const { name, before, after } of shown) await ctx.notice(`${name}: ${before} -> ${after}`);
   const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
-  await ctx.out.item(view, recordOf(after, fields), { changed: true });
+  await printSettings(ctx, { names, record: recordOf(after, fields), extra: { changed: true } });
 }
 
 /** JSON is the whole object, as of every write; to people and columns only what was named is of interest. */
-function viewOf(ctx: Context, fields: readonly SettingsField[], wish: SettingsWish): View<SettingsRecord> {
+function namesOf(ctx: Context, fields: readonly SettingsField[], wish: SettingsWish): string[] {
   const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
-  const named = isWhole ? fields : [...wish.set.keys(), ...wish.unset];
-  return settingsView(named.map((field) => field.name));
+  return (isWhole ? fields : [...wish.set.keys(), ...wish.unset]).map((field) => field.name);
 }

@@ -14,14 +14,16 @@ export function findField(fields: readonly SettingsField[], name: string): Setti
 export function requireField(fields: readonly SettingsField[], name: string): SettingsField {
   const field = findField(fields, name);
   if (field) return field;
-  refuseForeign(name);
+  refuseForeign(fields, name);
   throw new AppError('usage', `there is no setting "${name}"`, { hint: hintFor(fields, name) });
 }
 
-/** Throws `unsupported` for a name that servers of the other dialect have. */
-export function refuseForeign(name: string): void {
-  const owner = findField(SETTINGS_FIELDS, name) ? 'V0' : isOfV1(name) ? 'V1' : null;
-  if (owner) throw new AppError('unsupported', `this server has no setting ${name}; ${owner} servers do`);
+/** Throws `unsupported` for a name that only servers of the other dialect have. */
+export function refuseForeign(fields: readonly SettingsField[], name: string): void {
+  const speaksV1 = V1_FIELDS.every((own) => fields.some((field) => field.name === own.name));
+  const isForeign = speaksV1 ? findField(SETTINGS_FIELDS, name) !== null : isOfV1(name);
+  if (!isForeign) return;
+  throw new AppError('unsupported', `this server has no setting ${name}; ${speaksV1 ? 'V0' : 'V1'} servers do`);
 }
 
 function isOfV1(name: string): boolean {

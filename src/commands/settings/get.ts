@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import type { JsonValue } from '../../domain/settings.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { recordOf } from './document.ts';
 import { findField, hintFor, refuseForeign } from './fields.ts';
+import { printSettings } from './print.ts';
 import { settingsView } from './view.ts';
 
 export function declareGet(parent: Command, ctx: Context): void {
@@ -28,22 +30,22 @@ export async function getSettings(keys: readonly string[], ctx: Context): Promis
   const server = await ctx.server();
   const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   const all = recordOf(snapshot, fields);
-  if (keys.length === 0) return await printAll(ctx, all);
-  const values = keys.map((key) => {
-    const field = findField(fields, key);
-    // What the server has beyond its own schema can be read, though not set.
-    if (!field && Object.hasOwn(snapshot.values, key)) return [key, snapshot.values[key] ?? null] as const;
-    if (!field) refuseForeign(key);
-    if (!field) throw new AppError('not-found', `there is no setting "${key}"`, { hint: hintFor(fields, key) });
-    return [key, all[field.name] ?? null] as const;
-  });
-  const view = settingsView(keys);
-  ctx.out.check(view, 'item');
-  await ctx.out.item(view, Object.fromEntries(values));
-}
+  const record = keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, valueOf(key)]));
+  const names = Object.keys(record);
+  ctx.out.check(settingsView(names), 'item');
+  await printSettings(ctx, { names: keys.length === 0 ? names.filter(hasValue) : names, record });
 
-async function printAll(ctx: Context, all: ReturnType<typeof recordOf>): Promise<void> {
-  const view = settingsView(Object.keys(all));
-  ctx.out.check(view, 'item');
-  await ctx.out.item(view, all);
+  function valueOf(key: string): JsonValue {
+    const field = findField(fields, key);
+    if (field) return all[field.name] ?? null;
+    // What the server has beyond its own schema can be read, though not set.
+    if (Object.hasOwn(snapshot.values, key)) return snapshot.values[key] ?? null;
+    refuseForeign(fields, key);
+    throw new AppError('not-found', `there is no setting "${key}"`, { hint: hintFor(fields, key) });
+  }
+
+  /** To people only: programs rely on every field. */
+  function hasValue(name: string): boolean {
+    return ctx.out.format !== 'table' || ctx.globals.fields !== undefined || all[name] !== null;
+  }
 }

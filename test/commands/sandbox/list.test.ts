@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import { startRun, startSandbox, type Busy } from './support.ts';
@@ -158,6 +161,29 @@ describe('sandbox list', () => {
     });
     expect(await list('-q')).toMatchObject({ code: 1, out: `${[busy.sandboxId, running, paused].join('\n')}\n` });
     expect((await list('-L', '1')).out.split('\n')[0]).toMatch(/\there\t$/);
+  });
+});
+
+describe('sandbox list by repository', () => {
+  it('takes those whose conversations work on a repository like that', async () => {
+    const world = await createWorld({ api: 'v1', spec: 'process' });
+    try {
+      const repository = path.join(world.dir, 'shop');
+      const git = (...args: string[]) =>
+        execFileSync('git', ['-C', repository, ...args], { env: { ...process.env, HOME: world.home } });
+      await mkdir(repository);
+      git('init', '-q', '-b', 'main');
+      git('-c', 'user.name=A', '-c', 'user.email=a@example.org', 'commit', '-q', '--allow-empty', '-m', 'Begin');
+      const { sandboxId, finish } = await startRun(world, repository);
+      await startSandbox(world);
+      const list = async (...args: string[]) => (await world.acs('sandbox', 'list', '-q', ...args)).out;
+      expect(await list('--repo', '**/shop')).toBe(`${sandboxId}\n`);
+      expect(await list('--repo', '**/docs')).toBe('');
+      expect(await list('--not-repo', '**/shop')).not.toContain(sandboxId);
+      await finish();
+    } finally {
+      await world.close();
+    }
   });
 });
 

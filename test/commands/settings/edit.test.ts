@@ -76,7 +76,7 @@ describe('settings set with a bare secret', () => {
     try {
       const args = ['settings', 'set', 'llm_api_key', '--no-color'];
       const { code, out, err } = await world.invoke({ args, columns: 100, stdin: 'typed-model-key\n' });
-      expect({ code, out }).toEqual({ code: 0, out: 'llm api key  (set)\n' });
+      expect({ code, out }).toEqual({ code: 0, out: 'NAME         VALUE\nllm_api_key  (set)\n' });
       expect(err).toContain('llm_api_key: (unset) -> (set)');
       expect(err).not.toContain('typed-model-key');
       expect((await world.invoke({ args })).code).toBe(2);

@@ -266,13 +266,13 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect((await acs('get', '-q')).code).toBe(2);
   });
 
-  it('shows key and value rows on a terminal', async () => {
+  it('shows rows of name and value on a terminal, each name as it is typed', async () => {
     await acs('set', 'max_iterations=11');
     const { out } = await world.invoke({
       args: ['settings', 'get', 'max_iterations', 'language', '--no-color'],
       columns: 100,
     });
-    expect(out).toBe('max iterations  11\nlanguage        de\n');
+    expect(out).toBe('NAME            VALUE\nmax_iterations  11\nlanguage        de\n');
   });
 
   it('prints the request a dry run keeps back, and stores nothing', async () => {

@@ -1,0 +1,34 @@
+/** Settings on their way out: to people as rows of name and value, to programs as one object. */
+import type { Context } from '../../context.ts';
+import type { View } from '../../output/view.ts';
+import { settingsView, type SettingsRecord } from './view.ts';
+
+export interface Printed {
+  /** The names in question: those asked for, or all. */
+  names: readonly string[];
+  record: SettingsRecord;
+  /** Further members in JSON. */
+  extra?: Record<string, unknown>;
+}
+
+/** Names are shown as they are typed, which the rows of other things are not. */
+const rowView: View<{ name: string; value: unknown }> = {
+  noun: 'setting',
+  id: ({ name }) => name,
+  fields: [
+    { name: 'name', get: ({ name }) => name, weight: 0 },
+    { name: 'value', get: ({ value }) => value, weight: 0 },
+  ],
+  table: ['name', 'value'],
+  tsv: ['name', 'value'],
+};
+
+export async function printSettings(ctx: Context, { names, record, extra }: Printed): Promise<void> {
+  const isForPeople = ctx.out.format === 'table' || ctx.out.format === 'tsv';
+  if (isForPeople && names.length === 0) return;
+  if (ctx.out.format !== 'table' || ctx.globals.fields) {
+    return await ctx.out.item(settingsView(names), record, extra);
+  }
+  const rows = names.map((name) => ({ name, value: record[name] ?? null }));
+  await ctx.out.list(rowView, rows, { has_more: false });
+}
