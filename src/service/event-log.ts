@@ -134,7 +134,8 @@ class SqliteEventLog implements EventLog {
       this.writeState(state);
       this.#database.exec('COMMIT');
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      // A full disk has rolled it back already.
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
   }
