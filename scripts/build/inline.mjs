@@ -15,24 +15,24 @@ export function inlineInto(files, entry) {
   };
   visit(entry);
   const inlined = new Set(order.map(basename));
-  const rewired = (text) =>
+  const rewired = (text, ownPart, otherChunk) =>
     text.replace(/require\("\.\/(?:chunks\/)?([\w.-]+\.js)"\)/g, (_, name) =>
-      inlined.has(name) ? `$parts["${name}"].exports` : `require("./chunks/${name}")`,
+      inlined.has(name) ? `${ownPart}["${name}"].exports` : otherChunk(name),
     );
+  const inEntry = (text) => rewired(text, '$parts', (name) => `require("./chunks/${name}")`);
   const parts = order.map((name) => {
     const place = `$parts["${basename(name)}"]`;
-    return `${place}={exports:{}};((module)=>{${rewired(files.get(name).text)}})(${place});`;
+    return `${place}={exports:{}};((module)=>{${inEntry(files.get(name).text)}})(${place});`;
   });
   const main = files.get(entry);
-  main.text = `"use strict";const $parts={};\n${parts.join('\n')}\n${rewired(main.text)}\nmodule.exports.$parts=$parts;\n`;
+  main.text = `"use strict";const $parts={};\n${parts.join('\n')}\n${inEntry(main.text)}\nmodule.exports.$parts=$parts;\n`;
   for (const name of order) {
-    const chunk = files.get(name);
-    main.inputs.push(...chunk.inputs);
-    files.set(name, {
-      text: `"use strict";module.exports=require("../${entry}").$parts["${basename(name)}"].exports;\n`,
-      inputs: [],
-      imports: [],
-    });
+    main.inputs.push(...files.get(name).inputs);
+    files.delete(name);
+  }
+  for (const [name, chunk] of files) {
+    if (name !== entry)
+      chunk.text = rewired(chunk.text, `require("../${entry}").$parts`, (other) => `require("./${other}")`);
   }
 }
 
