@@ -125,6 +125,16 @@ describe('retries', () => {
     expect([error.kind, error.exitCode, fake.asked.length]).toEqual(['rate-limited', 7, 1]);
   });
 
+  it('ask nothing more until the time a used-up limit is reset', async () => {
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '20' };
+    fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
+    const sent = transport();
+    await sent.request({ method: 'GET', path: '/', safe: 'read' });
+    expect(clock.waited).toEqual([]);
+    await sent.request({ method: 'GET', path: '/', safe: 'read' });
+    expect(clock.waited.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(19_000);
+  });
+
   it('do not wait for a daily quota', async () => {
     fake.handler = () => ({
       status: 429,

@@ -29,3 +29,15 @@ function isDailyQuota(body: unknown): boolean {
   const detail = (body as { detail?: { code?: unknown } } | null | undefined)?.detail;
   return typeof detail === 'object' && detail !== null && detail.code === 'daily_conversation_limit_reached';
 }
+
+/**
+ * Until when to ask nothing more, from `X-RateLimit-Remaining` and `-Reset` (the cloud's; seconds since the epoch, or
+ * from now); null: go on.
+ */
+export function limitResetMs(headers: Record<string, string>, nowMs: number): number | null {
+  if (headers['x-ratelimit-remaining'] === undefined || Number(headers['x-ratelimit-remaining']) > 0) return null;
+  const reset = Number(headers['x-ratelimit-reset']);
+  if (!Number.isFinite(reset) || reset <= 0) return null;
+  const untilMs = reset > 1e9 ? reset * 1000 : nowMs + reset * 1000;
+  return Math.min(untilMs, nowMs + LONGEST_WAIT_MS);
+}

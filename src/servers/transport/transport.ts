@@ -13,7 +13,7 @@ import type { Failure } from './failure.ts';
 import { DryRunStop } from './dry-run.ts';
 import { createExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
-import { backoffMs, retryAfterMs, RETRY_STATUSES, TRIES } from './retry.ts';
+import { backoffMs, limitResetMs, retryAfterMs, RETRY_STATUSES, TRIES } from './retry.ts';
 
 export interface Transport {
   readonly baseUrl: string;
@@ -46,6 +46,8 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
       continue;
     }
     const { answer } = outcome;
+    const resetMs = limitResetMs(answer.headers, options.clock.now());
+    if (resetMs !== null) options.pace.pauseUntil(resetMs);
     const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
     if (waitMs === null) return await judge(options, call, answer, details);
     if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + waitMs);

@@ -12,6 +12,10 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
   if (request.microagent !== null) missing.push('--microagent (V0 servers have it)');
   if (request.mcp_config !== null)
     missing.push('--mcp-config for one conversation (V0 servers have it; for all: acs settings set mcp_config=@file)');
+  if (request.replay !== null && request.confirm !== null) {
+    // The replay begins with the start, before a policy could be set: its first steps would not be asked for.
+    missing.push('--confirm together with --replay (for all conversations: acs settings set confirmation_mode=true)');
+  }
   if (missing.length > 0)
     throw new AppError('unsupported', `this server cannot do ${missing.join(', ')} when it starts a V1 conversation`);
   if (request.suggested_task !== null && (request.message ?? '') !== '') {
