@@ -92,7 +92,7 @@ export type Operation = keyof Operations;
 
 export type Request = { [K in Operation]: { id: number; op: K } & Operations[K]['takes'] }[Operation];
 
-/** `code`: not-found, not-a-file, exists, invalid, failed. */
+/** `code`: not-found, not-a-file, too-large, invalid, or failed for anything unforeseen. */
 export interface Failure {
   code: string;
   message: string;

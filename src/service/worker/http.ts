@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { check, type Detail, malformedJson, missingBody, toHexId } from '../../protocol/detail.ts';
+import { check, type Detail, malformedJson, missingBody, record, uuid } from '../../protocol/detail.ts';
 import { JailError } from '../jail/connection.ts';
 import { ReplayError } from '../replay/reading.ts';
 import type { ConversationEntry, Conversations } from './conversations.ts';
@@ -67,21 +67,10 @@ export function checked<Schema extends v.GenericSchema>(
 /** The conversation that a path names; 422 for a malformed id, 404 for an unknown one. */
 export function conversationOf(context: Context, conversations: Conversations, named = false): ConversationEntry {
   const given = context.req.param('id') ?? '';
-  const id = toHexId(given);
-  if (id === null) throw new HttpRefusal(422, uuidDetail(given));
-  const entry = conversations.get(id);
+  const { conversation_id } = checked(record({ conversation_id: uuid() }), { conversation_id: given }, 'path');
+  const entry = conversations.get(conversation_id);
   if (entry === null) throw new HttpRefusal(404, named ? `Conversation not found: ${given}` : 'Not Found');
   return entry;
-}
-
-function uuidDetail(input: string): Detail[] {
-  const at = [...input].findIndex((letter) => !/[0-9a-f-]/i.test(letter));
-  const error =
-    at >= 0
-      ? `invalid character: found \`${[...input][at] ?? ''}\` at ${String(at)}`
-      : `invalid length: expected length 32 for simple format, found ${String(input.length)}`;
-  const msg = `Input should be a valid UUID, ${error}`;
-  return [{ type: 'uuid_parsing', loc: ['path', 'conversation_id'], msg, input: input.slice(0, 100), ctx: { error } }];
 }
 
 /** Whether a key is the right one, in a time that does not tell how much of it is. */

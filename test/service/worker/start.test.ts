@@ -1,0 +1,109 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  eventsOf,
+  ID,
+  makePlace,
+  outline,
+  outputs,
+  type Place,
+  removePlace,
+  startConversation,
+  startTestWorker,
+  statusOf,
+  step,
+  type TestWorker,
+  untilStatus,
+} from './support/worker.ts';
+
+let place: Place;
+let worker: TestWorker | null = null;
+let taken: Server | null = null;
+
+beforeEach(() => {
+  place = makePlace();
+});
+
+afterEach(async () => {
+  await worker?.end();
+  worker = null;
+  taken?.close();
+  taken = null;
+  removePlace(place);
+});
+
+async function takePort(port: number): Promise<number> {
+  const server = createServer();
+  taken = server;
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+describe('a worker', () => {
+  it('takes another port when the wanted one is in use, also when it comes back from a pause', async () => {
+    const port = await takePort(0);
+    worker = await startTestWorker(place, { port });
+    expect(worker.port).not.toBe(port);
+    taken?.close();
+    const first = worker.port;
+    await worker.command('pause');
+    await takePort(first);
+    await worker.command('resume');
+    expect(worker.port).not.toBe(first);
+    expect((await worker.call('GET', '/alive')).status).toBe(200);
+  });
+
+  it('takes commands twice without harm', async () => {
+    worker = await startTestWorker(place);
+    for (const type of ['pause', 'pause', 'resume', 'resume'] as const) await worker.command(type);
+    expect((await worker.call('GET', '/alive')).status).toBe(200);
+  });
+
+  it('starts beside a damaged log, leaves it as it is, and warns', async () => {
+    const damaged = path.join(place.events, '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7.db');
+    writeFileSync(damaged, 'this is no database, and it is long enough to be looked at as one'.repeat(100));
+    worker = await startTestWorker(place);
+    expect(worker.notices.find((notice) => notice.type === 'warning')?.text).toMatch(
+      /7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7/,
+    );
+    expect(readFileSync(damaged, 'utf8')).toContain('this is no database');
+    expect((await worker.call('GET', '/api/conversations/count')).body).toBe(0);
+  });
+
+  it('still knows, after a restart, which action waits for the user', async () => {
+    worker = await startTestWorker(place);
+    await startConversation(worker, [step.run('echo done > done; cat done'), step.finish()], {
+      confirmation_policy: { kind: 'AlwaysConfirm' },
+      secrets: { TOKEN: 'hidden' },
+    });
+    await untilStatus(worker, 'waiting_for_confirmation');
+    await worker.end();
+    worker = await startTestWorker(place);
+    expect(await statusOf(worker)).toBe('waiting_for_confirmation');
+    await Promise.all(
+      [1, 2].map(() =>
+        worker?.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true }),
+      ),
+    );
+    await untilStatus(worker, 'finished');
+    const events = await eventsOf(worker);
+    expect(outputs(events)).toEqual(['done']);
+    expect(outline(events).filter((word) => word === 'TerminalAction')).toHaveLength(1);
+    expect((await worker.call('GET', `/api/conversations/${ID}`)).body).toMatchObject({
+      secret_registry: { secret_sources: { TOKEN: { value: null } } },
+    });
+  });
+
+  it('serves an old conversation, ended and complete, after a restart', async () => {
+    worker = await startTestWorker(place);
+    await startConversation(worker, [step.run('echo one'), step.finish('End.')]);
+    await untilStatus(worker, 'finished');
+    const before = await eventsOf(worker);
+    await worker.end();
+    worker = await startTestWorker(place);
+    expect(await eventsOf(worker)).toEqual(before);
+    expect(await statusOf(worker)).toBe('finished');
+  });
+});
