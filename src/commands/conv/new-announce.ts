@@ -47,16 +47,17 @@ export class Announcer {
   /** The command returns while the run goes on. */
   async started(conversation: Conversation): Promise<void> {
     if (this.ctx.globals.format === 'id' && this.id !== null) return;
-    if (conversation.id === '')
-      await this.ctx.notice(`start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`);
-    await this.ctx.out.item(conversationView, conversation, { changed: true });
+    const id = conversation.id || (this.id ?? '');
+    if (id === '') await this.ctx.notice(`start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`);
+    await this.ctx.out.item(conversationView, { ...conversation, id }, { changed: true });
   }
 
   async ended(conversation: Conversation, watched: Watched): Promise<void> {
     const { format } = this.ctx.globals;
-    const { outcome } = watched;
+    const { outcome, failure } = watched;
     if (format === 'ndjson') await this.ctx.out.record({ ...outcome });
-    else if (format === 'json') await this.ctx.out.item(conversationView, conversation, { changed: true, outcome });
+    else if (format === 'json')
+      await this.ctx.out.item(conversationView, conversation, { changed: true, outcome, ...errorMember(failure) });
     else if (this.options.follow && format !== 'id') await showOutcome(this.ctx, outcome);
     else if (format !== 'id') await this.ctx.out.item(conversationView, conversation, { changed: true });
     await endAs(this.ctx, watched);
@@ -73,12 +74,11 @@ export class Announcer {
       start_task_id: this.startTaskId,
       reason: { code, text: failure.message },
     };
+    const outcome = openOutcome(record, NO_EVIDENCE, failure.exitCode, record.reason);
     if (format === 'json') {
-      const error = { code: failure.kind, message: failure.message };
-      await this.ctx.out.item(conversationView, record, { changed: true, error });
+      await this.ctx.out.item(conversationView, record, { changed: true, outcome, ...errorMember(failure) });
     }
-    if (format === 'ndjson')
-      await this.ctx.out.record({ ...openOutcome(record, NO_EVIDENCE, failure.exitCode, record.reason) });
+    if (format === 'ndjson') await this.ctx.out.record({ ...outcome });
     if (format === 'json' || format === 'ndjson') await this.ctx.out.close();
   }
 
@@ -98,4 +98,8 @@ export class Announcer {
     const { flavour, base_url } = this.server.info;
     return flavour === 'local' ? null : `${base_url}/conversations/${id}`;
   }
+}
+
+function errorMember(failure: AppError | null): { error?: { code: string; message: string } } {
+  return failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
 }

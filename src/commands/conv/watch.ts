@@ -53,7 +53,10 @@ export interface Watched {
   failure: AppError | null;
 }
 
-/** Throws what following throws: `auth`, `network`, `server`, and `not-found` when it was never there. */
+/**
+ * Watches a conversation that is known to exist. Throws what following throws: `auth`, `network`, `server`, and
+ * `not-found` for an event to start after that is not there.
+ */
 export async function watch(ctx: Context, server: Server, id: string, options: WatchOptions): Promise<Watched> {
   return await new Watch(ctx, server, id, options).run();
 }
@@ -94,7 +97,7 @@ class Watch {
         if (item !== 'time') pending = items.next();
       }
     } catch (error) {
-      return this.onError(error);
+      return await this.onError(error);
     } finally {
       stop.abort();
       await pending.catch(() => undefined);
@@ -245,14 +248,24 @@ class Watch {
     return ended ?? { outcome: openOutcome(fresh, this.evidence, 6, reason), failure: null };
   }
 
-  private onError(error: unknown): Watched {
+  private async onError(error: unknown): Promise<Watched> {
     if (!isAppError(error)) throw error;
-    if (error.kind === 'not-found' && this.last !== null) {
+    if (error.kind === 'not-found' && (await this.isGone())) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
     // A reader that is gone needs no last word, and a watch that another one made needless has none.
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !this.ctx.signal.aborted) throw error;
     return this.unended(this.last, interruption(error, this.id, this.last));
+  }
+
+  /** It was there when the watch began; an event that does not exist is another matter. */
+  private async isGone(): Promise<boolean> {
+    try {
+      await this.server.conversations.get(this.id);
+      return false;
+    } catch (error) {
+      return isAppError(error) && error.kind === 'not-found';
+    }
   }
 
   private unended(conversation: Conversation | null, failure: AppError): Watched {
