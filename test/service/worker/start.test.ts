@@ -82,11 +82,10 @@ describe('a worker', () => {
     await worker.end();
     worker = await startTestWorker(place);
     expect(await statusOf(worker)).toBe('waiting_for_confirmation');
-    await Promise.all(
-      [1, 2].map(() =>
-        worker?.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true }),
-      ),
-    );
+    const started = worker;
+    const accept = () =>
+      started.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+    await Promise.all([accept(), accept()]);
     await untilStatus(worker, 'finished');
     const events = await eventsOf(worker);
     expect(outputs(events)).toEqual(['done']);

@@ -8,7 +8,7 @@ import WebSocket from 'ws';
 import type { StoredEvent } from '../../../../src/service/event-log.ts';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
 
-const ROOT = process.env['ACS_TEST_ROOT'] ?? path.resolve(import.meta.dirname, '../../../..');
+const ROOT = path.resolve(import.meta.dirname, '../../../..');
 const BOUND_MS = 15_000;
 export const KEY = 'test-session-key';
 export const ID = '7f0c2d4e-1a3b-4c5d-8e9f-a1b2c3d4e5f6';
