@@ -6,7 +6,7 @@ import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { OutgoingMessage } from '../server.ts';
-import { serverText } from '../transport/answer.ts';
+import { serverText, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, noConversation } from './calls.ts';
 import { toConversation, type WebUrl } from './records.ts';
@@ -79,14 +79,7 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
     const agent = runningAgentOf(links, await getConversation(links, id));
     return agent.send(content);
   }
-  const answer = await links.app.request({
-    method: 'POST',
-    path: `${pathOf(id)}/send-message`,
-    body: { role: 'user', content, run: true },
-    safe: 'once',
-    timeoutMs: SEND_TIMEOUT_MS,
-    accept: [404, 409, 410],
-  });
+  const answer = await postMessage(links, id, content);
   if (answer.status < 300) return;
   const text = serverText(answer.body) ?? '';
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
@@ -101,6 +94,23 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
     status: answer.status,
     data: { sandbox_status: 'missing' },
   });
+}
+
+async function postMessage(links: Links, id: string, content: unknown[]): Promise<Answer> {
+  try {
+    return await links.app.request({
+      method: 'POST',
+      path: `${pathOf(id)}/send-message`,
+      body: { role: 'user', content, run: true },
+      safe: 'once',
+      timeoutMs: SEND_TIMEOUT_MS,
+      accept: [404, 409, 410],
+    });
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    const hint = `see whether the message arrived before sending it again: acs conv events ${normalId(id)}`;
+    throw new AppError('unknown-outcome', error.message, { ...error.details, hint });
+  }
 }
 
 /** Interrupts; pauses where the server is too old for that, which answers only when the step in hand has ended. */

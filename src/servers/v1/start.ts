@@ -3,7 +3,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
-import { normalId } from '../ids.ts';
+import { freshId, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
@@ -28,7 +28,7 @@ export async function* startV1(
   options: StartOptions,
 ): AsyncGenerator<StartProgress, Conversation, void> {
   refuseWhatIsMissing(request, facts);
-  const conversationId = request.conversation_id ?? links.randomId();
+  const conversationId = request.conversation_id ?? freshId(links.randomId);
   let sandboxId = request.sandbox_id;
   if (sandboxId === null && request.spec_id !== null) {
     sandboxId = yield* createSandboxFor(links, request.spec_id, options.signal);
