@@ -67,8 +67,8 @@ async function runCommand(step: TerminalStep, cause: Cause, context: ToolContext
   } catch (error) {
     if (context.signal.aborted) return null;
     if (!(error instanceof JailError)) throw error;
-    const text = `Everything in the sandbox was ended while the command ran (${error.message}).`;
-    return observe(text, nothingRan(context));
+    const ended = `Everything in the sandbox was ended while the command ran (${error.message}).`;
+    return observe(error.code === 'gone' ? ended : error.message, nothingRan(context));
   }
 }
 
