@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConversationEvent } from '../../../src/domain/event.ts';
+import { elapsed, eventView } from '../../../src/commands/conv/event-view.ts';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { endedRun, finish, json, jsonLines, replayFile, run, startHeldRun } from './support.ts';
+
+let world: World;
+let id: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  id = await endedRun(world);
+});
+afterAll(() => world.close());
+
+const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+interface Line {
+  type: string;
+  id: string;
+  kind: string;
+  exit_code?: number;
+}
+
+describe('conv follow', () => {
+  it('shows each event once and in order, and ends with the outcome', async () => {
+    const followed = jsonLines<Line>((await conv('follow', id, '--format', 'ndjson')).out);
+    const stored = json<{ items: Line[] }>(await conv('events', id, '--json')).items;
+    expect(followed.slice(0, -1).map((event) => event.id)).toEqual(stored.map((event) => event.id));
+    expect(followed.at(-1)).toMatchObject({ type: 'outcome', exit_code: 0 });
+  });
+
+  it('shows a run as it happens', async () => {
+    const held = await startHeldRun(world);
+    const following = conv('follow', held.id, '--json');
+    await held.release();
+    const ended = await following;
+    expect(ended.code).toBe(0);
+    const lines = jsonLines<Line>(ended.out);
+    expect(new Set(lines.map((line) => line.id)).size).toBe(lines.length);
+    expect(lines.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['MessageEvent', 'ActionEvent', 'ObservationEvent']),
+    );
+    expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+  });
+
+  it('starts where it is told to, and shows what it is asked for', async () => {
+    const all = json<{ items: Line[] }>(await conv('events', id, '--json')).items;
+    const ids = async (...args: string[]) => {
+      const lines = jsonLines<Line>((await conv('follow', id, '--json', ...args)).out);
+      expect(lines.at(-1)).toMatchObject({ type: 'outcome', exit_code: 0 });
+      return lines.slice(0, -1).map((line) => line.id);
+    };
+    expect(await ids('--tail', '3')).toEqual(all.slice(-3).map((event) => event.id));
+    expect(await ids('--since', all[4]?.id ?? '')).toEqual(all.slice(5).map((event) => event.id));
+    expect(await ids('--since', '1h')).toHaveLength(all.length);
+    const actions = all.filter(({ kind }) => kind === 'ActionEvent').map((event) => event.id);
+    expect(await ids('--kind', 'ActionEvent')).toEqual(actions);
+    expect(await ids('--kind', 'ActionEvent', '--tail', '1')).toEqual(actions.slice(-1));
+  });
+
+  it('refuses a starting event that is not there', async () => {
+    expect((await conv('follow', id, '--since', 'f'.repeat(32))).code).toBe(5);
+  });
+
+  it('is what events -f and logs -f do', async () => {
+    const { out } = await conv('follow', id);
+    expect((await conv('events', id, '-f')).out).toBe(out);
+    expect((await conv('logs', id, '-f')).out).toBe(out);
+  });
+
+  it('reads well: one line for each thing that happens', async () => {
+    const file = await replayFile(world, 'talk.json', [
+      { action: 'run', args: { command: 'seq 20', thought: 'Counting helps.' } },
+      run('exit 3'),
+      finish('Counted.'),
+    ]);
+    const followed = await conv('new', 'Count to twenty.', '--no-repo', '--replay', file, '--follow');
+    expect(followed.code).toBe(0);
+    const lines = followed.out.split('\n').map((line) => line.replace(/^ +\d+:\d\d /, 'TIME '));
+    const start = lines.findIndex((line) => line.includes('Count to twenty.'));
+    expect(lines.slice(start)).toEqual([
+      'TIME  you    Count to twenty.',
+      'TIME  · running',
+      'TIME  Counting helps.',
+      '       $ seq 20',
+      'TIME  1',
+      ...[2, 3, 4, 5, 6, 7, 8].map((number) => `       ${number}`),
+      '       … 12 more lines',
+      'TIME  $ exit 3',
+      'TIME  ✗ exit 3',
+      'TIME  ✓ Counted.',
+      'TIME  · finished',
+      '✓ finished',
+      '',
+    ]);
+  });
+
+  it('prints rows with --format tsv, and only those', async () => {
+    const { out } = await conv('follow', id, '--format', 'tsv');
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .every((line) => line.split('\t').length === 5),
+    ).toBe(true);
+    expect((await conv('follow', id, '--format', 'table')).code).toBe(2);
+  });
+});
+
+describe('the line of an event', () => {
+  const line = (members: Partial<ConversationEvent>, startedAt: string | null = null): string => {
+    const event: ConversationEvent = {
+      type: 'event',
+      id: '1',
+      conversation_id: 'c',
+      timestamp: '2026-01-01T00:01:05.000000Z',
+      source: 'agent',
+      kind: 'ActionEvent',
+      text: 'does it',
+      payload: {},
+      ...members,
+    };
+    const parts = eventView(startedAt).line?.(event) ?? [];
+    return parts.map(({ text }) => text).join('');
+  };
+
+  it('tells the time since the start', () => {
+    expect(line({}, '2026-01-01T00:00:00Z')).toBe(' 1:05  → does it');
+    expect(line({ timestamp: null })).toBe('       → does it');
+    expect([0, 65_000, 3_725_000].map(elapsed)).toEqual(['0:00', '1:05', '1:02:05']);
+  });
+
+  it('shows a kind nobody knows as its text', () => {
+    expect(line({ kind: 'NewKindOfEvent', text: 'NewKindOfEvent' })).toBe(' 0:00  · NewKindOfEvent');
+  });
+
+  it('shows errors as such', () => {
+    expect(line({ kind: 'ConversationErrorEvent', text: 'LLMBadRequestError: no' })).toBe(
+      ' 0:00  ✗ LLMBadRequestError: no',
+    );
+  });
+
+  it('shows messages whole, over both dialects', () => {
+    const content = [{ type: 'text', text: 'one\ntwo' }];
+    expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(' 0:00  agent  one\n       two');
+    expect(line({ kind: 'action:message', source: 'user', payload: { args: { content: 'one\ntwo' } } })).toBe(
+      ' 0:00  you    one\n       two',
+    );
+  });
+});
