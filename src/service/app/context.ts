@@ -3,6 +3,7 @@ import type { Clock } from '../life/clock.ts';
 import type { ServiceApi } from '../life/options.ts';
 import type { Store } from '../store/index.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { EventLogs } from './event-logs.ts';
 import type { Starter } from './starting.ts';
 import type { SandboxSpec } from './specs.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -19,6 +20,7 @@ export interface AppContext {
   store: Store;
   supervisor: Supervisor;
   starter: Starter;
+  logs: EventLogs;
   clock: Clock;
   /** The key that requests must bring. */
   key: string;

@@ -1,6 +1,7 @@
 /** Keeps what workers tell of their conversations. The logs are the truth; the store is what lists are made from. */
 import type { Store } from '../store/index.ts';
 import type { ConversationChange } from '../store/conversations.ts';
+import type { EventLogs } from './event-logs.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 
 export interface NoticeKeeper {
@@ -12,7 +13,7 @@ export interface NoticeKeeper {
 /** A busy run tells many times a second; times and costs are written this often, a change of status at once. */
 const WRITE_PAUSE_MS = 500;
 
-export function createNoticeKeeper(store: Store, log: (line: string) => void): NoticeKeeper {
+export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void): NoticeKeeper {
   const waiting = new Map<string, ConversationChange>();
   const lastStatus = new Map<string, string>();
   const lastTitle = new Map<string, string>();
@@ -40,6 +41,7 @@ export function createNoticeKeeper(store: Store, log: (line: string) => void): N
     hear(sandboxId, notice) {
       const { conversation_id: id, execution_status, metrics, updated_at, title } = notice;
       if (notice.deleted) {
+        logs.forget(id);
         lastStatus.delete(id);
         waiting.delete(id);
         store.conversations.update(id, { execution_status: null });

@@ -18,6 +18,7 @@ export async function removeConversation(context: AppContext, id: string): Promi
     await supervisor.send(sandboxId, { method: 'DELETE', path: `/api/conversations/${id}` }).catch(() => undefined);
   }
   store.conversations.remove(id);
+  context.logs.forget(id);
   if (sandboxId === null) return true;
   if (isAlone) {
     const removed = supervisor.remove(sandboxId);

@@ -3,6 +3,7 @@
  * what fails later shows as status ERROR of the start task, with the reason.
  */
 import path from 'node:path';
+import { setImmediate as soon } from 'node:timers/promises';
 import type { Clock } from '../life/clock.ts';
 import type { ConversationRow } from '../store/conversations.ts';
 import type { Store } from '../store/index.ts';
@@ -79,7 +80,8 @@ class ConversationStarter implements Starter {
       }
     });
     const before = this.#underWay.get(conversationId) ?? Promise.resolve();
-    const work = before.then(() => this.#run(task, conversationId, request));
+    // Not before the answer is under way, and whoever asked can watch from the first state on.
+    const work = before.then(() => soon()).then(() => this.#run(task, conversationId, request));
     this.#underWay.set(conversationId, work);
     void work.finally(() => {
       if (this.#underWay.get(conversationId) === work) this.#underWay.delete(conversationId);

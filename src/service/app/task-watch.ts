@@ -13,33 +13,44 @@ export function createTaskWatchers(): TaskWatchers {
     tell(taskId) {
       for (const listener of watchers.get(taskId) ?? []) listener();
     },
-    async *watch(taskId, read) {
+    watch(taskId, read) {
       const seen: StartTaskRow[] = [];
-      let wake = (): void => undefined;
+      const waiting: { wake(): void } = { wake: () => undefined };
       const listener = (): void => {
         const row = read();
         if (row !== null) seen.push(row);
-        wake();
+        waiting.wake();
       };
+      // At once, not with the first question: what happens until then is seen as well.
       const listeners = watchers.get(taskId) ?? new Set();
       watchers.set(taskId, listeners.add(listener));
       listener();
-      try {
-        for (;;) {
-          const next = seen.shift();
-          if (next === undefined) {
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-            });
-            continue;
-          }
-          yield next;
-          if (next.status === 'READY' || next.status === 'ERROR') return;
-        }
-      } finally {
+      return states(seen, waiting, () => {
         listeners.delete(listener);
         if (listeners.size === 0) watchers.delete(taskId);
-      }
+      });
     },
   };
+}
+
+async function* states(
+  seen: StartTaskRow[],
+  waiting: { wake(): void },
+  leave: () => void,
+): AsyncGenerator<StartTaskRow, void> {
+  try {
+    for (;;) {
+      const next = seen.shift();
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          waiting.wake = resolve;
+        });
+        continue;
+      }
+      yield next;
+      if (next.status === 'READY' || next.status === 'ERROR') return;
+    }
+  } finally {
+    leave();
+  }
 }

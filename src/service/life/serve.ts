@@ -6,7 +6,8 @@ import { providerAccess } from '../app/settings/providers.ts';
 import { emptySettings, readSettings } from '../app/settings/record.ts';
 import { sandboxSpecs } from '../app/specs.ts';
 import { createStarter } from '../app/starting.ts';
-import { createSupervisor } from '../app/supervisor.ts';
+import { createSupervisor, type SupervisorOptions } from '../app/supervisor.ts';
+import { createEventLogs, type EventLogs } from '../app/event-logs.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { createActivity, watchIdle } from './activity.ts';
 import { createClock, type Clock } from './clock.ts';
@@ -47,8 +48,9 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const log = options.log ?? ((): void => undefined);
   const clock = createClock();
   recover({ store, paths, clock, log });
-  const notices = createNoticeKeeper(store, log);
-  const { context, end } = assemble(options, key, store, clock, notices.hear);
+  const logs = createEventLogs(paths.events);
+  const notices = createNoticeKeeper(store, logs, log);
+  const { context, end } = assemble({ options, key, store, clock, logs, onConversation: notices.hear });
   const { activity } = context;
   const server = await listen(createApp(context).fetch, host, options.port ?? 0).catch(async (error: unknown) => {
     await end();
@@ -74,6 +76,7 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
     removeState(paths.state, state);
     await closeServer(server, end);
     notices.close();
+    logs.close();
     store.close();
     lock.release();
     log('ended');
@@ -81,14 +84,20 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   return service;
 }
 
+interface Parts {
+  options: ServiceOptions;
+  key: string;
+  store: Store;
+  clock: Clock;
+  logs: EventLogs;
+  onConversation: SupervisorOptions['onConversation'];
+}
+
 /** What the routes work with, and how it is ended. */
-function assemble(
-  options: ServiceOptions,
-  key: string,
-  store: Store,
-  clock: Clock,
-  onConversation: Parameters<typeof createSupervisor>[0]['onConversation'],
-): { context: AppContext; end(): Promise<void> } {
+function assemble({ options, key, store, clock, logs, onConversation }: Parts): {
+  context: AppContext;
+  end(): Promise<void>;
+} {
   const paths = dataPaths(options.dataDir);
   const log = options.log ?? ((): void => undefined);
   const supervisor = createSupervisor({
@@ -116,6 +125,7 @@ function assemble(
     store,
     supervisor,
     starter,
+    logs,
     clock,
     key,
     api: options.api ?? 'both',

@@ -89,6 +89,9 @@ const COLUMNS = [
   'updated_at',
 ] as const;
 const LIST = COLUMNS.join(', ');
+/** What stands still with its sandbox does not run, whatever was heard of it last. */
+const RUNNING = `FROM conversations JOIN sandboxes ON sandboxes.id = conversations.sandbox_id
+  WHERE conversations.execution_status = 'running' AND sandboxes.status = 'RUNNING'`;
 type Column = (typeof COLUMNS)[number];
 type Stored = Record<Column, SqlValue>;
 
@@ -125,10 +128,8 @@ export function createConversationStore(sql: Sql): ConversationStore {
       sql
         .all<{ id: string }>('SELECT id FROM conversations WHERE parent_id = ? ORDER BY created_at', id)
         .map((row) => row.id),
-    isAnyRunning: () =>
-      sql.get("SELECT 1 AS one FROM conversations WHERE execution_status = 'running' LIMIT 1") !== undefined,
-    countRunning: () =>
-      sql.get<{ n: number }>("SELECT count(*) AS n FROM conversations WHERE execution_status = 'running'")?.n ?? 0,
+    isAnyRunning: () => sql.get(`SELECT 1 AS one ${RUNNING} LIMIT 1`) !== undefined,
+    countRunning: () => sql.get<{ n: number }>(`SELECT count(*) AS n ${RUNNING}`)?.n ?? 0,
     remove: (id) => sql.run('DELETE FROM conversations WHERE id = ?', id) > 0,
   };
 }

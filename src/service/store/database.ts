@@ -92,6 +92,9 @@ function wrap(database: Database.Database): Sql {
       }
     },
     close: () => {
+      // Everything into the one file: the driver may keep the rest open for a while.
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      statements.clear();
       database.close();
     },
   };

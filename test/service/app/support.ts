@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createApp } from '../../../src/service/app/app.ts';
+import { createEventLogs } from '../../../src/service/app/event-logs.ts';
 import type { AppContext } from '../../../src/service/app/context.ts';
 import { createNoticeKeeper } from '../../../src/service/app/notices.ts';
 import { providerAccess } from '../../../src/service/app/settings/providers.ts';
@@ -44,7 +45,8 @@ export async function createTestApp(
   const clock = createClock();
   const env = { PATH: process.env.PATH, HOME: dir };
   const log = (): void => undefined;
-  const notices = createNoticeKeeper(store, log);
+  const logs = createEventLogs(paths.events);
+  const notices = createNoticeKeeper(store, logs, log);
   const supervisor = createSupervisor({
     store,
     clock,
@@ -71,6 +73,7 @@ export async function createTestApp(
     store,
     supervisor,
     starter,
+    logs,
     clock,
     key: KEY,
     api: options.api ?? 'both',
@@ -106,6 +109,7 @@ export async function createTestApp(
       await starter.close();
       await supervisor.close();
       notices.close();
+      logs.close();
       store.close();
       await rm(dir, { recursive: true, force: true, maxRetries: 3 });
     },

@@ -1,7 +1,6 @@
 /** Reads the V0 events of conversations, translating only what has been added since the last time. */
 import type { ConversationRow } from '../../store/conversations.ts';
-import { readLog } from '../event-logs.ts';
-import type { Supervisor } from '../supervisor.ts';
+import type { EventLogs } from '../event-logs.ts';
 import { stateChanged, type V0Event } from './event.ts';
 import { createTranslator, type Translator } from './translate.ts';
 
@@ -22,7 +21,7 @@ interface Known {
 const MAX_KNOWN = 16;
 const PAGE = 500;
 
-export function createV0EventReader(supervisor: Supervisor): V0EventReader {
+export function createV0EventReader(logs: EventLogs): V0EventReader {
   const known = new Map<string, Known>();
   const stateOf = (row: ConversationRow): Known => {
     const found = known.get(row.id);
@@ -40,7 +39,7 @@ export function createV0EventReader(supervisor: Supervisor): V0EventReader {
     read(row) {
       if (row.start_state !== 'ready') return beforeStart(row);
       const state = stateOf(row);
-      readLog(supervisor, row, (log) => {
+      logs.read(row, (log) => {
         for (;;) {
           const { items, next } = log.search({ offset: state.offset, limit: PAGE, order: 'asc' });
           // The last one of a page that is followed by another waits for it: an event is read with the one after it.

@@ -12,7 +12,7 @@ import { knownConversation, reached } from './known.ts';
 const MAX_LIMIT = 100;
 
 export function eventRoutes(context: AppContext): Route[] {
-  const reader = createV0EventReader(context.supervisor);
+  const reader = createV0EventReader(context.logs);
   const at = (path: string): string => `/api/conversations/{conversation_id}/${path}`;
   return [
     {

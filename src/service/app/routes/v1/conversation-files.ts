@@ -8,7 +8,6 @@ import { json, pathId, refuse, HttpAnswer, refuseDetail } from '../../answers.ts
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord } from '../../conversation-record.ts';
-import { readLog } from '../../event-logs.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
 import { placeIn } from '../../places.ts';
 
@@ -94,7 +93,7 @@ const PAGE = 1000;
 function membersOf(context: AppContext, row: ConversationRow): Zippable {
   const { session_api_key: _key, ...meta } = conversationRecord(row, context) as Record<string, unknown>;
   const members: Zippable = { 'meta.json': strToU8(JSON.stringify(meta, null, 2)) };
-  readLog(context.supervisor, row, (log) => {
+  context.logs.read(row, (log) => {
     for (let offset = 0; ; offset += PAGE) {
       const { items, next } = log.search({ offset, limit: PAGE, order: 'asc' });
       for (const [index, event] of items.entries()) {

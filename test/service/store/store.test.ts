@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore, type Store } from '../../../src/service/store/index.ts';
+import type { ConversationRow } from '../../../src/service/store/conversations.ts';
+
+let dir: string;
+let store: Store;
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'acs-store-'));
+  store = openStore(path.join(dir, 'service.db'));
+});
+afterEach(() => {
+  store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function row(number: number): ConversationRow {
+  const stamp = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString().replace('Z', '000Z');
+  return {
+    id: `f${number.toString(16).padStart(31, '0')}`,
+    dialect: number % 2 === 0 ? 'V0' : 'V1',
+    start_state: 'ready',
+    start_detail: null,
+    sandbox_id: null,
+    title: `Conversation ${number}`,
+    execution_status: 'finished',
+    parent_id: number % 10 === 9 ? `f${(number - 1).toString(16).padStart(31, '0')}` : null,
+    public: null,
+    repository: number % 2 === 0 ? 'a/b' : null,
+    branch: null,
+    git_provider: null,
+    trigger: 'gui',
+    pr_number: [number],
+    llm_model: null,
+    metrics: null,
+    working_dir: null,
+    base_commit: null,
+    extras: { number },
+    created_at: stamp,
+    updated_at: stamp,
+  };
+}
+
+describe('the store', () => {
+  it('gives back what was written, also after it was opened anew', () => {
+    store.conversations.insert({ ...row(1), public: false });
+    store.conversations.update(row(1).id, { title: null, public: true });
+    store.secrets.put('A', 'value', 'first');
+    store.documents.write('settings', { deep: [1, null, { x: 'ü' }] });
+    store.close();
+    store = openStore(path.join(dir, 'service.db'));
+    expect(store.conversations.get(row(1).id)).toEqual({ ...row(1), title: null, public: true });
+    expect(store.secrets.list()).toEqual([{ name: 'A', description: 'first' }]);
+    expect(store.secrets.get('A')).toEqual({ name: 'A', description: 'first' });
+    expect(store.secrets.values()).toEqual({ A: 'value' });
+    expect(store.documents.read('settings')).toEqual({ deep: [1, null, { x: 'ü' }] });
+  });
+
+  it('pages through 5,000 conversations, newest first, each one once', () => {
+    store.transaction(() => {
+      for (let number = 0; number < 5000; number++) store.conversations.insert(row(number));
+    });
+    expect(store.conversations.count({})).toBe(5000);
+    const seen: string[] = [];
+    for (let offset = 0; ; offset += 100) {
+      const page = store.conversations.page({}, 100, offset);
+      if (page.length === 0) break;
+      seen.push(...page.map((each) => each.id));
+    }
+    expect(seen).toHaveLength(5000);
+    expect(new Set(seen).size).toBe(5000);
+    expect(seen[0]).toBe(row(4999).id);
+    expect(store.conversations.count({ topLevelOnly: true })).toBe(4500);
+    expect(store.conversations.count({ repository: 'a/b' })).toBe(2500);
+    expect(store.conversations.count({ titleContains: 'conversation 499' })).toBe(11);
+    expect(store.conversations.count({ createdGte: row(4990).created_at })).toBe(10);
+    expect(store.conversations.count({ createdLt: row(10).created_at })).toBe(10);
+    expect(store.conversations.childrenOf(row(8).id)).toEqual([row(9).id]);
+  });
+
+  it('undoes everything of a transaction that fails', () => {
+    const fails = (): void => {
+      store.transaction(() => {
+        store.secrets.put('A', 'x', '');
+        throw new Error('no');
+      });
+    };
+    expect(fails).toThrow('no');
+    expect(store.secrets.list()).toEqual([]);
+  });
+
+  it('queues ten messages for a conversation and no more, and gives them once in order', () => {
+    const add = (number: number) =>
+      store.pendingMessages.add('t', { id: `m${number}`, role: 'user', content: [number] });
+    expect(Array.from({ length: 11 }, (_, number) => add(number))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, null]);
+    expect(store.pendingMessages.take('t').map((message) => message.id)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `m${n}`),
+    );
+    expect(store.pendingMessages.take('t')).toEqual([]);
+  });
+
+  it('counts a conversation as running only while its sandbox runs', () => {
+    const sandbox = {
+      id: 's',
+      spec_id: 'process',
+      status: 'RUNNING' as const,
+      status_detail: null,
+      session_api_key: 'k',
+      port: null,
+      working_dir: null,
+      worker_pid: null,
+      worker_start: null,
+      created_at: '',
+      last_active_at: '',
+    };
+    store.sandboxes.insert(sandbox);
+    store.conversations.insert({ ...row(1), sandbox_id: 's', execution_status: 'running' });
+    expect(store.conversations.isAnyRunning()).toBe(true);
+    store.sandboxes.update('s', { status: 'PAUSED' });
+    expect(store.conversations.isAnyRunning()).toBe(false);
+  });
+});
