@@ -37,7 +37,7 @@ export interface FollowSource {
   settle(conversation: Conversation): Promise<Conversation>;
   /** Stored events, oldest first, from the window's position on; known ones may come again. */
   read(window: FollowWindow): AsyncIterable<Sighting>;
-  /** Null where there is nothing to connect to now. */
+  /** Null where there is nothing to connect to, by the record that was looked at last. */
   openSocket(window: FollowWindow): Promise<FollowSocket | null>;
   /** How often to look without a socket, and with one. */
   pollMs: { reading: number; listening: number };
@@ -82,11 +82,13 @@ class Follower {
   private failures = 0;
   private reopenAtMs = 0;
   private lookAtMs = 0;
+  private resting: AbortController | null = null;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
     this.source = source;
     this.clock = clock;
     this.signal = signal;
+    signal.addEventListener('abort', () => this.resting?.abort(), { once: true });
     this.window = createFollowWindow(parseTime(options.since ?? null));
     this.skipTo = options.afterEventId ?? null;
   }
@@ -119,8 +121,10 @@ class Follower {
   private async *step(): AsyncGenerator<FollowItem, void, void> {
     try {
       if (this.socket === null && this.clock.now() >= this.reopenAtMs) {
+        const conversation = await this.source.look();
         await this.connect();
         yield* this.readStored();
+        if (this.word === null) yield* this.tell(conversation, 'time');
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
         const why = this.word === null ? 'time' : 'word';
@@ -233,10 +237,12 @@ class Follower {
     const now = this.clock.now();
     const untilMs = this.socket === null ? Math.min(this.reopenAtMs, this.lookAtMs) : this.lookAtMs;
     const waitMs = Math.max(untilMs - now, 20);
-    const stop = new AbortController();
-    const timer = this.clock.sleep(waitMs, AbortSignal.any([this.signal, stop.signal])).catch(() => undefined);
+    // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
+    const rest = (this.resting = new AbortController());
+    this.signal.throwIfAborted();
+    const timer = this.clock.sleep(waitMs, rest.signal).catch(() => undefined);
     await Promise.race([timer, this.socket?.activity() ?? timer]);
-    stop.abort();
+    rest.abort();
     this.signal.throwIfAborted();
   }
 }

@@ -74,7 +74,8 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
   const v1 = document?.v1 ?? (isRecord(webClient) || counted);
   const v0 = document?.v0 ?? (isRecord(options) && 'APP_MODE' in options);
   const unauthorized = countIsJson && (countStatus === 401 || countStatus === 403);
-  const v0Unauthorized = v0 && !v1 && isUnauthorized(answers.options);
+  // V1 of 0.60 to 0.62 asks for no key, V0 of the same server does.
+  const v0Unauthorized = v0 && isUnauthorized(answers.options);
   if (unauthorized && (v1 || !v0)) throw keyError(hasKey, count);
   if (v0Unauthorized || (!v1 && !v0 && isUnauthorized(answers.options)))
     throw keyError(hasKey, answers.options as Answer);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import type { NewConversation } from '../../src/domain/new-conversation.ts';
 import type { Server, StartProgress } from '../../src/servers/server.ts';
+import { isDryRunStop } from '../../src/servers/transport/dry-run.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, type Asked, type Reply } from './support/fake-server.ts';
@@ -439,6 +440,27 @@ describe('starting', () => {
     expect(asked('POST /api/v1/sandboxes')?.query.get('sandbox_spec_id')).toBe('small');
     expect(asked(post)?.body).toMatchObject({ sandbox_id: 'sb9' });
     expect((await failure(start(newConversation({ spec_id: 'huge' })))).kind).toBe('not-found');
+  });
+});
+
+describe('a dry run of a start', () => {
+  it('shows the sandbox that would be created and the start, and sends neither', async () => {
+    const dry = await connectTo(world.fake.url, { mode: 'dry-run' });
+    world.before = ({ path }) =>
+      path === '/api/v1/sandbox-specs/search' ? { json: { items: [{ id: 'small' }], next_page_id: null } } : null;
+    const running = dry.conversations.start(newConversation({ spec_id: 'small', secrets: { TOKEN: 'very-secret' } }), {
+      signal: new AbortController().signal,
+      until: 'started',
+    });
+    const stop: unknown = await running.next().catch((error: unknown) => error);
+    if (!isDryRunStop(stop)) throw new Error('no dry run');
+    expect(stop.requests.map(({ method, url }) => `${method} ${url.slice(world.fake.url.length)}`)).toEqual([
+      'POST /api/v1/sandboxes?sandbox_spec_id=small',
+      'POST /api/v1/app-conversations',
+    ]);
+    expect(JSON.stringify(stop.requests)).not.toContain('very-secret');
+    expect(world.fake.asked.every(({ method }) => method === 'GET')).toBe(true);
+    await dry.close();
   });
 });
 

@@ -23,3 +23,14 @@ export class DryRunStop extends Error {
 export function isDryRunStop(error: unknown): error is DryRunStop {
   return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
 }
+
+/** The requests a task stops at in a dry run; a task that ends without one has none. */
+export async function plannedRequests(task: () => Promise<unknown>): Promise<PlannedRequest[]> {
+  try {
+    await task();
+    return [];
+  } catch (error) {
+    if (!isDryRunStop(error)) throw error;
+    return error.requests;
+  }
+}

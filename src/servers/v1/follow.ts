@@ -67,7 +67,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
         yield sighting(event);
     },
     async openSocket(window): Promise<FollowSocket | null> {
-      const current = (record = await getConversation(links, id));
+      const current = await latest();
       const agent = agentOf(links, current);
       if (agent === null || current.sandbox_status !== 'RUNNING') return null;
       const since = resendTime(window);

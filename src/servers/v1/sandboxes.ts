@@ -90,7 +90,8 @@ async function gather(links: Links, sandboxId: string | undefined): Promise<AppC
   return [...records.values()];
 }
 
-async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
+/** Throws `not-found` for an unknown spec. Sent once. */
+export async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
   // An unknown spec is a 500 on genuine servers.
   if (specId !== null) await getSpec(links, specId);
   try {

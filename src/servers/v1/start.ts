@@ -7,13 +7,14 @@ import { freshId, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
+import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { serverText } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from './arrival.ts';
 import { getConversation, getConversations, getStartTask } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
-import { createSandboxFor } from './sandboxes.ts';
+import { createSandbox, createSandboxFor } from './sandboxes.ts';
 import { isEcho, messageContent, refuseWhatIsMissing, startBody } from './start-body.ts';
 
 const START_TIMEOUT_MS = 120_000;
@@ -30,6 +31,7 @@ export async function* startV1(
   refuseWhatIsMissing(request, facts);
   const conversationId = request.conversation_id ?? freshId(links.randomId);
   let sandboxId = request.sandbox_id;
+  if (links.mode === 'dry-run') await planStart(links, request, conversationId);
   if (sandboxId === null && request.spec_id !== null) {
     sandboxId = yield* createSandboxFor(links, request.spec_id, options.signal);
   }
@@ -44,6 +46,15 @@ export async function* startV1(
   await checkRepositoryArrived(links, record, request);
   if (request.confirm !== null) await confirmThenSend(links, record.id, request);
   return { ...toConversation(record, webUrl), start_task_id: normalId(first.id) };
+}
+
+/** What a dry run shows: with a spec, the sandbox that is created first as well. */
+async function planStart(links: Links, request: NewConversation, conversationId: string): Promise<void> {
+  if (request.sandbox_id !== null || request.spec_id === null) return;
+  const sandbox = await plannedRequests(() => createSandbox(links, request.spec_id));
+  const body = startBody(request, conversationId, '(the new sandbox)');
+  const start = await plannedRequests(() => sendStart(links, body, conversationId, request));
+  throw new DryRunStop([...sandbox, ...start]);
 }
 
 async function sendStart(

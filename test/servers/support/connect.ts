@@ -14,15 +14,18 @@ export function quickClock(): Clock & { waited: number[] } {
       waited.push(ms);
       aheadMs += ms;
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(resolve, Math.min(ms, 5));
-        signal?.addEventListener(
-          'abort',
+        const aborted = (): void => {
+          clearTimeout(timer);
+          reject(signal?.reason as Error);
+        };
+        const timer = setTimeout(
           () => {
-            clearTimeout(timer);
-            reject(signal.reason as Error);
+            signal?.removeEventListener('abort', aborted);
+            resolve();
           },
-          { once: true },
+          Math.min(ms, 5),
         );
+        signal?.addEventListener('abort', aborted, { once: true });
       });
     },
   };
