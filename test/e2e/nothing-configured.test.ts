@@ -1,0 +1,77 @@
+import { mkdtemp, mkdir, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PACKAGE_ROOT } from '../support/world.ts';
+import { shell, start, until, type Start } from './processes.ts';
+
+let dir: string;
+let home: string;
+let place: Start;
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'acs-e2e-'));
+  home = path.join(dir, 'home');
+  await mkdir(home);
+  place = { cwd: dir, env: { PATH: process.env.PATH, HOME: home } };
+});
+afterEach(async () => {
+  await start(['serve', '--stop'], place).ended;
+  await rm(dir, { recursive: true, force: true });
+});
+
+const local = (): Start => ({ ...place, env: { ...place.env, ACS_PROFILE: 'local' } });
+
+describe('off a terminal, with nothing configured', () => {
+  it.each([
+    ['nothing at all', {}],
+    ['an empty ACS_BASE_URL', { ACS_BASE_URL: '' }],
+    ['a key without a server', { ACS_API_KEY: 'some-key' }],
+  ])('%s: exit 3, and nothing is started', async (_, env) => {
+    const ended = await start(['conv', 'new', 'hello', '--no-repo', '--json'], {
+      ...place,
+      env: { ...place.env, ...env },
+    }).ended;
+    expect(ended.code).toBe(3);
+    expect(ended.out).toBe('');
+    expect(ended.err).toContain('ACS_BASE_URL');
+    expect(await readdir(home)).toEqual([]);
+  });
+});
+
+describe('with ACS_PROFILE=local and an empty home', () => {
+  it('starts the service, runs a recorded run on a repository, and all readings agree', async () => {
+    const script = [
+      'git init -q repository && cd repository',
+      'git -c user.name=Test -c user.email=test@example.com commit -q --allow-empty -m first',
+      `id=$(acs conv new --repo . --branch "$(git branch --show-current)" --replay "${PACKAGE_ROOT}/examples/$FILE" --wait -q)`,
+      'acs conv follow "$id" --format ndjson | tail -n 1',
+      'acs conv diff "$id" --stat',
+    ].join(' && ');
+    const [file = ''] = (await readdir(path.join(PACKAGE_ROOT, 'examples'))).filter((name) => name.endsWith('.json'));
+    const here = local();
+    const { code, out, err } = await shell(script, { ...here, env: { ...here.env, FILE: file } }).ended;
+    expect(code, err).toBe(0);
+    const [outcome = '', ...changes] = out.trimEnd().split('\n');
+    expect(JSON.parse(outcome)).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0 });
+    expect(changes.length).toBeGreaterThan(0);
+    expect(err).toContain('started the local service');
+  });
+
+  it('leaves nothing running once the service is stopped', async () => {
+    expect((await start(['conv', 'new', '--no-repo', '--replay', 'demo', '--follow'], local()).ended).code).toBe(0);
+    const status = JSON.parse((await start(['serve', '--status', '--json'], local()).ended).out) as { pid: number };
+    expect(isAlive(status.pid)).toBe(true);
+    expect((await start(['serve', '--stop'], local()).ended).code).toBe(0);
+    await until(() => !isAlive(status.pid));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,99 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type World } from '../support/world.ts';
+import { inWorld, shell, start, until } from './processes.ts';
+
+let world: World;
+/** A run that ended, and one that goes on. */
+let ended: string;
+let running: string;
+
+beforeAll(async () => {
+  world = await createWorld({ api: 'v1', spec: 'process' });
+  const done = await start(['conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '-q'], inWorld(world)).ended;
+  ended = done.out.trim();
+  const replay = [
+    { action: 'run', args: { command: 'sleep 600' } },
+    { action: 'finish', args: { final_thought: 'done' } },
+  ];
+  await writeFile(path.join(world.dir, 'long.json'), JSON.stringify(replay));
+  running = (await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended).out.trim();
+});
+afterAll(() => world.close());
+
+describe('a stdin that stays open', () => {
+  it.each([
+    ['conv', 'list'],
+    ['conv', 'show', '@last'],
+    ['conv', 'new', '--no-repo', '--replay', 'demo', '--wait'],
+    ['conv', 'new'],
+    ['conv', 'delete', '--all'],
+    ['--help'],
+  ])('never holds %s %s %s', async (...args) => {
+    const { child, ended: over } = start(
+      args.filter((arg) => typeof arg === 'string'),
+      inWorld(world),
+    );
+    expect([0, 2]).toContain((await over).code);
+    child.stdin?.destroy();
+  });
+});
+
+describe('a slow reader', () => {
+  it('gets all of 3 MiB', async () => {
+    const text = `${'0123456789abcdef'.repeat(64)}\n`.repeat(3 * 1024);
+    await writeFile(
+      path.join(world.dir, 'big.json'),
+      JSON.stringify([{ action: 'finish', args: { final_thought: text } }]),
+    );
+    const script =
+      'id=$(acs conv new --no-repo --replay big.json --wait -q) && acs conv result "$id" | (sleep 1; wc -c)';
+    const { code, out } = await shell(script, inWorld(world)).ended;
+    expect(code).toBe(0);
+    expect(Number(out.trim())).toBe(text.length);
+  });
+});
+
+describe('a reader that leaves', () => {
+  it('ends a list quietly: it has what it wanted', async () => {
+    const { code, out, err } = await shell('acs conv events "$ID" --format ndjson | head -1; echo "${PIPESTATUS[0]}"', {
+      cwd: world.dir,
+      env: { ...world.env, ID: ended },
+    }).ended;
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n').at(-1)).toBe('0');
+    expect(err).toBe('');
+  });
+
+  it('ends follow with 141: the outcome is not known', async () => {
+    const following = start(['conv', 'follow', running], inWorld(world));
+    await until(() => following.out() !== '');
+    following.child.stdout?.destroy();
+    // Something has to happen for the writer to notice.
+    await start(['conv', 'stop', running], inWorld(world)).ended;
+    expect((await following.ended).code).toBe(141);
+  });
+});
+
+describe('a signal', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s during follow ends with %i and says that the run goes on', async (signal, code) => {
+    const id = (
+      await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended
+    ).out.trim();
+    const following = start(['conv', 'follow', id, '--json'], inWorld(world));
+    await until(() => following.out().includes('sleep 600'));
+    following.child.kill(signal);
+    const over = await following.ended;
+    expect(over.code).toBe(code);
+    expect(JSON.parse(over.out.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ type: 'outcome', exit_code: code });
+    expect(over.err).toContain(`acs conv stop ${id}`);
+    const show = await start(['conv', 'show', id, '--json'], inWorld(world)).ended;
+    expect(JSON.parse(show.out)).toMatchObject({ status: 'running' });
+    await start(['conv', 'stop', id], inWorld(world)).ended;
+  });
+});

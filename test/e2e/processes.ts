@@ -1,0 +1,71 @@
+/** acs as its users run it: a process of its own, with pipes, signals and exit codes. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+import { PACKAGE_ROOT, type World } from '../support/world.ts';
+
+export const BIN = path.join(PACKAGE_ROOT, 'bin', 'acs.cjs');
+
+export interface Running {
+  child: ChildProcess;
+  /** What came so far. */
+  out(): string;
+  err(): string;
+  ended: Promise<Ended>;
+}
+
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface Start {
+  cwd?: string;
+  env: Record<string, string | undefined>;
+}
+
+/** stdin is a pipe that stays open and says nothing, as under many CI runners. */
+export function start(args: readonly string[], { cwd, env }: Start): Running {
+  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: clean(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  return watched(child);
+}
+
+/** A command line of the shell, with `acs` in it. */
+export function shell(script: string, { cwd, env }: Start): Running {
+  const acs = `acs() { "${process.execPath}" "${BIN}" "$@"; }`;
+  const child = spawn('bash', ['-c', `set -o pipefail; ${acs}; ${script}`], {
+    cwd,
+    env: clean(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  return watched(child);
+}
+
+export function inWorld(world: World, cwd = world.dir): Start {
+  return { cwd, env: world.env };
+}
+
+function clean(env: Record<string, string | undefined>): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+}
+
+function watched(child: ChildProcess): Running {
+  let out = '';
+  let err = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, out, err }));
+  });
+  return { child, out: () => out, err: () => err, ended };
+}
+
+/** Until the condition holds; throws after 20 s. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
