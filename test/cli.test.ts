@@ -14,7 +14,12 @@ afterAll(() => rm(dir, { recursive: true, force: true }));
 
 /** A machine on which nothing is configured. */
 function acs(args: string[], rest: Partial<Invocation> = {}) {
-  const env = { HOME: dir, ACS_CONFIG_DIR: path.join(dir, 'config'), ACS_DATA_DIR: path.join(dir, 'data'), ...rest.env };
+  const env = {
+    HOME: dir,
+    ACS_CONFIG_DIR: path.join(dir, 'config'),
+    ACS_DATA_DIR: path.join(dir, 'data'),
+    ...rest.env,
+  };
   return invoke({ args, cwd: dir, ...rest, env });
 }
 
@@ -42,7 +47,7 @@ describe('the command line', () => {
   it('suggests the command that was probably meant', async () => {
     const { code, out, err } = await acs(['conv', 'lst']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toBe("error: unknown command 'lst'\n  Did you mean list?\n");
+    expect(err).toBe("error: unknown command 'lst'\n  Did you mean one of list, ls?\n");
   });
 
   it('refuses an unknown flag and points to the help', async () => {
