@@ -15,16 +15,21 @@ const env = {
   ACS_PROFILE: 'local',
 };
 
-const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 };
 let interruptedBy = null;
 let running = null;
-for (const signal of Object.keys(EXIT_CODES)) {
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     interruptedBy ??= signal;
     // Ctrl-C reaches the whole group by itself; a signal that was sent to this process alone does not.
     if (signal !== 'SIGINT') running?.kill(signal);
   });
 }
+
+// Nobody reads any more: what was started still has to end.
+process.stderr.on('error', () => {
+  interruptedBy ??= 'SIGPIPE';
+});
 
 process.exitCode = await show();
 
