@@ -67,10 +67,18 @@ async function replaceSecret(
 ): Promise<void> {
   const path = `${routes.secrets}/${encodeURIComponent(secret.name)}`;
   await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
+  links.network.redaction.add(secret.value);
   await post(links, routes.secrets, secret);
 }
 
 async function post(links: Links, path: string, body: Record<string, unknown>): Promise<void> {
-  const answer = await links.app.request({ method: 'POST', path, body, safe: 'idempotent', accept: [400, 401, 422] });
+  const answer = await links.app.request({
+    method: 'POST',
+    path,
+    body,
+    hidden: ['value'],
+    safe: 'idempotent',
+    accept: [400, 401, 422],
+  });
   if (answer.status >= 400) throw settingsRefused(answer);
 }

@@ -11,6 +11,7 @@ const older = recordings('1.6.0');
 let fake: FakeServer;
 let server: Server;
 let notices: string[];
+let logged: string[];
 let stored: Record<string, unknown> | null;
 
 /** A server of that release that keeps what is posted as `stored` and tells it again. */
@@ -26,7 +27,8 @@ async function serve(release: '1.11.0' | '1.6.0'): Promise<void> {
     return NOT_FOUND;
   };
   notices = [];
-  server = await connectTo(fake.url, { notice: (text) => notices.push(text) });
+  logged = [];
+  server = await connectTo(fake.url, { notice: (text) => notices.push(text), log: (line) => logged.push(line) });
   fake.asked.length = 0;
 }
 
@@ -144,6 +146,7 @@ describe('settings of V0', () => {
     });
     expect(posted('/api/secrets')).toEqual({ name: 'TOKEN_A', value: 's', description: 'd' });
     expect(fake.lines()).toContain('DELETE /api/secrets/TOKEN_A');
+    expect(logged.filter((line) => line.startsWith('>')).join()).not.toMatch(/ght|"s"/);
   });
 });
 

@@ -13,6 +13,8 @@ export interface Call {
   query?: Query;
   /** Sent as JSON. */
   body?: unknown;
+  /** Members of the body that are secrets though their names do not tell: `value`. Not shown anywhere. */
+  hidden?: readonly string[];
   /** Sent as it is, instead of `body`. */
   raw?: { contentType: string; bytes: Uint8Array };
   /** Longer than usual, where a server answers only after a step; a request timeout given by the user wins. */

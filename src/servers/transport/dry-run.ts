@@ -1,3 +1,15 @@
+import { REDACTED } from '../../text/secret-names.ts';
+import type { Call } from './call.ts';
+import type { Redaction } from './redaction.ts';
+
+/** The body of a call as it may be shown; null without one. */
+export function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unknown {
+  if (raw !== undefined) return `(${raw.bytes.length} bytes, ${raw.contentType})`;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return redaction.value(body ?? null);
+  const masked = Object.fromEntries(hidden.filter((name) => name in body).map((name) => [name, REDACTED]));
+  return redaction.value({ ...body, ...masked });
+}
+
 /** What `--dry-run` throws instead of a request that writes. */
 const TAG = 'acs.DryRunStop';
 

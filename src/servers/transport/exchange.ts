@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import { isJsonType } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { shownUrl } from './address.ts';
+import { shownBody } from './dry-run.ts';
 import { classifyFailure } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_TIMEOUT_MS } from './call.ts';
@@ -108,7 +109,7 @@ function redirectTarget(answer: Answer, url: string, call: Call, hops: number): 
 function logRequest(options: TransportOptions, call: Call, url: string): void {
   if (options.log === undefined) return;
   const { redaction } = options.network;
-  const body = call.body === undefined ? '' : ` ${cut(JSON.stringify(redaction.value(call.body)))}`;
+  const body = call.body === undefined ? '' : ` ${cut(JSON.stringify(shownBody(call, redaction)))}`;
   options.log(redaction.text(`> ${call.method} ${shownUrl(url)}${body}`));
 }
 

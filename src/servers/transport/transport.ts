@@ -10,7 +10,7 @@ import { buildUrl, isLoopback, shownUrl } from './address.ts';
 import type { Call, TransportOptions } from './call.ts';
 import { failureError } from './failure.ts';
 import type { Failure } from './failure.ts';
-import { DryRunStop } from './dry-run.ts';
+import { DryRunStop, shownBody } from './dry-run.ts';
 import { createExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { backoffMs, limitResetMs, retryAfterMs, RETRY_STATUSES, TRIES } from './retry.ts';
@@ -57,9 +57,9 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
 
 function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunStop {
   const { redaction } = options.network;
-  const body =
-    call.raw === undefined ? (call.body ?? null) : `(${call.raw.bytes.length} bytes, ${call.raw.contentType})`;
-  return new DryRunStop([{ method: call.method, url: redaction.text(shownUrl(url)), body: redaction.value(body) }]);
+  return new DryRunStop([
+    { method: call.method, url: redaction.text(shownUrl(url)), body: shownBody(call, redaction) },
+  ]);
 }
 
 function mayRepeatFailure(call: Call, failure: Failure): boolean {

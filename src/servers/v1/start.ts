@@ -29,6 +29,7 @@ export async function* startV1(
   options: StartOptions,
 ): AsyncGenerator<StartProgress, Conversation, void> {
   refuseWhatIsMissing(request, facts);
+  for (const secret of Object.values(request.secrets)) links.network.redaction.add(secret);
   const conversationId = request.conversation_id ?? freshId(links.randomId);
   let sandboxId = request.sandbox_id;
   if (links.mode === 'dry-run') await planStart(links, request, conversationId);
