@@ -90,6 +90,22 @@ describe('the package', () => {
   });
 });
 
+/** The acs commands in the code blocks of a text, with the words that name a command and the flags after them. */
+function commandsIn(markdown: string): { line: string; words: string[]; flags: string[] }[] {
+  const blocks = [...markdown.matchAll(/^```(?:sh|console|yaml)\n([^]*?)^```/gm)].map(([, block]) => block ?? '');
+  return blocks
+    .flatMap((block) => [...block.matchAll(/(?:^|[\s(])(acs [^\n|;&>#)]*)/gm)].map(([, line]) => line ?? ''))
+    .map((line) => {
+      const [, ...tokens] = line.replace(/ -p \S+/, '').split(/\s+/);
+      const end = tokens.findIndex((token) => !/^[a-z]+$/.test(token));
+      return {
+        line,
+        words: tokens.slice(0, end < 0 ? 2 : Math.min(end, 2)),
+        flags: tokens.filter((token) => token.startsWith('--')),
+      };
+    });
+}
+
 describe('what is written about it', () => {
   it('says of each dependency why it is there, and of no other', () => {
     const section = /## What it stands on\n([^]*?)(?:\n## |$)/.exec(read('README.md'))?.[1] ?? '';
@@ -104,6 +120,19 @@ describe('what is written about it', () => {
 
     expect(command('first-command')).toBe('npm ci && npm start');
     expect(command('test-command')).toBe('npm ci && npm test');
+  });
+
+  it('shows only commands and flags that there are', async () => {
+    const help = async (...words: string[]): Promise<string> =>
+      (await run(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...words, '--help'])).stdout;
+    const globalFlags = await help();
+    const shown = commandsIn(read('README.md')).map(async ({ line, words, flags }) => {
+      const known = `${await help(...words)} ${globalFlags}`;
+      return flags.filter((flag) => !new RegExp(`${flag}\\b`).test(known)).map((flag) => `${flag} in: ${line}`);
+    });
+
+    expect(shown.length).toBeGreaterThan(15);
+    expect((await Promise.all(shown)).flat()).toEqual([]);
   });
 
   it('has an entry of this version in the changelog', () => {
