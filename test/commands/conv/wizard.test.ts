@@ -1,0 +1,137 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../../../src/cli.ts';
+import { clockFrom } from '../../../src/clock.ts';
+import type { OutputStream } from '../../../src/context.ts';
+import type { Prompt } from '../../../src/terminal/prompt.ts';
+import { createContext } from '../../../src/wire.ts';
+import { createWorld, PACKAGE_ROOT, type World } from '../../support/world.ts';
+import { json, makeRepository, type ConversationJson } from './support.ts';
+
+let world: World;
+let repository: string;
+
+beforeAll(async () => {
+  world = await createWorld({ api: 'v1', spec: 'process' });
+  // The wizard asks for a message, and a message needs a model: this one only has to be set, nobody reaches it.
+  for (const setting of ['llm_model=openai/none', 'llm_base_url=http://127.0.0.1:9/v1'])
+    await world.acs('settings', 'set', setting);
+  repository = await makeRepository(path.join(world.dir, 'repository'));
+});
+afterAll(() => world.close());
+
+interface Asked {
+  code: number;
+  out: string;
+  err: string;
+  questions: string[];
+}
+
+/** Runs acs on a terminal whose person gives these answers, one to each question. */
+async function onTerminal(cwd: string, args: string[], answers: (string | boolean)[]): Promise<Asked> {
+  const questions: string[] = [];
+  const left = [...answers];
+  const answer = <T>(message: string): Promise<T> => {
+    questions.push(message);
+    if (left.length === 0) throw new Error(`nobody answers "${message}"`);
+    return Promise.resolve(left.shift() as T);
+  };
+  const prompt: Prompt = {
+    confirm: ({ message }) => answer(message),
+    input: async ({ message, default: preset }) => (await answer<string>(message)) || (preset ?? ''),
+    select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
+    secret: ({ message }) => answer(message),
+    editor: ({ message }) => answer(message),
+  };
+  const stdout = kept();
+  const stderr = kept();
+  const context = createContext({
+    root: PACKAGE_ROOT,
+    io: { stdin: { isTTY: true, raw: new PassThrough(), readAll: () => new Promise(() => {}) }, stdout, stderr },
+    env: world.env,
+    cwd,
+    home: world.home,
+    platform: process.platform,
+    nodePath: process.execPath,
+    clock: clockFrom(() => Date.now()),
+    signal: new AbortController().signal,
+  });
+  context.prompt = () => Promise.resolve(prompt);
+  const code = await run(['conv', 'new', ...args], context);
+  return { code, out: stdout.text(), err: stderr.text(), questions };
+}
+
+function kept(): OutputStream & { text(): string } {
+  let text = '';
+  return {
+    isTTY: true,
+    columns: 100,
+    write(chunk) {
+      text += Buffer.from(chunk).toString('utf8');
+      return Promise.resolve();
+    },
+    text: () => text,
+  };
+}
+
+const conversations = async (): Promise<ConversationJson[]> =>
+  json<{ items: ConversationJson[] }>(await world.acs('conv', 'list', '--json')).items;
+
+describe('conv new without a message, on a terminal', () => {
+  it('asks for repository, branch, message and spec, and for a last yes', async () => {
+    const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
+    expect(asked.questions[0]).toBe(`Which repository? [${repository} | none | another one]`);
+    expect(asked.questions.slice(1, 3)).toEqual([
+      'Which branch?',
+      'What shall the agent do? (empty opens your editor)',
+    ]);
+    expect(asked.questions[3]).toContain('In which kind of sandbox?');
+    expect(asked.questions[4]).toBe('Start it?');
+    expect(asked.err).toMatch(/repository +\S+\n/);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('starts nothing when the last answer is no', async () => {
+    const before = (await conversations()).length;
+    const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
+    expect(asked.code).toBe(2);
+    expect(asked.err).toContain('nothing was started');
+    expect(await conversations()).toHaveLength(before);
+  });
+
+  it('asks only for what the flags leave open', async () => {
+    const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
+    expect(asked.questions).toEqual(['What shall the agent do? (empty opens your editor)']);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('opens the editor for a message of many lines', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
+      ['', 'One\nTwo\n\n# What shall the agent do? Lines that begin with # are left out.\n'],
+    );
+    expect(asked.questions[1]).toContain('editor');
+    expect(asked.out).toContain('"text": "One\\nTwo"');
+  });
+
+  it('asks for the branch where the checkout is on none', async () => {
+    const folder = path.join(world.dir, 'empty');
+    await mkdir(folder);
+    const asked = await onTerminal(
+      folder,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['other', repository, 'main', 'Do it'],
+    );
+    expect(asked.questions[0]).toBe('Which repository? [none | another one]');
+    expect(asked.questions[1]).toContain('owner/name');
+    expect(asked.out).toContain('"selected_branch": "main"');
+  });
+
+  it('asks nothing with --no-input', async () => {
+    const asked = await onTerminal(repository, ['--no-input'], []);
+    expect(asked).toMatchObject({ code: 2, questions: [] });
+  });
+});
