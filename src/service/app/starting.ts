@@ -75,7 +75,10 @@ class ConversationStarter implements Starter {
     };
     store.transaction(() => {
       store.startTasks.insert(task);
-      if (request.dialect === 'V0' && store.conversations.get(conversationId) === null) {
+      const existing = store.conversations.get(conversationId);
+      if (existing?.start_state === 'failed') {
+        store.conversations.update(conversationId, { start_state: 'starting', start_detail: null });
+      } else if (request.dialect === 'V0' && existing === null) {
         store.conversations.insert(newConversation(conversationId, request, 'starting', now));
       }
     });
@@ -98,7 +101,7 @@ class ConversationStarter implements Starter {
     await Promise.all(this.#underWay.values());
   }
 
-  /** Never rejects: what fails is written into the task. */
+  /** Never rejects: what fails is written into the task, and into the log when even that cannot be written. */
   async #run(task: StartTaskRow, conversationId: string, request: StartRequest): Promise<void> {
     const { store, log } = this.#options;
     const created: { sandboxId: string | null } = { sandboxId: null };
@@ -109,7 +112,11 @@ class ConversationStarter implements Starter {
     } catch (error) {
       const detail = this.#abort.signal.aborted ? 'the service was stopped' : reasonOf(error);
       if (!isExpected(error)) log(`start task ${task.id}: ${String((error as Error).stack)}`);
-      this.#fail(task, conversationId, request, detail);
+      try {
+        this.#fail(task, conversationId, request, detail);
+      } catch (unwritten) {
+        log(`start task ${task.id} failed (${detail}), which could not be written: ${String(unwritten)}`);
+      }
       // A sandbox made for a conversation that did not come about would only fill the machine.
       if (created.sandboxId !== null) await this.#options.supervisor.remove(created.sandboxId).catch(() => false);
     }
@@ -122,6 +129,7 @@ class ConversationStarter implements Starter {
     created: { sandboxId: string | null },
   ): Promise<void> {
     const { store, supervisor, clock } = this.#options;
+    this.#abort.signal.throwIfAborted();
     const isFresh = request.sandboxId === null;
     const sandboxId = request.sandboxId ?? supervisor.create(request.spec).id;
     if (isFresh) created.sandboxId = sandboxId;

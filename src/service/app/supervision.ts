@@ -16,6 +16,8 @@ export interface SupervisorOptions {
   env: Readonly<Record<string, string | undefined>>;
   log(line: string): void;
   onConversation(sandboxId: string, notice: ConversationNotice): void;
+  /** Environment of what runs inside; asked when a worker is started. */
+  initialEnv?(): Record<string, string>;
   /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
   maxRunning?: number;
 }

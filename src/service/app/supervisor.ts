@@ -8,7 +8,7 @@ import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
-import { newSandboxId, newSessionKey } from './ids.ts';
+import { newSandbox } from './new-sandbox.ts';
 import { oneTooMany } from './room.ts';
 import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
 import { createTurns } from './turns.ts';
@@ -47,20 +47,7 @@ class SandboxSupervisor implements Supervisor {
   }
 
   create(spec: SandboxSpecName): SandboxRow {
-    const now = this.#options.clock.stamp();
-    const row: SandboxRow = {
-      id: newSandboxId(),
-      spec_id: spec,
-      status: 'STARTING',
-      status_detail: null,
-      session_api_key: newSessionKey(),
-      port: null,
-      working_dir: null,
-      worker_pid: null,
-      worker_start: null,
-      created_at: now,
-      last_active_at: now,
-    };
+    const row = newSandbox(spec, this.#options.clock.stamp());
     mkdirSync(this.workspaceOf(row.id), { recursive: true, mode: 0o700 });
     mkdirSync(this.eventsOf(row.id), { recursive: true, mode: 0o700 });
     this.#options.store.sandboxes.insert(row);
@@ -161,6 +148,7 @@ class SandboxSupervisor implements Supervisor {
 
   /** Starts the worker of a sandbox that is STARTING. */
   #launch(row: SandboxRow): void {
+    if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { store, root, env, log } = this.#options;
     let resolveReady = (): void => undefined;
     let rejectReady = (_error: Error): void => undefined;
@@ -181,26 +169,39 @@ class SandboxSupervisor implements Supervisor {
       events_dir: this.eventsOf(row.id),
       root,
       ...(row.port === null ? {} : { port: row.port }),
-      initial_env: {},
+      initial_env: this.#options.initialEnv?.() ?? {},
     };
     mkdirSync(config.workspace_dir, { recursive: true, mode: 0o700 });
     mkdirSync(config.events_dir, { recursive: true, mode: 0o700 });
     const worker = startWorker(config, env, {
       log,
       onNotice: (notice) => {
-        this.#hear(row.id, notice, () => {
-          clearTimeout(timer);
-          resolveReady();
+        this.#guarded(row.id, () => {
+          this.#hear(row.id, notice, () => {
+            clearTimeout(timer);
+            resolveReady();
+          });
         });
       },
       onEnd: (text) => {
         clearTimeout(timer);
-        this.#mourn(row.id, text, worker.pid);
+        this.#guarded(row.id, () => {
+          this.#mourn(row.id, text, worker.pid);
+        });
         rejectReady(new Error(text));
       },
     });
     this.#live.set(row.id, { worker, ready, isPaused: false, isEnding: false });
     store.sandboxes.update(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+  }
+
+  /** What a worker tells comes from the loop of the process: a full disk must not end the service. */
+  #guarded(id: string, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.log(`sandbox ${id}: what its worker told could not be written: ${String(error)}`);
+    }
   }
 
   #hear(id: string, notice: WorkerNotice, onReady: () => void): void {

@@ -4,6 +4,7 @@ import type { AppContext } from '../app/context.ts';
 import { createNoticeKeeper } from '../app/notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
 import { emptySettings, readSettings } from '../app/settings/record.ts';
+import { gitIdentity } from '../app/settings/git-identity.ts';
 import { sandboxSpecs } from '../app/specs.ts';
 import { createStarter } from '../app/starting.ts';
 import { createSupervisor, type SupervisorOptions } from '../app/supervisor.ts';
@@ -47,7 +48,9 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const host = options.host ?? '127.0.0.1';
   const log = options.log ?? ((): void => undefined);
   const clock = createClock();
-  recover({ store, paths, clock, log });
+  inDataDir(options.dataDir, () => {
+    recover({ store, paths, clock, log });
+  });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
   const { context, end } = assemble({ options, key, store, clock, logs, onConversation: notices.hear });
@@ -109,6 +112,7 @@ function assemble({ options, key, store, clock, logs, onConversation }: Parts): 
     env: options.env,
     log,
     onConversation,
+    initialEnv: () => gitIdentity(readSettings(store.documents) ?? emptySettings()),
   });
   const starter = createStarter({
     store,
@@ -139,8 +143,7 @@ function assemble({ options, key, store, clock, logs, onConversation }: Parts): 
     startedAtMs: clock.now(),
   };
   const end = async (): Promise<void> => {
-    await starter.close();
-    await supervisor.close();
+    await Promise.all([starter.close(), supervisor.close()]);
   };
   return { context, end };
 }

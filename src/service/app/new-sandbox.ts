@@ -1,0 +1,20 @@
+import type { SandboxRow } from '../store/sandboxes.ts';
+import type { SandboxSpecName } from '../worker-protocol.ts';
+import { newSandboxId, newSessionKey } from './ids.ts';
+
+/** A sandbox that is about to be started, with an id and a key of its own. */
+export function newSandbox(spec: SandboxSpecName, now: string): SandboxRow {
+  return {
+    id: newSandboxId(),
+    spec_id: spec,
+    status: 'STARTING',
+    status_detail: null,
+    session_api_key: newSessionKey(),
+    port: null,
+    working_dir: null,
+    worker_pid: null,
+    worker_start: null,
+    created_at: now,
+    last_active_at: now,
+  };
+}
