@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { words } from './check.ts';
 
 export { check, malformedJson, missingBody } from './check.ts';
-export type { Checked, Detail } from './check.ts';
+export type { Detail } from './check.ts';
 
 /** Text. */
 export const text = () => v.string(words('string_type', 'Input should be a valid string'));

@@ -10,16 +10,10 @@ import type { ServiceOptions, RunningService } from './life/options.ts';
 export { askActivity } from './life/ask-activity.ts';
 export { defaultDataDir } from './life/data-dir.ts';
 export { ensureLocalService } from './life/ensure.ts';
-export type { EnsureOptions, LocalService } from './life/ensure.ts';
-export { ServiceError } from './life/failure.ts';
-export type { ServiceErrorCode } from './life/failure.ts';
 export type { RunningService, ServiceApi, ServiceOptions } from './life/options.ts';
 export { logFile } from './life/paths.ts';
 export { runningService, serviceStatus } from './life/status.ts';
-export type { ServiceStatus } from './life/status.ts';
 export { stopService } from './life/stop.ts';
-export type { StopResult } from './life/stop.ts';
-export { startDetached } from './life/detach.ts';
 
 /**
  * Starts the local service in this process and answers when it listens. The caller ends it with `close()` on SIGINT,

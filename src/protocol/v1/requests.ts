@@ -191,7 +191,6 @@ export const eventSearchQuery = record({
 export const pageQuery = record(page(100, 100));
 
 export const uuidList = filledList(uuid());
-export const idList = filledList(text());
 
 export const gitSearchQuery = record({ provider: provider(), ...page(100, 100) });
 export const branchSearchQuery = record({ provider: provider(), repository: text(), query: text(), ...page(100, 30) });
