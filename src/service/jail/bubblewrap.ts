@@ -68,6 +68,15 @@ export function findBubblewrap(searchPath = ''): string {
   return found;
 }
 
+/**
+ * What is hidden even where it lies below a system folder: the user's home and all of the service's data, the key and
+ * the logs of other sandboxes among it. `eventsDir` is `<data directory>/events/<sandbox>`. Links are followed.
+ */
+export function hiddenFolders(eventsDir: string, home: string): string[] {
+  const dataDir = path.dirname(path.dirname(realpathSync(eventsDir)));
+  return [...new Set([home, existsSync(home) ? realpathSync(home) : home, dataDir])];
+}
+
 /** The options of `bwrap` and the program to run. */
 export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);
@@ -79,7 +88,7 @@ export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; pro
     ...plan.hidden
       .filter((folder) => isInSystemFolder(folder) && existsSync(folder))
       .flatMap((folder) => ['--tmpfs', folder]),
-    ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/dev/shm'],
+    ...['--proc', '/proc', ...kernelSettings(), '--dev', '/dev', '--tmpfs', '/dev/shm'],
     ...[
       '--tmpfs',
       '/tmp',
@@ -123,6 +132,14 @@ export function bubblewrapTrial(): string[] {
     ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--ro-bind', '/', '/'],
     ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', 'true'],
   ];
+}
+
+/**
+ * Settings of the kernel belong to root even without capabilities, and one of them names a program that the kernel
+ * starts outside of every isolation. Nobody else may write them, and need not be kept from it.
+ */
+function kernelSettings(): string[] {
+  return process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : [];
 }
 
 /** A link such as /bin -> usr/bin is made again as a link: programs compare paths. */

@@ -4,13 +4,12 @@
  * processes.ts and freeze.ts (the processes of a sandbox from outside).
  */
 import { spawn } from 'node:child_process';
-import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
-import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap } from './bubblewrap.ts';
+import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap, hiddenFolders } from './bubblewrap.ts';
 import { JailConnection } from './connection.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { plainEnvironment } from './plain.ts';
@@ -33,24 +32,30 @@ export interface StartedJail {
   end: () => Promise<void>;
 }
 
+/** A shortage passes, and what runs inside can bring it about: no reason to let it out. */
+const MACHINE_IS_FULL =
+  /EAGAIN|ENOMEM|EMFILE|ENFILE|temporarily unavailable|cannot allocate memory|too many open files/i;
+
 /**
  * Starts the jail of a sandbox. Where bubblewrap does not work, `bubblewrap` falls back to `process` with a warning;
- * `bubblewrap-offline` does not, because it was asked for what only isolation gives.
+ * `bubblewrap-offline` does not, because it was asked for what only isolation gives; nor does a sandbox that was
+ * isolated before (`wasIsolated`), because then something inside may have seen to it.
  */
-export async function startJail(config: WorkerConfig): Promise<StartedJail> {
+export async function startJail(config: WorkerConfig, wasIsolated: boolean): Promise<StartedJail> {
   if (config.spec === 'process') return startPlain(config, null);
   try {
     return await startBubblewrap(config);
   } catch (error) {
     const why = (error as Error).message;
-    if (config.spec === 'bubblewrap-offline') throw new Error(`bubblewrap does not work here: ${why}`);
+    if (config.spec === 'bubblewrap-offline' || wasIsolated || MACHINE_IS_FULL.test(why)) {
+      throw new Error(`bubblewrap does not work here: ${why}`);
+    }
     return startPlain(config, `bubblewrap does not work here (${why}): commands run without isolation`);
   }
 }
 
 async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
-  // The log folder lies in the service's data directory; it and the home are hidden even below a system folder.
-  const hidden = [homedir(), path.dirname(realpathSync(config.events_dir))];
+  const hidden = hiddenFolders(config.events_dir, homedir());
   const { options, program } = bubblewrapPlan({
     workspaceDir: config.workspace_dir,
     dist: path.join(config.root, 'dist'),
@@ -78,7 +83,8 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
     spec: config.spec,
     warning: null,
     end: async () => {
-      killProcesses({ below: pid, marked: null, except: [] });
+      // Once it is gone so is all that was inside, and its number may be somebody else's.
+      if (connection.gone === null) killProcesses({ below: pid, marked: null, except: [] });
       child.kill('SIGKILL');
       await connection.ended;
     },

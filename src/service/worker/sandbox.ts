@@ -25,6 +25,7 @@ export class Sandbox {
   #jail: Promise<StartedJail>;
   #live: StartedJail | null = null;
   #closed = false;
+  #wasIsolated = false;
   #gate: Gate | null = null;
 
   /** Starts the jail at once; `warn` is told of a fall-back. */
@@ -103,18 +104,28 @@ export class Sandbox {
     let jail = await this.#jail;
     if (jail.connection.gone !== null && !this.#closed) {
       // Several may find it gone at once; the first starts the new one.
-      if (this.#live === jail) {
-        this.#live = null;
-        this.#jail = this.#start();
-      }
+      if (this.#live === jail) this.#jail = this.#restart(jail);
       jail = await this.#jail;
     }
     if (this.#closed) throw new JailError('gone', 'the sandbox is closed');
     return jail;
   }
 
+  /** In place of one that is gone. A failure is told, and the next question tries again. */
+  async #restart(before: StartedJail): Promise<StartedJail> {
+    this.#live = null;
+    try {
+      return await this.#start();
+    } catch (error) {
+      this.#live = before;
+      this.#jail = Promise.resolve(before);
+      throw new JailError('gone', (error as Error).message);
+    }
+  }
+
   async #start(): Promise<StartedJail> {
-    const jail = await startJail(this.#config);
+    const jail = await startJail(this.#config, this.#wasIsolated);
+    this.#wasIsolated ||= jail.spec !== 'process';
     if (jail.warning !== null) this.#warn(jail.warning);
     this.#live = jail;
     return jail;

@@ -32,7 +32,8 @@ export class Sockets {
   /** The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on genuine servers. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => undefined);
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    // Not by `new URL(path, base)`: that takes what follows two slashes for a host, or throws.
+    const url = new URL(`http://localhost${(request.url ?? '/').replace(/^[^/]*/, '')}`);
     const query = check(socketQuery, Object.fromEntries(url.searchParams), 'query');
     const topic = topicOf(url.pathname);
     if (topic === null) {
