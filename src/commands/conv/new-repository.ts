@@ -85,9 +85,10 @@ async function remotePlace(ctx: Context, checkout: Checkout, options: PlaceOptio
   if (provider === null) throw noProvider(origin?.host ?? repository);
   await checkBranch(ctx, { remote: 'origin', branch, shown: repository, dir: checkout.root });
   if (checkout.dirty || (checkout.unpushed ?? 0) > 0) {
+    const commits = checkout.unpushed ?? 0;
     const left = [
       checkout.dirty ? 'changes that are not committed' : '',
-      checkout.unpushed ? `${checkout.unpushed} commit${checkout.unpushed === 1 ? '' : 's'} that are not pushed` : '',
+      commits === 0 ? '' : commits === 1 ? '1 commit that is not pushed' : `${commits} commits that are not pushed`,
     ];
     await ctx.warn(
       `the checkout has ${left.filter((text) => text !== '').join(' and ')}: the conversation starts without them`,

@@ -54,7 +54,6 @@ async function onTerminal(cwd: string, args: string[], answers: (string | boolea
     cwd,
     home: world.home,
     platform: process.platform,
-    nodePath: process.execPath,
     clock: clockFrom(() => Date.now()),
     signal: new AbortController().signal,
   });

@@ -1,0 +1,144 @@
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clockFrom } from '../../../src/clock.ts';
+import { choosePlace } from '../../../src/commands/conv/new-repository.ts';
+import type { NewOptions } from '../../../src/commands/conv/new-options.ts';
+import { isAppError } from '../../../src/errors.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { createContext } from '../../../src/wire.ts';
+import { PACKAGE_ROOT } from '../../support/world.ts';
+import { git, makeRepository } from './support.ts';
+
+/** A server far away: it clones by owner/name, and never sees this machine's folders. */
+const server = { info: { flavour: 'self-hosted' } } as Server;
+
+let dir: string;
+let host: HttpServer;
+let checkout: string;
+
+// A repository at http://127.0.0.1/acme/app.git, served as plain files, and a checkout of it.
+beforeAll(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'acs-repository-'));
+  const seed = await makeRepository(path.join(dir, 'seed'));
+  await mkdir(path.join(dir, 'served', 'acme'), { recursive: true });
+  await git(dir, 'clone', '-q', '--bare', seed, path.join(dir, 'served', 'acme', 'app.git'));
+  await git(path.join(dir, 'served', 'acme', 'app.git'), 'update-server-info');
+  host = createServer((request, response) => {
+    const file = path.join(dir, 'served', new URL(request.url ?? '/', 'http://host').pathname);
+    if (existsSync(file) && statSync(file).isFile()) createReadStream(file).pipe(response);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  checkout = path.join(dir, 'checkout');
+  await git(
+    dir,
+    'clone',
+    '-q',
+    `http://user:token@127.0.0.1:${(host.address() as AddressInfo).port}/acme/app.git`,
+    checkout,
+  );
+});
+afterAll(async () => {
+  host.closeAllConnections();
+  await new Promise((resolve) => host.close(resolve));
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function choose(cwd: string, options: Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>) {
+  let err = '';
+  const stream = { isTTY: false, columns: undefined, write: () => Promise.resolve() };
+  const context = createContext({
+    root: PACKAGE_ROOT,
+    io: {
+      stdin: { isTTY: false, raw: new PassThrough(), readAll: () => new Promise(() => {}) },
+      stdout: stream,
+      stderr: { ...stream, write: (text) => ((err += Buffer.from(text).toString()), Promise.resolve()) },
+    },
+    env: { PATH: process.env.PATH, HOME: dir, CI: 'true' },
+    cwd,
+    home: dir,
+    platform: process.platform,
+    clock: clockFrom(() => Date.now()),
+    signal: new AbortController().signal,
+  });
+  try {
+    return { place: await choosePlace(context, server, options), err, code: 0 };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { place: null, err: `${err}${error.message}`, code: error.exitCode };
+  }
+}
+
+describe('the repository of a conversation at a distant server', () => {
+  const provider = { gitProvider: 'forgejo' };
+
+  it('is that of the checkout: owner/name from its remote, the current branch', async () => {
+    const { place, err } = await choose(checkout, provider);
+    expect(place).toEqual({ repository: 'acme/app', branch: 'main', git_provider: 'forgejo' });
+    expect(err).toContain('repository acme/app, branch main');
+    expect(err).not.toContain('token');
+  });
+
+  it('needs a provider when the host does not tell which', async () => {
+    expect(await choose(checkout, {})).toMatchObject({ code: 2 });
+  });
+
+  it('is refused when the branch is not on the remote', async () => {
+    await git(checkout, 'switch', '-q', '-c', 'only-here');
+    const ended = await choose(checkout, provider);
+    await git(checkout, 'switch', '-q', 'main');
+    expect(ended.code).toBe(5);
+    expect(ended.err).toContain('only-here');
+  });
+
+  it('is started from what is pushed, with a warning about what is not', async () => {
+    await writeFile(path.join(checkout, 'new.txt'), 'x');
+    await git(checkout, 'add', '.');
+    await git(checkout, 'commit', '-q', '-m', 'second');
+    await writeFile(path.join(checkout, 'new.txt'), 'y');
+    const { err } = await choose(checkout, provider);
+    expect(err).toContain('changes that are not committed and 1 commit that is not pushed');
+  });
+
+  it('may be named: the current branch counts for the own repository only', async () => {
+    expect((await choose(checkout, { repo: 'acme/app', ...provider })).place).toMatchObject({ branch: 'main' });
+    expect((await choose(checkout, { repo: 'acme/other', ...provider })).place).toEqual({
+      repository: 'acme/other',
+      branch: null,
+      git_provider: 'forgejo',
+    });
+    expect((await choose(checkout, { repo: 'acme/other' })).code).toBe(2);
+  });
+
+  it('may be a URL in any form git takes, without the credentials in it', async () => {
+    const place = { repository: 'acme/app', branch: null, git_provider: 'github' };
+    for (const repo of [
+      'https://me:secret@github.com/acme/app.git',
+      'git@github.com:acme/app.git',
+      'ssh://git@github.com/acme/app',
+    ]) {
+      expect((await choose(dir, { repo })).place).toEqual(place);
+    }
+  });
+
+  it('is none with --no-repo, and where there is no checkout', async () => {
+    const none = { repository: null, branch: null, git_provider: null };
+    expect((await choose(checkout, { repo: false })).place).toEqual(none);
+    expect(await choose(dir, {})).toMatchObject({
+      place: none,
+      err: expect.stringContaining('no git checkout here') as string,
+    });
+  });
+
+  it('cannot be a checkout that only this machine has', async () => {
+    const local = await makeRepository(path.join(dir, 'local'));
+    expect(await choose(dir, { repo: local })).toMatchObject({ code: 2 });
+    expect(await choose(local, {})).toMatchObject({ place: { repository: null } });
+  });
+});
