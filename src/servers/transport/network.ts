@@ -1,10 +1,11 @@
 /** The connections of one run: which way a request goes (straight, or through a proxy), and their end. */
 import { setDefaultResultOrder } from 'node:dns';
+import type { Socket } from 'node:net';
 import v8 from 'node:v8';
 import type { Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
 import { loadHttp, loadWeb } from './undici.ts';
-import type { HttpLibrary, ProxySettings } from './undici.ts';
+import type { HttpLibrary, ProxySettings, Track } from './undici.ts';
 import type { Redaction } from './redaction.ts';
 
 const MAX_ANSWER_BYTES = 512 * 1024 * 1024;
@@ -33,6 +34,18 @@ export function createNetwork(options: NetworkOptions): Network {
   const dispatchers = new Map<string, Promise<Dispatcher>>();
   let http: Promise<HttpLibrary> | null = null;
   let closed = false;
+  const sockets = new Set<Socket>();
+
+  const track: Track = (connect) => (target, callback) =>
+    connect(target, (...result) => {
+      const [, socket] = result;
+      // A connection that failed has none, whatever the types say.
+      if (socket) {
+        sockets.add(socket);
+        socket.once('close', () => sockets.delete(socket));
+      }
+      callback(...result);
+    });
 
   const loadLibrary = (): Promise<HttpLibrary> => {
     calmWebAssembly();
@@ -40,15 +53,18 @@ export function createNetwork(options: NetworkOptions): Network {
   };
 
   const createDispatcher = async (route: 'straight' | 'proxy', kind: ConnectionKind): Promise<Dispatcher> => {
+    const library = await loadLibrary();
     const agentOptions = {
-      connect: { timeout: options.connectTimeoutMs },
+      connect: track(library.buildConnector({ timeout: options.connectTimeoutMs })),
       connections: 16,
       maxResponseSize: MAX_ANSWER_BYTES,
-      // A kept connection this old may be gone at the other end; a fresh one is not used again.
-      keepAliveTimeout: kind === 'kept' ? 4_000 : 1,
+      // A kept connection this old may be gone at the other end.
+      keepAliveTimeout: 4_000,
+      // 0 closes a connection after one request. A short keepAliveTimeout would not: what the server offers wins.
+      pipelining: kind === 'kept' ? 1 : 0,
     };
-    if (route === 'proxy') return (await loadWeb()).createProxyAgent(proxySettings(options.env), agentOptions);
-    return new (await loadLibrary()).Agent(agentOptions);
+    if (route === 'proxy') return (await loadWeb()).createProxyAgent(proxySettings(options.env), agentOptions, track);
+    return new library.Agent(agentOptions);
   };
 
   const dispatcherFor = (url: string, kind: ConnectionKind): Promise<Dispatcher> => {
@@ -80,6 +96,8 @@ export function createNetwork(options: NetworkOptions): Network {
       dispatchers.clear();
       const made = open.filter((one) => one.status === 'fulfilled');
       await Promise.allSettled(made.map((one) => one.value.destroy()));
+      // A web socket has left its dispatcher, and waits for a peer that may never answer its close.
+      for (const socket of sockets) socket.destroy();
     },
   };
 }
