@@ -28,6 +28,17 @@ export function errorCode(error: unknown): string {
   return codes.find((code) => !code.startsWith('UND_ERR_SOCKET')) ?? codes[0] ?? '';
 }
 
+/** These come from a connection that is made, and from one that stood when the request went over it. */
+const LOST_ROUTE = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+function isWhileConnecting(error: unknown, depth = 0): boolean {
+  if (depth > 4 || typeof error !== 'object' || error === null) return false;
+  const { syscall, cause, errors } = error as { syscall?: unknown; cause?: unknown; errors?: unknown };
+  if (typeof syscall === 'string') return syscall === 'connect';
+  const inner: unknown[] = Array.isArray(errors) ? errors : [];
+  return [cause, ...inner].some((one) => isWhileConnecting(one, depth + 1));
+}
+
 export function classifyFailure(error: unknown, host: string, timeoutMs: number): Failure {
   const code = errorCode(error);
   const seconds = `${timeoutMs / 1000} s`;
@@ -46,6 +57,9 @@ export function classifyFailure(error: unknown, host: string, timeoutMs: number)
       text: `nothing listens at ${host} (connection refused)`,
       hint: 'check that the server runs and the port is right',
     };
+  }
+  if (LOST_ROUTE.has(code) && !isWhileConnecting(error)) {
+    return { class: 'reset', sent: 'maybe', text: `the connection to ${host} was lost (${code})` };
   }
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'EADDRNOTAVAIL') {
     return { class: 'unreachable', sent: 'no', text: `${host} cannot be reached (${code})`, hint: 'check the network' };

@@ -3,18 +3,21 @@
  * package: that half is loaded in a third of the time of the whole (which also brings fetch, caches and mocks). The
  * paths are not part of undici's promise, so the version is pinned and a test loads both halves.
  */
-import type { Agent, Dispatcher, WebSocket } from 'undici';
+import type { Agent, buildConnector, Dispatcher, WebSocket } from 'undici';
 
 export interface HttpLibrary {
   Agent: typeof Agent;
+  buildConnector: typeof buildConnector;
   request(dispatcher: Dispatcher, options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
 }
 
 export interface WebLibrary {
   WebSocket: typeof WebSocket;
-  /** Agent that obeys the proxy settings given. */
-  createProxyAgent(settings: ProxySettings, options: Agent.Options): Dispatcher;
+  /** Agent that obeys the proxy settings given; `track` is put around each way it connects. */
+  createProxyAgent(settings: ProxySettings, options: Agent.Options, track: Track): Dispatcher;
 }
+
+export type Track = (connect: buildConnector.connector) => buildConnector.connector;
 
 export interface ProxySettings {
   httpProxy?: string;
@@ -25,13 +28,15 @@ export interface ProxySettings {
 type RequestFunction = (this: Dispatcher, options: Dispatcher.RequestOptions) => Promise<Dispatcher.ResponseData>;
 
 export async function loadHttp(): Promise<HttpLibrary> {
-  const [agentModule, requestModule] = await Promise.all([
+  const [agentModule, requestModule, connectModule] = await Promise.all([
     import('undici/lib/dispatcher/agent.js'),
     import('undici/lib/api/api-request.js'),
+    import('undici/lib/core/connect.js'),
   ]);
   const request: RequestFunction = requestModule.default;
   return {
     Agent: agentModule.default,
+    buildConnector: connectModule.default,
     request: (dispatcher, options) => request.call(dispatcher, options),
   };
 }
@@ -41,6 +46,12 @@ export async function loadWeb(): Promise<WebLibrary> {
   const { default: undici } = await import('undici');
   return {
     WebSocket: undici.WebSocket,
-    createProxyAgent: (settings, options) => new undici.EnvHttpProxyAgent({ ...options, ...settings }),
+    createProxyAgent: (settings, options, track) =>
+      new undici.EnvHttpProxyAgent({
+        ...options,
+        ...settings,
+        clientFactory: (origin, pool: { connect?: unknown }) =>
+          new undici.Pool(origin, { ...pool, connect: track(pool.connect as buildConnector.connector) }),
+      }),
   };
 }
