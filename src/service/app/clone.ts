@@ -114,14 +114,20 @@ function gitEnvironment(request: CloneRequest, staging: string): Record<string, 
   if (request.source.isLocal) {
     lines.push(...safeDirectories(request.source.url).map((folder) => `[safe]\n\tdirectory = ${quote(folder)}`));
   }
-  if (request.token !== null && request.source.origin !== null) {
-    const basic = Buffer.from(`x-access-token:${request.token}`).toString('base64');
-    lines.push(
-      `[http ${quote(`${request.source.origin}/`)}]\n\textraheader = ${quote(`Authorization: Basic ${basic}`)}`,
-    );
+  const access = accessOf(request);
+  if (access !== null) {
+    const basic = Buffer.from(access.credentials).toString('base64');
+    lines.push(`[http ${quote(access.origin)}]\n\textraheader = ${quote(`Authorization: Basic ${basic}`)}`);
   }
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
   return { ...env, GIT_CONFIG_GLOBAL: file };
+}
+
+/** What the repository's own URL held comes before a token of its provider. */
+function accessOf({ source, token }: CloneRequest): { credentials: string; origin: string } | null {
+  if (source.credentials !== null) return { credentials: source.credentials, origin: `${new URL(source.url).origin}/` };
+  if (token === null || source.origin === null) return null;
+  return { credentials: `x-access-token:${token}`, origin: `${source.origin}/` };
 }
 
 /** What git would have read as the user's configuration. */

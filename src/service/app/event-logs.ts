@@ -49,13 +49,14 @@ export function createEventLogs(eventsDir: string): EventLogs {
 export function stateInLog(
   eventsDir: string,
   conversationId: string,
-): Pick<ConversationRow, 'execution_status' | 'metrics' | 'updated_at'> | null {
+): Pick<ConversationRow, 'execution_status' | 'metrics' | 'updated_at' | 'title'> | null {
   const log = openEventLogReadOnly(eventLogFile(eventsDir, conversationId));
   if (log === null) return null;
   try {
     const state = log.readState();
     if (state === null) return null;
-    return { execution_status: state.execution_status, metrics: state.metrics, updated_at: state.updated_at };
+    const { execution_status, metrics, updated_at, title } = state;
+    return { execution_status, metrics, updated_at, title };
   } finally {
     log.close();
   }

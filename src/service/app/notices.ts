@@ -1,6 +1,6 @@
 /** Keeps what workers tell of their conversations. The logs are the truth; the store is what lists are made from. */
 import type { Store } from '../store/index.ts';
-import type { ConversationChange } from '../store/conversations.ts';
+import { isGivenTitle, type ConversationChange } from '../store/conversations.ts';
 import type { EventLogs } from './event-logs.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 
@@ -32,10 +32,11 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
   };
   // A title given here must not be undone by the worker telling the one it has always had.
   const isNewTitle = (id: string, title: string): boolean => {
+    const row = store.conversations.get(id);
+    if (row === null) return false; // its start reads the title from the log
     const before = lastTitle.get(id);
     lastTitle.set(id, title);
-    if (before !== undefined) return before !== title;
-    return store.conversations.get(id)?.title === `Conversation ${id.slice(0, 5)}`;
+    return before === undefined ? isGivenTitle(row) : before !== title;
   };
   return {
     hear(sandboxId, notice) {

@@ -11,8 +11,10 @@ export interface RepositorySource {
   isLocal: boolean;
   /** Folder name of the checkout. */
   name: string;
-  /** Host that a provider's token belongs to; null: no token is used. */
+  /** The provider's own host, to which its token may go; null: no token is used. */
   origin: string | null;
+  /** `user:password` that the URL held. They are not in `url`: a command line is shown, and the checkout is the agent's. */
+  credentials: string | null;
 }
 
 /** The request names no repository that git could clone; the message says why. */
@@ -44,16 +46,21 @@ export function repositorySource(given: string, provider: Provider | null, host:
   }
   if (path.isAbsolute(given)) {
     if (!existsSync(given)) throw new RepositoryError(`the repository ${given} does not exist`);
-    return { url: given, isLocal: true, name: folderName(given), origin: null };
+    return { url: given, isLocal: true, name: folderName(given), origin: null, credentials: null };
   }
   if (SCHEMES.test(given)) {
-    const isLocal = /^file:/i.test(given);
-    return { url: given, isLocal, name: folderName(given), origin: isLocal ? null : originOf(given) };
+    const { url, credentials } = takenApart(given);
+    const own = provider === null ? null : providerBase(provider, host);
+    // A token goes to the host it was given for, whatever the request names.
+    const origin = own !== null && originOf(given) === originOf(own) ? originOf(own) : null;
+    return { url, isLocal: /^file:/i.test(given), name: folderName(given), origin, credentials };
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(given) && given.includes('://')) {
     throw new RepositoryError(`git may not clone over '${given.slice(0, given.indexOf(':'))}' here`);
   }
-  if (SCP_LIKE.test(given)) return { url: given, isLocal: false, name: folderName(given), origin: null };
+  if (SCP_LIKE.test(given)) {
+    return { url: given, isLocal: false, name: folderName(given), origin: null, credentials: null };
+  }
   if (!OWNER_AND_NAME.test(given)) {
     throw new RepositoryError(`'${given.slice(0, 200)}' is no absolute path, no URL and no owner/name`);
   }
@@ -64,14 +71,37 @@ function atProvider(given: string, provider: Provider | null, host: string | nul
   if (provider === null) {
     throw new RepositoryError(`'${given}' names no host: give its git_provider, a URL or an absolute path`);
   }
-  const known = host ?? PROVIDER_HOSTS[provider];
-  if (known === undefined) throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
-  const base = /^https?:\/\//i.test(known) ? known.replace(/\/+$/, '') : `https://${known.replace(/\/+$/, '')}`;
+  const base = providerBase(provider, host);
+  if (base === null) throw new RepositoryError(`the host of ${provider} is not known: give a URL`);
   const parts = given.split('/').map(encodeURIComponent);
   // organisation/project/repository
   if (provider === 'azure_devops' && parts.length === 3) parts.splice(2, 0, '_git');
   const ending = provider === 'azure_devops' ? '' : '.git';
-  return { url: `${base}/${parts.join('/')}${ending}`, isLocal: false, name: folderName(given), origin: base };
+  const url = `${base}/${parts.join('/')}${ending}`;
+  return { url, isLocal: false, name: folderName(given), origin: originOf(base), credentials: null };
+}
+
+/** Where a provider is, with its scheme; null: nobody knows. */
+function providerBase(provider: Provider, host: string | null): string | null {
+  const known = host ?? PROVIDER_HOSTS[provider];
+  if (known === undefined) return null;
+  return /^https?:\/\//i.test(known) ? known.replace(/\/+$/, '') : `https://${known.replace(/\/+$/, '')}`;
+}
+
+/** A URL without the user and password in it. A user alone is no secret, and git asks for its password. */
+function takenApart(given: string): { url: string; credentials: string | null } {
+  const found = /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given);
+  if (found === null) return { url: given, credentials: null };
+  const [, scheme = '', secret = '', rest = ''] = found;
+  return { url: scheme + rest, credentials: decoded(secret) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function originOf(url: string): string | null {

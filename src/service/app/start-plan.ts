@@ -1,7 +1,7 @@
 /** What a start needs to know, whatever the dialect of the request, and the conversation it begins with. */
 import type { Provider } from '../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../replay/steps.ts';
-import type { ConversationRow } from '../store/conversations.ts';
+import { givenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
 
 /** What to start, whatever the dialect of the request. */
@@ -43,7 +43,7 @@ export function newConversation(
     start_state: state,
     start_detail: null,
     sandbox_id: null,
-    title: `Conversation ${id.slice(0, 5)}`,
+    title: givenTitle(id),
     execution_status: null,
     parent_id: request.parentId,
     public: request.isPublic,

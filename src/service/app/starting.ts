@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { setImmediate as soon } from 'node:timers/promises';
 import type { Clock } from '../life/clock.ts';
-import type { ConversationRow } from '../store/conversations.ts';
+import { isGivenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { Store } from '../store/index.ts';
 import type { StartTaskRow } from '../store/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
@@ -157,12 +157,12 @@ class ConversationStarter implements Starter {
     };
     store.transaction(() => {
       // What the worker told while there was no row is in the log as well.
-      const told = stateInLog(supervisor.eventsOf(sandboxId), conversationId) ?? {};
-      if (store.conversations.get(conversationId) !== null) {
-        store.conversations.update(conversationId, { ...known, ...told });
-      } else {
-        store.conversations.insert({ ...newConversation(conversationId, request, 'ready', now), ...known, ...told });
-      }
+      const { title = null, ...told } = stateInLog(supervisor.eventsOf(sandboxId), conversationId) ?? {};
+      const before = store.conversations.get(conversationId);
+      const row = before ?? newConversation(conversationId, request, 'ready', now);
+      const change = { ...known, ...told, ...(title !== null && isGivenTitle(row) ? { title } : {}) };
+      if (before === null) store.conversations.insert({ ...row, ...change });
+      else store.conversations.update(conversationId, change);
     });
     await this.#deliverPending(task.id, conversationId, sandboxId);
     this.#step(task, { status: 'READY', app_conversation_id: conversationId });

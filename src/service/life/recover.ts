@@ -54,8 +54,9 @@ function endLeftovers(row: SandboxRow, log: (line: string) => void): void {
 
 function readConversations(sandboxId: string, store: Store, eventsDir: string): void {
   for (const { id } of store.conversations.ofSandbox(sandboxId)) {
-    const told = stateInLog(path.join(eventsDir, sandboxId), id);
-    if (told === null) continue;
+    const inLog = stateInLog(path.join(eventsDir, sandboxId), id);
+    if (inLog === null) continue;
+    const { title: _, ...told } = inLog; // the one in the store may have been given by the user
     // Nothing runs while its sandbox is paused; the worker that wakes it says what it does then.
     const execution_status = told.execution_status === 'running' ? 'paused' : told.execution_status;
     store.conversations.update(id, { ...told, execution_status });

@@ -35,6 +35,16 @@ export interface ConversationRow {
   updated_at: string;
 }
 
+/** The title that every conversation begins with. */
+export function givenTitle(id: string): string {
+  return `Conversation ${id.slice(0, 5)}`;
+}
+
+/** Nobody has named it yet. */
+export function isGivenTitle(row: Pick<ConversationRow, 'id' | 'title'>): boolean {
+  return row.title === givenTitle(row.id);
+}
+
 export type ConversationChange = Partial<Omit<ConversationRow, 'id' | 'dialect' | 'created_at'>>;
 
 /** Which conversations; times compared as text, so they must be in the stored form. */

@@ -160,7 +160,14 @@ describe('conversations', () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const id = task.app_conversation_id ?? '';
     await finished(id);
+    expect((await conversation(app, id))?.title).toBe('Show what you can do.');
     await app.call('PATCH', `${CONVERSATIONS}/${id}`, { title: 'Renamed by hand' });
+    const message = { content: [{ type: 'text', text: 'and now?' }] };
+    await post(`${CONVERSATIONS}/${id}/send-message`, message);
+    await until(
+      () => conversation(app, id),
+      (each) => each?.execution_status === 'error',
+    );
     const found = await get<{ items: Shown[] }>(`${CONVERSATIONS}/search?title__contains=renamed&limit=1`);
     expect(found).toMatchObject({ items: [{ id, title: 'Renamed by hand' }], next_page_id: null });
     expect(await get(`${CONVERSATIONS}/count?title__contains=renamed`)).toBe(1);
