@@ -54,6 +54,11 @@ function inside(): number[] {
   return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${place.sandboxId}`, except: [] });
 }
 
+/** The state of each, as the kernel calls it: T is stopped. */
+function states(): string[] {
+  return inside().map((pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.charAt(0) ?? '');
+}
+
 /** Three commands that only end by force: in its place, in a session of its own, and with a parent that is gone. */
 const stubborn = [
   `(setsid sh -c '${counter('own-session')}' &)`,
@@ -71,10 +76,10 @@ describe.each(SPECS)('with %s', (spec) => {
     await startStubborn(worker);
     const port = worker.port;
     expect((await worker.command('pause')).type).toBe('paused');
-    const states = inside().map((pid) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.charAt(0));
-    // One goes on, and it is none of the agent's: bwrap outside, or the helper that must see the end of the worker.
-    expect(states.filter((state) => state !== 'T')).toHaveLength(1);
-    expect(states.length).toBeGreaterThanOrEqual(4);
+    // One goes on, and it is none of the agent's: bwrap outside, or the helper that must see the end of the worker. (One
+    // in the middle of a write stops when the disk has answered.)
+    await until('all but one are stopped', () => states().filter((state) => state !== 'T').length === 1);
+    expect(states().length).toBeGreaterThanOrEqual(4);
     const held = ['own-session', 'orphan', 'direct'].map(size);
     await expect(worker.call('GET', '/alive')).rejects.toThrow();
     expect(['own-session', 'orphan', 'direct'].map(size)).toEqual(held);
