@@ -114,7 +114,13 @@ async function findLostStart(
   sentAtMs: number,
   lost: AppError,
 ): Promise<string> {
-  const { items } = await listConversationsV0(links, 5, null);
+  // A server that cannot even be asked leaves the outcome as unknown as it was.
+  const items = await listConversationsV0(links, 5, null).then(
+    (page) => page.items,
+    (error: unknown) => {
+      throw isAppError(error) && error.kind !== 'interrupted' ? lost : error;
+    },
+  );
   const asked = request.conversation_id;
   const ours = asked === null ? undefined : items.find((info) => normalId(info.conversation_id) === normalId(asked));
   if (ours !== undefined) return normalId(ours.conversation_id);

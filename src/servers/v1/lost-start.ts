@@ -35,7 +35,7 @@ export async function findLostStart(
       if (record != null) return madeUpTask(conversationId, record.sandbox_id);
       asked += 1;
     } catch (error) {
-      if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'auth') throw error;
+      if (!isAppError(error) || error.kind === 'interrupted') throw error;
     }
     if (look < LOOKS - 1) await links.clock.sleep(BETWEEN_LOOKS_MS, links.signal);
   }

@@ -107,9 +107,10 @@ export async function createSandbox(links: Links, specId: string | null): Promis
     return record;
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    const newest = (await searchSandboxes(links, null, 5)).items.map(
-      (record) => `${record.id} (${record.created_at ?? 'no time'})`,
-    );
+    const { items } = await searchSandboxes(links, null, 5).catch((failure: unknown) => {
+      throw isAppError(failure) && failure.kind !== 'interrupted' ? error : failure;
+    });
+    const newest = items.map((record) => `${record.id} (${record.created_at ?? 'no time'})`);
     throw new AppError('unknown-outcome', error.message, {
       ...error.details,
       hint: `the newest sandboxes are: ${newest.join(', ') || 'none'}`,

@@ -32,12 +32,12 @@ export async function* startV1(
   for (const secret of Object.values(request.secrets)) links.network.redaction.add(secret);
   const conversationId = request.conversation_id ?? freshId(links.randomId);
   let sandboxId = request.sandbox_id;
-  if (links.mode === 'dry-run') await planStart(links, request, conversationId);
+  if (links.mode === 'dry-run') await planStart(links, facts, request, conversationId);
   if (sandboxId === null && request.spec_id !== null) {
     sandboxId = yield* createSandboxFor(links, request.spec_id, options.signal);
   }
   const body = startBody(request, conversationId, sandboxId);
-  const first = await sendStart(links, body, conversationId, request);
+  const first = await sendStart(links, facts, body, conversationId, request);
   const echoed = isEcho(first, conversationId) ? conversationId : null;
   yield progress(first, echoed);
   if (options.until === 'accepted') return { ...taskConversation(first), url: echoed === null ? null : webUrl(echoed) };
@@ -50,16 +50,22 @@ export async function* startV1(
 }
 
 /** What a dry run shows: with a spec, the sandbox that is created first as well. */
-async function planStart(links: Links, request: NewConversation, conversationId: string): Promise<void> {
+async function planStart(
+  links: Links,
+  facts: ProbeFacts,
+  request: NewConversation,
+  conversationId: string,
+): Promise<void> {
   if (request.sandbox_id !== null || request.spec_id === null) return;
   const sandbox = await plannedRequests(() => createSandbox(links, request.spec_id));
   const body = startBody(request, conversationId, '(the new sandbox)');
-  const start = await plannedRequests(() => sendStart(links, body, conversationId, request));
+  const start = await plannedRequests(() => sendStart(links, facts, body, conversationId, request));
   throw new DryRunStop([...sandbox, ...start]);
 }
 
 async function sendStart(
   links: Links,
+  facts: ProbeFacts,
   body: Record<string, unknown>,
   conversationId: string,
   request: NewConversation,
@@ -83,8 +89,9 @@ async function sendStart(
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
     const found = await findLostStart(links, conversationId, sentAtMs, error);
     if (found !== null) return found;
-    // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1).
-    if (request.sandbox_id !== null) return await post();
+    // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1); a server that
+    // ignores the id would start a second one.
+    if (request.sandbox_id !== null && facts.features.includes('caller-conversation-id')) return await post();
     throw new AppError(
       'unknown-outcome',
       'no answer came to the start, and neither its conversation nor its start task can be seen',

@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Server } from '../../src/servers/server.ts';
+import { connectTo } from './support/connect.ts';
+import { failure } from './support/failure.ts';
+import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
+import { newConversation } from './support/new-conversation.ts';
+
+let fake: FakeServer;
+let server: Server;
+
+afterEach(async () => {
+  await server.close();
+  await fake.close();
+});
+
+/** A server with these routes besides its document, which names the paths and the members of a V1 start. */
+async function serve(
+  paths: string[],
+  startMembers: string[],
+  routes: Record<string, (asked: Asked) => Reply>,
+): Promise<void> {
+  const properties = Object.fromEntries(startMembers.map((name) => [name, {}]));
+  const operation = { requestBody: { content: { 'application/json': { schema: { properties } } } } };
+  const document = { paths: Object.fromEntries(paths.map((path) => [path, { get: {}, post: operation }])) };
+  fake = await startFake((asked) => {
+    if (asked.path === '/openapi.json') return { json: document };
+    return routes[`${asked.method} ${asked.path}`]?.(asked) ?? NOT_FOUND;
+  });
+  server = await connectTo(fake.url);
+}
+
+async function start(members: Parameters<typeof newConversation>[0] = {}): Promise<void> {
+  const options = { signal: new AbortController().signal, until: 'started' } as const;
+  const running = server.conversations.start(newConversation(members), options);
+  while (!(await running.next()).done);
+}
+
+const cut = (): Reply => ({ cut: true });
+const sent = (line: string): number => fake.lines().filter((one) => one === line).length;
+
+describe('a create whose answer was lost', () => {
+  it('stays unknown when a V0 server cannot be asked for it either', async () => {
+    await serve(['/api/conversations'], [], { 'POST /api/conversations': cut, 'GET /api/conversations': cut });
+    const error = await failure(start());
+    expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
+    expect(sent('POST /api/conversations')).toBe(1);
+  });
+
+  it('stays unknown when the sandboxes cannot be listed after it', async () => {
+    await serve(['/api/v1/app-conversations', '/api/v1/sandboxes'], [], {
+      'POST /api/v1/sandboxes': cut,
+      'GET /api/v1/sandboxes/search': cut,
+    });
+    expect((await failure(server.sandboxes.create(null))).kind).toBe('unknown-outcome');
+    expect(sent('POST /api/v1/sandboxes')).toBe(1);
+  });
+
+  it('stays unknown when the key is refused afterwards', async () => {
+    const refused = (): Reply => ({ status: 401, json: { detail: 'Unauthorized' } });
+    await serve(['/api/v1/app-conversations'], ['conversation_id'], {
+      'POST /api/v1/app-conversations': cut,
+      'GET /api/v1/app-conversations': refused,
+      'GET /api/v1/app-conversations/start-tasks/search': refused,
+    });
+    expect((await failure(start())).kind).toBe('unknown-outcome');
+  });
+
+  it('is not sent again, not even into a given sandbox, to a server that ignores the id of the caller', async () => {
+    await serve(['/api/v1/app-conversations'], ['initial_message'], {
+      'POST /api/v1/app-conversations': cut,
+      'GET /api/v1/app-conversations': ({ query }) => ({ json: query.getAll('ids').map(() => null) }),
+      'GET /api/v1/app-conversations/start-tasks/search': () => ({ json: { items: [], next_page_id: null } }),
+    });
+    expect((await failure(start({ sandbox_id: 'sb1' }))).kind).toBe('unknown-outcome');
+    expect(sent('POST /api/v1/app-conversations')).toBe(1);
+  });
+});
