@@ -20,6 +20,7 @@ import {
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { blankConversation } from './blank.ts';
 import { deadlinePassed, interruption, noEvents } from './unended.ts';
 
 const STALL_NOTICE_MS = 600_000;
@@ -27,6 +28,10 @@ const STALL_NOTICE_MS = 600_000;
 const SOON_MS = 250;
 /** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
 const DOUBT_MS = { some: 1_500, none: 5_000 };
+/** The last look before the verdict on a deadline: a server that hangs may not make the deadline late. */
+const LAST_LOOK_MS = 5_000;
+/** Failures that following gets over: a look of the watch that meets one is made again later. */
+const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
 export interface WatchOptions {
   evidence: RunEvidence;
@@ -58,7 +63,10 @@ export interface Watched {
  * `not-found` for an event to start after that is not there.
  */
 export async function watch(ctx: Context, server: Server, id: string, options: WatchOptions): Promise<Watched> {
-  return await new Watch(ctx, server, id, options).run();
+  // Everything it asks for ends with the watch: a request in flight may not keep the command after the outcome.
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ctx.signal, ...(options.signal ? [options.signal] : [])]);
+  return await new Watch(ctx, await server.withSignal(signal), id, options).run(stop, signal);
 }
 
 class Watch {
@@ -84,9 +92,8 @@ class Watch {
     this.noticeAtMs = this.eventAtMs + STALL_NOTICE_MS;
   }
 
-  async run(): Promise<Watched> {
-    const stop = new AbortController();
-    const items = this.follow(stop.signal);
+  async run(stop: AbortController, signal: AbortSignal): Promise<Watched> {
+    const items = this.follow(signal);
     let pending = items.next();
     try {
       for (;;) {
@@ -105,12 +112,12 @@ class Watch {
     }
   }
 
-  private follow(stop: AbortSignal): AsyncIterator<FollowItem> {
-    const { since, afterEventId, signal } = this.options;
+  private follow(signal: AbortSignal): AsyncIterator<FollowItem> {
+    const { since, afterEventId } = this.options;
     const following = this.server.conversations.follow(this.id, {
       ...(since === null ? {} : { since }),
       ...(afterEventId === undefined ? {} : { afterEventId }),
-      signal: AbortSignal.any([stop, this.ctx.signal, ...(signal ? [signal] : [])]),
+      signal,
     });
     return following[Symbol.asyncIterator]();
   }
@@ -186,8 +193,22 @@ class Watch {
     this.recheckAtMs = this.ctx.clock.now() + 2 * SOON_MS;
   }
 
+  /** The record as it is now; null while it cannot be read and following still tries. */
+  private async fresh(): Promise<Conversation | null> {
+    try {
+      return await this.server.conversations.getSettled(this.id);
+    } catch (error) {
+      if (isAppError(error) && PASSING.has(error.kind)) return null;
+      throw error;
+    }
+  }
+
   private async recheck(): Promise<Watched | null> {
-    const fresh = await this.server.conversations.getSettled(this.id);
+    const fresh = await this.fresh();
+    if (fresh === null) {
+      this.recheckAtMs = this.ctx.clock.now() + 4 * SOON_MS;
+      return null;
+    }
     this.last = fresh;
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
@@ -205,14 +226,14 @@ class Watch {
     const now = this.ctx.clock.now();
     const { deadlineMs, waitMs, failOnStallMs } = this.options;
     if (now >= this.recheckAtMs) return await this.recheck();
-    if (now >= deadlineMs) {
-      // The machine may have slept: one fresh look before the verdict.
-      const fresh = await this.server.conversations.getSettled(this.id);
-      const ended = this.judged(fresh, this.evidence) ?? this.judged(fresh, this.unquestioned());
-      return ended ?? this.unended(fresh, deadlinePassed(fresh, waitMs));
-    }
+    if (now >= deadlineMs) return await this.onDeadline(waitMs);
     if (now < this.stallAtMs()) return null;
-    const fresh = await this.server.conversations.getSettled(this.id);
+    const fresh = await this.fresh();
+    if (fresh === null) {
+      this.eventAtMs = now;
+      this.noticeAtMs = now + STALL_NOTICE_MS;
+      return null;
+    }
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
     const quietMs = now - this.eventAtMs;
@@ -223,6 +244,22 @@ class Watch {
     if (failOnStallMs !== null && quietMs >= failOnStallMs) this.eventAtMs = now;
     else await this.tellSilence(fresh, quietMs);
     return null;
+  }
+
+  /** The machine may have slept: one fresh look before the verdict. */
+  private async onDeadline(waitMs: number): Promise<Watched> {
+    const timer = new AbortController();
+    const tooLate = this.ctx.clock.sleep(LAST_LOOK_MS, timer.signal).then(
+      () => null,
+      () => null,
+    );
+    const fresh = await Promise.race([this.fresh(), tooLate]).finally(() => timer.abort());
+    if (fresh !== null) {
+      const ended = this.judged(fresh, this.evidence) ?? this.judged(fresh, this.unquestioned());
+      if (ended !== null) return ended;
+    }
+    const last = fresh ?? this.last ?? blankConversation(this.id, 'unknown(not-read)');
+    return this.unended(last, deadlinePassed(last, waitMs));
   }
 
   private async tellSilence(conversation: Conversation, quietMs: number): Promise<void> {
