@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { killProcesses } from '../jail/processes.ts';
 import type { RepositorySource } from './repository.ts';
 
 export interface CloneRequest {
@@ -35,17 +36,27 @@ export class CloneError extends Error {
 }
 
 const CLONE_TIMEOUT_MS = 15 * 60_000;
+/** Git has ended, but what it started, such as a shared ssh connection, may keep its output open for long. */
+const LAST_WORDS_MS = 500;
+/** Every git of a service, and what it starts, has this in its environment. */
+const MARKER = 'ACS_STAGING';
+
+/** Ends what a service that was killed left cloning; returns how many processes. */
+export function endClones(stagingDir: string): number {
+  return killProcesses({ below: null, marked: `${MARKER}=${stagingDir}`, except: [] }).length;
+}
 
 /** Clones and moves the checkout into the workspace. Throws CloneError. */
 export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
   const staging = path.join(request.stagingDir, randomBytes(8).toString('hex'));
   mkdirSync(staging, { recursive: true, mode: 0o700 });
   try {
-    const env = gitEnvironment(request, staging);
+    const env = { ...gitEnvironment(request, staging), [MARKER]: request.stagingDir };
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
     // --no-local: a hard link would let the agent write into the objects of the source.
-    await git(['clone', '--no-local', ...branch, '--', request.source.url, target], env, request.signal);
+    // --progress: a git that tells of it finds out soon that nobody listens any more.
+    await git(['clone', '--no-local', '--progress', ...branch, '--', request.source.url, target], env, request.signal);
     const commit = await ask(['-C', target, 'rev-parse', '--verify', '--quiet', 'HEAD'], env, request.signal);
     const head = await ask(['-C', target, 'symbolic-ref', '--short', '--quiet', 'HEAD'], env, request.signal);
     return { folder: moveIn(target, request.workspaceDir, request.source.name), commit, branch: head };
@@ -174,7 +185,7 @@ export function gitsWords(stderr: string): string {
     .filter(
       (line) =>
         line !== '' &&
-        !/^(?:Cloning into|Receiving|Resolving|remote: (?:Enumerating|Counting|Compressing|Total)|warning: redirecting)/.test(
+        !/^(?:Cloning into|Receiving|Resolving|Updating files|Filtering content|remote: (?:Enumerating|Counting|Compressing|Total)|warning: redirecting)/.test(
           line,
         ),
     )
@@ -207,8 +218,12 @@ function runGit(argv: string[], env: Record<string, string>, signal: AbortSignal
       const text = error.code === 'ENOENT' ? 'git is not installed' : `git could not be run: ${error.message}`;
       reject(new CloneError(text));
     });
-    child.on('close', (code) => {
+    const end = (code: number | null): void => {
       resolve({ code, ...heard });
+    };
+    child.on('close', end);
+    child.on('exit', (code) => {
+      setTimeout(end, LAST_WORDS_MS, code).unref();
     });
   });
 }

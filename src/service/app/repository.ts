@@ -50,9 +50,9 @@ export function repositorySource(given: string, provider: Provider | null, host:
   }
   if (SCHEMES.test(given)) {
     const { url, credentials } = takenApart(given);
-    const own = provider === null ? null : providerBase(provider, host);
+    const base = provider === null ? null : providerBase(provider, host);
     // A token goes to the host it was given for, whatever the request names.
-    const origin = own !== null && originOf(given) === originOf(own) ? originOf(own) : null;
+    const origin = base !== null && url.toLowerCase().startsWith(`${base.toLowerCase()}/`) ? base : null;
     return { url, isLocal: /^file:/i.test(given), name: folderName(given), origin, credentials };
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(given) && given.includes('://')) {
@@ -78,7 +78,7 @@ function atProvider(given: string, provider: Provider | null, host: string | nul
   if (provider === 'azure_devops' && parts.length === 3) parts.splice(2, 0, '_git');
   const ending = provider === 'azure_devops' ? '' : '.git';
   const url = `${base}/${parts.join('/')}${ending}`;
-  return { url, isLocal: false, name: folderName(given), origin: originOf(base), credentials: null };
+  return { url, isLocal: false, name: folderName(given), origin: base, credentials: null };
 }
 
 /** Where a provider is, with its scheme; null: nobody knows. */
@@ -91,8 +91,8 @@ function providerBase(provider: Provider, host: string | null): string | null {
 /** A URL without the user and password in it. A user alone is no secret, and git asks for its password. */
 function takenApart(given: string): { url: string; credentials: string | null } {
   const found = /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given);
-  if (found === null) return { url: given, credentials: null };
-  const [, scheme = '', secret = '', rest = ''] = found;
+  const [, scheme = '', secret = '', rest = ''] = found ?? [];
+  if (!URL.canParse(scheme + rest)) return { url: given, credentials: null };
   return { url: scheme + rest, credentials: decoded(secret) };
 }
 
@@ -101,15 +101,6 @@ function decoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
-  }
-}
-
-function originOf(url: string): string | null {
-  try {
-    const { protocol, host } = new URL(url);
-    return `${protocol}//${host}`;
-  } catch {
-    return null;
   }
 }
 

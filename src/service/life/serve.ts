@@ -1,5 +1,6 @@
 /** Puts a service together in this process: data directory, lock, store, supervisor, app server, and its end. */
 import { createApp } from '../app/app.ts';
+import { endClones } from '../app/clone.ts';
 import type { AppContext } from '../app/context.ts';
 import { createNoticeKeeper } from '../app/notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
@@ -49,6 +50,7 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const log = options.log ?? ((): void => undefined);
   const clock = createClock();
   inDataDir(options.dataDir, () => {
+    endClones(paths.staging);
     recover({ store, paths, clock, log });
   });
   const logs = createEventLogs(paths.events);
@@ -60,7 +62,7 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
     throw error;
   });
   const port = portOf(server);
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const url = `http://${reachable(host)}:${port}`;
   const state = stateOf({ host, port, url, version: options.version, api: context.api }, clock);
   writePrivateFile(paths.state, `${JSON.stringify(state)}\n`);
   log(`listening on ${url} (pid ${state.pid})`);
@@ -146,6 +148,13 @@ function assemble({ options, key, store, clock, logs, onConversation }: Parts): 
     await Promise.all([starter.close(), supervisor.close()]);
   };
   return { context, end };
+}
+
+/** How this machine reaches an address that was listened on: one that means all of them is no address to go to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** Takes the lock of the data directory. Throws ServiceError when another service has it. */

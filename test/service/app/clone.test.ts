@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gitsWords } from '../../../src/service/app/clone.ts';
+import { CloneError, cloneRepository, endClones, gitsWords } from '../../../src/service/app/clone.ts';
 import { isBranchName, repositorySource, RepositoryError } from '../../../src/service/app/repository.ts';
 import { conversation, createTestApp, startedTask, until, type Task, type TestApp } from './support.ts';
 
@@ -179,5 +181,43 @@ describe('words', () => {
     ['', false],
   ])('that name a branch: %j is %s', (name, isOne) => {
     expect(isBranchName(name)).toBe(isOne);
+  });
+});
+
+describe('a clone', () => {
+  const cloning = (url: string, env: Record<string, string> = {}): Promise<unknown> =>
+    cloneRepository({
+      source: repositorySource(url, null, null),
+      branch: null,
+      workspaceDir: app.dir,
+      stagingDir: path.join(app.dir, 'staging-of-clone'),
+      env: { PATH: process.env.PATH, HOME: app.dir, ...env },
+      token: null,
+      signal: new AbortController().signal,
+    });
+
+  it('that a killed service left behind is ended by the next one', async () => {
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const asked = new Promise((resolve) => server.once('request', resolve));
+    const { port } = server.address() as AddressInfo;
+    const left = cloning(`http://127.0.0.1:${port}/x.git`).catch((error: unknown) => error);
+    await asked;
+    expect(endClones(path.join(app.dir, 'another-staging'))).toBe(0);
+    expect(endClones(path.join(app.dir, 'staging-of-clone'))).toBeGreaterThan(0);
+    expect(await left).toBeInstanceOf(CloneError);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('does not wait for what keeps its output open after it has ended', async () => {
+    const ssh = path.join(app.dir, 'ssh');
+    const pids = path.join(app.dir, 'ssh.pid');
+    writeFileSync(ssh, `#!/bin/sh\nsleep 600 < /dev/null > /dev/null &\necho $! > '${pids}'\necho 'no such host' >&2\nexit 1\n`, {
+      mode: 0o755,
+    });
+    const failed = await cloning('git@host.example:a/b.git', { GIT_SSH_COMMAND: ssh }).catch((error: unknown) => error);
+    expect(String(failed)).toContain('no such host');
+    process.kill(Number(readFileSync(pids, 'utf8')), 'SIGKILL');
   });
 });

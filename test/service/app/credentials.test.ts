@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repositorySource } from '../../../src/service/app/repository.ts';
+import { conversation, createTestApp, startedTask, type TestApp } from './support.ts';
+
+let app: TestApp;
+let server: Server;
+let base: string;
+/** What each request brought to the host of the repositories. */
+const brought: (string | undefined)[] = [];
+
+/** Serves the bare repositories of a folder as git's plain HTTP does, to those that bring credentials. */
+beforeAll(async () => {
+  app = await createTestApp();
+  const bare = path.join(app.dir, 'project.git');
+  const empty = execFileSync('git', ['hash-object', '-t', 'tree', '/dev/null'], { encoding: 'utf8' }).trim();
+  const git = (...argv: string[]): string => {
+    const who = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' };
+    const env = { PATH: process.env.PATH, HOME: app.dir, ...who };
+    return execFileSync('git', argv, { env, encoding: 'utf8', input: '' }).trim();
+  };
+  git('init', '-q', '--bare', '-b', 'main', bare);
+  git('-C', bare, 'hash-object', '-w', '-t', 'tree', '--stdin');
+  git('-C', bare, 'update-ref', 'refs/heads/main', git('-C', bare, 'commit-tree', empty, '-m', 'first'));
+  git('-C', bare, 'update-server-info');
+  server = createServer((request, answer) => {
+    brought.push(request.headers.authorization);
+    if (request.headers.authorization === undefined) {
+      answer.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
+      return;
+    }
+    try {
+      answer.end(readFileSync(path.join(app.dir, new URL(request.url ?? '/', base).pathname)));
+    } catch {
+      answer.writeHead(404).end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await app.close();
+});
+
+describe('credentials in the URL of a repository', () => {
+  it('bring git in and are not left where the agent can read them', async () => {
+    const url = base.replace('//', '//jane:hu%40sh@');
+    const task = await startedTask(app, { replay_json: 'demo', selected_repository: `${url}/project.git` });
+    expect(task).toMatchObject({ status: 'READY', detail: null });
+    expect(brought.at(-1)).toBe(`Basic ${Buffer.from('jane:hu@sh').toString('base64')}`);
+    const shown = await conversation(app, task.app_conversation_id ?? '');
+    const config = readFileSync(path.join(shown?.tags.archiveworkspacepath ?? '', '.git', 'config'), 'utf8');
+    expect(config).toContain(`${base}/project.git`);
+    expect(config).not.toContain('jane');
+    expect(config).not.toContain('hu%40sh');
+  });
+});
+
+describe('the token of a provider', () => {
+  it('goes to the host of the provider and to no other', async () => {
+    const tokens = { github: { token: 'provider-token', host: null } };
+    await app.call('POST', '/api/add-git-providers', { provider_tokens: tokens });
+    brought.length = 0;
+    const wanted = { replay_json: 'demo', selected_repository: `${base}/project.git`, git_provider: 'github' };
+    expect((await startedTask(app, wanted)).status).toBe('ERROR');
+    expect(brought.length).toBeGreaterThan(0);
+    expect(brought.filter((header) => header !== undefined)).toEqual([]);
+    await app.call('POST', '/api/add-git-providers', {
+      provider_tokens: { github: { token: 'provider-token', host: base } },
+    });
+    expect((await startedTask(app, wanted)).status).toBe('READY');
+    expect(brought.at(-1)).toBe(`Basic ${Buffer.from('x-access-token:provider-token').toString('base64')}`);
+  });
+
+  it.each([
+    ['https://github.com/a/b.git', 'https://github.com'],
+    ['https://github.com.evil.example/a/b.git', null],
+    ['https://github.com@evil.example/a/b.git', null],
+    ['http://github.com/a/b.git', null],
+    ['https://evil.example/github.com/a.git', null],
+  ])('for %s is meant for %s', (given, origin) => {
+    expect(repositorySource(given, 'github', null).origin).toBe(origin);
+  });
+});
+
+it.each([
+  ['https://me:pw@host.example/a.git', 'https://host.example/a.git', 'me:pw'],
+  ['https://me:p@w@host.example/a.git', 'https://host.example/a.git', 'me:p@w'],
+  ['https://:token@host.example/a.git', 'https://host.example/a.git', ':token'],
+  ['https://me@host.example/a.git', 'https://me@host.example/a.git', null],
+  ['https://host.example/a:b@c', 'https://host.example/a:b@c', null],
+  ['https://me:%zz@host.example/a', 'https://host.example/a', 'me:%zz'],
+])('%s is cloned as %s', (given, url, credentials) => {
+  expect(repositorySource(given, null, null)).toMatchObject({ url, credentials });
+});
