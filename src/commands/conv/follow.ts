@@ -93,14 +93,15 @@ export async function showRun(
   // What the run did before the place to start at is not shown, but it is what the run is judged by.
   const known = isFromBeginning ? null : await readKnownRun(server, id);
   let start = since?.kind === 'time' ? since.time : null;
-  let tailEnd: string | null = null;
+  let tailEnd: ConversationEvent | null = null;
   if (options.tail !== undefined) {
     const tail = await readTail(server, id, { ...options, tail: options.tail });
     for (const event of tail) {
       shown.add(event.id);
       if (!isHidden(ctx, options, event)) await ctx.out.line(view, event);
     }
-    start = tailEnd = known?.last?.timestamp ?? null;
+    tailEnd = known?.last ?? null;
+    start = tailEnd?.timestamp ?? null;
   }
   return await watch(ctx, server, id, {
     evidence: known?.evidence ?? NO_EVIDENCE,
@@ -111,15 +112,16 @@ export async function showRun(
     failOnStallMs: options.failOnStall ?? null,
     onEvent: async (event) => {
       if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
-      if (isBefore(event, tailEnd)) return;
+      if (tailEnd !== null && isUpTo(event, tailEnd)) return;
       await ctx.out.line(view, event);
     },
   });
 }
 
 /** Servers are asked by the millisecond: what came just before the place to start at may come along. */
-function isBefore({ timestamp }: ConversationEvent, time: string | null): boolean {
-  return timestamp !== null && time !== null && timestamp < time;
+function isUpTo(event: ConversationEvent, end: ConversationEvent): boolean {
+  if (event.id === end.id) return true;
+  return event.timestamp !== null && end.timestamp !== null && event.timestamp < end.timestamp;
 }
 
 /** Plain lines are for people; the other formats and --kind show everything. */
