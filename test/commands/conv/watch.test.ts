@@ -1,85 +1,220 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { blankConversation } from '../../../src/commands/conv/blank.ts';
 import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
-import type { Context } from '../../../src/context.ts';
+import type { Clock, Context } from '../../../src/context.ts';
+import type { Conversation } from '../../../src/domain/conversation.ts';
 import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
-import { clockFrom } from '../../../src/clock.ts';
-import type { Clock } from '../../../src/servers/index.ts';
-import type { Server } from '../../../src/servers/server.ts';
-import { connectTo } from '../../servers/support/connect.ts';
-import { createV1World, finish, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+import { AppError } from '../../../src/errors.ts';
+import type { FollowItem, Server } from '../../../src/servers/server.ts';
 
-let world: V1World;
-let server: Server;
-let clock: Clock;
+/** Time that passes only when a test says so. */
+class ManualClock implements Clock {
+  private nowMs = 0;
+  private sleepers: { atMs: number; wake: () => void }[] = [];
 
-/** Time that goes twenty times as fast. */
-function fastClock(): Clock {
-  const startMs = Date.now();
-  const real = clockFrom(() => Date.now());
-  return {
-    now: () => startMs + (real.now() - startMs) * 20,
-    sleep: (ms, signal) => real.sleep(ms / 20, signal),
-  };
+  now(): number {
+    return this.nowMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const sleeper = { atMs: this.nowMs + ms, wake: resolve };
+      this.sleepers.push(sleeper);
+      signal?.addEventListener('abort', () => {
+        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
+        reject(signal.reason as Error);
+      });
+    });
+  }
+
+  /** Time passes as seen by sleepers: each wakes at its time. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      await settled();
+      const next = this.sleepers.filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
+      if (next === undefined) break;
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      this.sleepers = this.sleepers.filter((other) => other !== next);
+      next.wake();
+    }
+    this.nowMs = untilMs;
+    await settled();
+  }
 }
 
-beforeEach(async () => {
-  world = await createV1World();
-  clock = fastClock();
-  server = await connectTo(world.fake.url, { clock });
-  world.addConversation();
-});
-
-afterEach(async () => {
-  await server.close();
-  await world.close();
-});
-
-function watching(options: Partial<WatchOptions> = {}): ReturnType<typeof watch> {
-  // Watching needs no more of a context than time, the signal and a place for notices.
-  const ctx = { clock, signal: new AbortController().signal, notice: () => Promise.resolve() } as unknown as Context;
-  return watch(ctx, server, ID, {
-    evidence: NO_EVIDENCE,
-    since: null,
-    deadlineMs: Number.POSITIVE_INFINITY,
-    waitMs: Number.POSITIVE_INFINITY,
-    failOnStallMs: null,
-    ...options,
-  });
+/** Lets everything run that waits for nothing but other code. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
+
+/** A server whose conversation is what the test says, and whose follower tells what the test says. */
+class Stage {
+  readonly clock = new ManualClock();
+  readonly notices: string[] = [];
+  readonly interruption = new AbortController();
+  record: Conversation = { ...blankConversation('c', 'running') };
+  private readonly items: FollowItem[] = [];
+  private readonly wakers: (() => void)[] = [];
+  private isOver = false;
+
+  tell(...items: FollowItem[]): Promise<void> {
+    this.items.push(...items);
+    for (const wake of this.wakers.splice(0)) wake();
+    return settled();
+  }
+
+  over(): Promise<void> {
+    this.isOver = true;
+    return this.tell();
+  }
+
+  state(status: Conversation['status']): FollowItem {
+    this.record = { ...this.record, status };
+    return { type: 'state', conversation: this.record };
+  }
+
+  watch(options: Partial<WatchOptions> = {}) {
+    const ctx = {
+      clock: this.clock,
+      signal: this.interruption.signal,
+      notice: (text: string) => Promise.resolve(void this.notices.push(text)),
+    } as unknown as Context;
+    const server = {
+      conversations: {
+        follow: (_: string, { signal }: { signal: AbortSignal }) => this.follow(signal),
+        getSettled: () => Promise.resolve(this.record),
+        get: () => Promise.resolve(this.record),
+      },
+    } as unknown as Server;
+    const wait = { evidence: NO_EVIDENCE, since: null, deadlineMs: Infinity, waitMs: Infinity, failOnStallMs: null };
+    return watch(ctx, server, 'c', { ...wait, ...options });
+  }
+
+  private async *follow(signal: AbortSignal): AsyncGenerator<FollowItem> {
+    for (;;) {
+      signal.throwIfAborted();
+      const item = this.items.shift();
+      if (item !== undefined) yield item;
+      else if (this.isOver) return;
+      else {
+        await new Promise<void>((resolve, reject) => {
+          this.wakers.push(resolve);
+          signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+        });
+      }
+    }
+  }
+}
+
+let count = 0;
+const event = (kind: string, source: string, payload: Record<string, unknown> = {}): FollowItem => ({
+  type: 'event',
+  event: {
+    type: 'event',
+    id: `e${(count += 1)}`,
+    conversation_id: 'c',
+    timestamp: null,
+    source,
+    kind,
+    text: `${kind} of ${source}`,
+    payload,
+  },
+});
+const message = () => event('MessageEvent', 'user');
+const word = (value: string) =>
+  event('ConversationStateUpdateEvent', 'environment', { key: 'execution_status', value });
 
 describe('watching a run', () => {
-  it('ends at its deadline though the server says nothing any more, and names the last state', async () => {
-    const { outcome, failure } = await watching({
-      deadlineMs: clock.now() + 6_000,
-      waitMs: 6_000,
-      onState: () => {
-        world.before = () => ({ silence: true });
-      },
-    });
-    expect([outcome.status, outcome.exit_code, failure?.kind]).toEqual(['running', 124, 'timeout']);
+  it('ends with the state the server tells', async () => {
+    const stage = new Stage();
+    const watched = stage.watch();
+    await stage.tell(message(), word('running'), stage.state('running'), word('finished'), stage.state('finished'));
+    expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
 
-  it('ends with the outcome though a request of following hangs', async () => {
-    world.agentEvents.push(userMessage('hello'), finish('bye'), status('finished'));
-    world.conversations.get(ID)!['execution_status'] = 'finished';
-    const { outcome } = await watching({
-      onState: () => {
-        world.before = () => ({ silence: true });
-      },
-    });
-    expect([outcome.status, outcome.exit_code]).toEqual(['finished', 0]);
+  it('does not believe a state that is older than the message, and sees a run that ends where it began', async () => {
+    const stage = new Stage();
+    const watched = stage.watch();
+    await stage.tell(word('finished'), message(), stage.state('finished'));
+    await stage.clock.pass(1_000);
+    // The record never changes in between: the server tells no new state.
+    await stage.tell(word('running'));
+    await stage.clock.pass(1_000);
+    await stage.tell(word('finished'));
+    await stage.clock.pass(1_000);
+    expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
 
-  it('gets over a server that is away when a doubtful state is read again', async () => {
-    world.agentEvents.push(finish('of the run before'), status('finished'), userMessage('and now?'));
-    world.conversations.get(ID)!['execution_status'] = 'finished';
-    let cuts = 0;
-    const { outcome } = await watching({
-      onState: () => {
-        world.before = () => (++cuts <= 20 ? { cut: true } : null);
-      },
-    });
-    expect(cuts).toBeGreaterThan(20);
-    expect([outcome.status, outcome.exit_code]).toEqual(['finished', 0]);
+  it('believes it in the end when no event speaks up', async () => {
+    const stage = new Stage();
+    const watched = stage.watch();
+    await stage.tell(message(), stage.state('failed'));
+    await stage.clock.pass(10_000);
+    expect((await watched).outcome).toMatchObject({ status: 'failed', exit_code: 1 });
+  });
+
+  it('looks once more before it gives up at a deadline', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
+    await stage.tell(message(), word('running'), stage.state('running'));
+    // The machine slept: the run ended meanwhile, and nobody told.
+    stage.record = { ...stage.record, status: 'finished' };
+    await stage.clock.pass(60_000);
+    expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
+  });
+
+  it('gives up at its deadline and names the last state', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
+    await stage.tell(stage.state('running'));
+    await stage.clock.pass(60_000);
+    const { outcome, failure } = await watched;
+    expect(outcome).toMatchObject({ status: 'running', exit_code: 124, reason: { code: 'timeout' } });
+    expect(failure?.message).toContain('still running after 1m');
+  });
+
+  it('says after ten minutes without an event what the last one was', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 1_500_000, waitMs: 1_500_000 });
+    await stage.tell(stage.state('running'), event('ActionEvent', 'agent'));
+    await stage.clock.pass(599_000);
+    expect(stage.notices).toEqual([]);
+    await stage.clock.pass(2_000);
+    expect(stage.notices).toEqual(['no event of c for 10m; the last was: ActionEvent of agent']);
+    await stage.clock.pass(1_500_000);
+    expect((await watched).failure?.kind).toBe('timeout');
+  });
+
+  it('ends on a silence that was said to be too long', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ failOnStallMs: 30_000 });
+    await stage.tell(stage.state('running'));
+    await stage.clock.pass(20_000);
+    await stage.tell(event('ActionEvent', 'agent'));
+    await stage.clock.pass(29_000);
+    await stage.clock.pass(2_000);
+    expect((await watched).outcome).toMatchObject({ exit_code: 124, reason: { code: 'no-events' } });
+  });
+
+  it('ends as the record stands when the server has no more to tell', async () => {
+    const stage = new Stage();
+    const watched = stage.watch();
+    await stage.tell(stage.state('running'));
+    stage.record = { ...stage.record, status: 'archived' };
+    await stage.over();
+    expect((await watched).outcome).toMatchObject({ status: 'archived', exit_code: 6 });
+  });
+
+  it('ends on a signal with its code, and says that the run goes on', async () => {
+    const stage = new Stage();
+    const watched = stage.watch();
+    await stage.tell(stage.state('running'));
+    stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
+    const { outcome, failure } = await watched;
+    expect(outcome).toMatchObject({ status: 'running', exit_code: 130 });
+    expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) goes on');
+    expect(failure?.details.hint).toContain('acs conv stop c');
   });
 });

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
+import type { Context } from '../../../src/context.ts';
+import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
+import { clockFrom } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/servers/index.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../../servers/support/connect.ts';
+import { createV1World, finish, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+
+let world: V1World;
+let server: Server;
+let clock: Clock;
+
+/** Time that goes twenty times as fast. */
+function fastClock(): Clock {
+  const startMs = Date.now();
+  const real = clockFrom(() => Date.now());
+  return {
+    now: () => startMs + (real.now() - startMs) * 20,
+    sleep: (ms, signal) => real.sleep(ms / 20, signal),
+  };
+}
+
+beforeEach(async () => {
+  world = await createV1World();
+  clock = fastClock();
+  server = await connectTo(world.fake.url, { clock });
+  world.addConversation();
+});
+
+afterEach(async () => {
+  await server.close();
+  await world.close();
+});
+
+function watching(options: Partial<WatchOptions> = {}): ReturnType<typeof watch> {
+  // Watching needs no more of a context than time, the signal and a place for notices.
+  const ctx = { clock, signal: new AbortController().signal, notice: () => Promise.resolve() } as unknown as Context;
+  return watch(ctx, server, ID, {
+    evidence: NO_EVIDENCE,
+    since: null,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    waitMs: Number.POSITIVE_INFINITY,
+    failOnStallMs: null,
+    ...options,
+  });
+}
+
+describe('watching a run', () => {
+  it('ends at its deadline though the server says nothing any more, and names the last state', async () => {
+    const { outcome, failure } = await watching({
+      deadlineMs: clock.now() + 6_000,
+      waitMs: 6_000,
+      onState: () => {
+        world.before = () => ({ silence: true });
+      },
+    });
+    expect([outcome.status, outcome.exit_code, failure?.kind]).toEqual(['running', 124, 'timeout']);
+  });
+
+  it('ends with the outcome though a request of following hangs', async () => {
+    world.agentEvents.push(userMessage('hello'), finish('bye'), status('finished'));
+    world.conversations.get(ID)!['execution_status'] = 'finished';
+    const { outcome } = await watching({
+      onState: () => {
+        world.before = () => ({ silence: true });
+      },
+    });
+    expect([outcome.status, outcome.exit_code]).toEqual(['finished', 0]);
+  });
+
+  it('gets over a server that is away when a doubtful state is read again', async () => {
+    world.agentEvents.push(finish('of the run before'), status('finished'), userMessage('and now?'));
+    world.conversations.get(ID)!['execution_status'] = 'finished';
+    let cuts = 0;
+    const { outcome } = await watching({
+      onState: () => {
+        world.before = () => (++cuts <= 20 ? { cut: true } : null);
+      },
+    });
+    expect(cuts).toBeGreaterThan(20);
+    expect([outcome.status, outcome.exit_code]).toEqual(['finished', 0]);
+  });
+});
