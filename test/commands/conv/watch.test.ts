@@ -81,7 +81,8 @@ class Stage {
       signal: this.interruption.signal,
       notice: (text: string) => Promise.resolve(void this.notices.push(text)),
     } as unknown as Context;
-    const server = {
+    const server: Server = {
+      withSignal: () => Promise.resolve(server),
       conversations: {
         follow: (_: string, { signal }: { signal: AbortSignal }) => this.follow(signal),
         getSettled: () => Promise.resolve(this.record),
