@@ -12,23 +12,34 @@ export interface NoticeKeeper {
 
 /** A busy run tells many times a second; times and costs are written this often, a change of status at once. */
 const WRITE_PAUSE_MS = 500;
+const RETRY_PAUSE_MS = 5000;
 
 export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void): NoticeKeeper {
   const waiting = new Map<string, ConversationChange>();
+  /** When sandboxes were last heard of. */
+  const used = new Map<string, string>();
   const lastStatus = new Map<string, string>();
   const lastTitle = new Map<string, string>();
   let timer: NodeJS.Timeout | null = null;
   const write = (): void => {
     timer = null;
     const changes = [...waiting];
-    waiting.clear();
     try {
       store.transaction(() => {
         for (const [id, change] of changes) store.conversations.update(id, change);
+        for (const [id, last_active_at] of used) store.sandboxes.update(id, { last_active_at });
       });
+      waiting.clear();
+      used.clear();
     } catch (error) {
+      // A full disk: nobody will tell it again, so it waits here for room.
       log(`the state of ${changes.length} conversations could not be written: ${String(error)}`);
+      later(RETRY_PAUSE_MS);
     }
+  };
+  const later = (pauseMs: number): void => {
+    timer ??= setTimeout(write, pauseMs);
+    timer.unref();
   };
   // A title given here must not be undone by the worker telling the one it has always had.
   const isNewTitle = (id: string, title: string): boolean => {
@@ -53,13 +64,10 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
       waiting.set(id, change);
       if (lastStatus.get(id) !== execution_status) {
         lastStatus.set(id, execution_status);
-        store.sandboxes.update(sandboxId, { last_active_at: updated_at });
+        used.set(sandboxId, updated_at);
         if (timer !== null) clearTimeout(timer);
         write();
-      } else {
-        timer ??= setTimeout(write, WRITE_PAUSE_MS);
-        timer.unref();
-      }
+      } else later(WRITE_PAUSE_MS);
     },
     close() {
       if (timer !== null) clearTimeout(timer);

@@ -9,6 +9,7 @@ import { isGivenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { Store } from '../store/index.ts';
 import type { StartTaskRow } from '../store/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
+import { deliverPending } from './pending.ts';
 import { cloneRepository, CloneError, initWorkspace, type Cloned } from './clone.ts';
 import { newConversation, type StartRequest } from './start-plan.ts';
 import { createTaskWatchers } from './task-watch.ts';
@@ -131,11 +132,16 @@ class ConversationStarter implements Starter {
     const { store, supervisor, clock } = this.#options;
     this.#abort.signal.throwIfAborted();
     const isFresh = request.sandboxId === null;
-    const sandboxId = request.sandboxId ?? supervisor.create(request.spec).id;
-    if (isFresh) created.sandboxId = sandboxId;
-    else if (!supervisor.resume(sandboxId)) throw new SandboxUnavailable(`500: Sandbox not found: ${sandboxId}`);
-    if (request.dialect === 'V0') store.conversations.update(conversationId, { sandbox_id: sandboxId });
-    this.#step(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: sandboxId });
+    // Together: a sandbox that no task knows of would be left behind by a crash.
+    const sandboxId = store.transaction(() => {
+      const id = request.sandboxId ?? supervisor.create(request.spec).id;
+      if (isFresh) created.sandboxId = id;
+      if (!isFresh && !supervisor.resume(id)) throw new SandboxUnavailable(`500: Sandbox not found: ${id}`);
+      if (request.dialect === 'V0') store.conversations.update(conversationId, { sandbox_id: id });
+      this.#write(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: id });
+      return id;
+    });
+    this.#watchers.tell(task.id);
     // The checkout is made outside the sandbox, so it need not wait for it.
     const checkout = this.#checkout(request, sandboxId, isFresh);
     checkout.catch(() => undefined);
@@ -164,7 +170,7 @@ class ConversationStarter implements Starter {
       if (before === null) store.conversations.insert({ ...row, ...change });
       else store.conversations.update(conversationId, change);
     });
-    await this.#deliverPending(task.id, conversationId, sandboxId);
+    await deliverPending({ store, supervisor, log: this.#options.log }, conversationId);
     this.#step(task, { status: 'READY', app_conversation_id: conversationId });
   }
 
@@ -221,21 +227,6 @@ class ConversationStarter implements Starter {
       throw new SandboxUnavailable('the agent server answered with something that is no JSON');
   }
 
-  async #deliverPending(taskId: string, conversationId: string, sandboxId: string): Promise<void> {
-    const { store, supervisor, log } = this.#options;
-    for (const target of [conversationId, taskId]) {
-      for (const message of store.pendingMessages.take(target)) {
-        const json = { role: message.role, content: message.content, run: true };
-        const answer = await supervisor.send(sandboxId, {
-          method: 'POST',
-          path: `/api/conversations/${conversationId}/events`,
-          json,
-        });
-        if (answer.status >= 400) log(`pending message ${message.id} was refused: ${textOf(answer)}`);
-      }
-    }
-  }
-
   /** A repeated start ends at the conversation that is there; its message is not sent again. */
   #point(task: StartTaskRow, existing: ConversationRow): void {
     const sandbox = existing.sandbox_id === null ? null : this.#options.store.sandboxes.get(existing.sandbox_id);
@@ -254,6 +245,7 @@ class ConversationStarter implements Starter {
       if (request.dialect === 'V0' && store.conversations.get(conversationId)?.start_state === 'starting') {
         store.conversations.update(conversationId, { start_state: 'failed', start_detail: detail, sandbox_id: null });
       }
+      if (store.conversations.get(conversationId)?.start_state !== 'ready') store.pendingMessages.drop(conversationId);
       this.#write(task, { status: 'ERROR', detail });
     });
     this.#watchers.tell(task.id);

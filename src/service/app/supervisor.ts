@@ -107,11 +107,13 @@ class SandboxSupervisor implements Supervisor {
 
   remove(id: string): Promise<boolean> {
     return this.#turns.take(id, async () => {
-      if (this.#options.store.sandboxes.get(id) === null) return false;
+      // A worker without a row: its creation was undone.
+      const isKnown = this.#options.store.sandboxes.get(id) !== null;
+      if (!isKnown && !this.#live.has(id)) return false;
       await this.#end(id);
       this.#options.store.sandboxes.remove(id);
       rmSync(this.workspaceOf(id), { recursive: true, force: true, maxRetries: 3 });
-      return true;
+      return isKnown;
     });
   }
 

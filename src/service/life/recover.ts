@@ -1,8 +1,9 @@
 /** What a service does about the one before it, which may have been killed at any moment. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { stateInLog } from '../app/event-logs.ts';
 import { reapLeftovers } from '../jail/processes.ts';
 import type { Store } from '../store/index.ts';
+import type { StartTaskRow } from '../store/start-tasks.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import path from 'node:path';
 import type { Clock } from './clock.ts';
@@ -32,14 +33,28 @@ export function recover({ store, paths, clock, log }: RecoverOptions): void {
     store.sandboxes.update(row.id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
     if (wasUp) readConversations(row.id, store, paths.events);
   }
-  for (const task of store.startTasks.unfinished()) {
-    store.startTasks.update(task.id, { status: 'ERROR', detail: CUT_OFF, updated_at: clock.stamp() });
-    const conversation = store.conversations.get(task.conversation_id);
-    if (conversation?.start_state === 'starting') {
-      store.conversations.update(conversation.id, { start_state: 'failed', start_detail: CUT_OFF });
-    }
+  for (const task of store.startTasks.unfinished()) giveUp(task, store, paths.workspaces, clock);
+  for (const name of readdirSync(paths.workspaces)) {
+    // Made for a sandbox of which nothing was written any more.
+    if (store.sandboxes.get(name) === null) rmSync(path.join(paths.workspaces, name), { recursive: true, force: true });
   }
-  store.pendingMessages.clear();
+}
+
+/** Ends a start that was cut off; the sandbox that was made for it would be of no use to anybody. */
+function giveUp(task: StartTaskRow, store: Store, workspacesDir: string, clock: Clock): void {
+  store.startTasks.update(task.id, { status: 'ERROR', detail: CUT_OFF, updated_at: clock.stamp() });
+  const conversation = store.conversations.get(task.conversation_id);
+  if (conversation?.start_state === 'ready') return;
+  store.pendingMessages.drop(task.conversation_id);
+  if (conversation !== null) {
+    const change = { start_state: 'failed' as const, start_detail: CUT_OFF, sandbox_id: null };
+    store.conversations.update(conversation.id, change);
+  }
+  const { sandbox_id: sandboxId } = task;
+  if (sandboxId === null || task.request.sandbox_id != null) return;
+  if (store.conversations.ofSandbox(sandboxId).length > 0) return;
+  store.sandboxes.remove(sandboxId);
+  rmSync(path.join(workspacesDir, sandboxId), { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** A worker ends with its service; one that hangs is killed, and so is what escaped from it. */

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import Database from 'libsql';
 
 /** What a column may hold. */
@@ -50,6 +51,7 @@ const SCHEMA = `
  * @throws Error when the file cannot be written, is damaged, or comes from a newer version
  */
 export function openDatabase(file: string): Sql {
+  closeSync(openSync(file, 'a', 0o600));
   const database = new Database(file);
   try {
     database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
@@ -87,7 +89,8 @@ function wrap(database: Database.Database): Sql {
         database.exec('COMMIT');
         return result;
       } catch (error) {
-        database.exec('ROLLBACK');
+        // A full disk has rolled it back already.
+        if (database.inTransaction) database.exec('ROLLBACK');
         throw error;
       }
     },

@@ -11,10 +11,12 @@ export interface PendingMessage {
 export interface PendingMessageStore {
   /** Answers the place in the queue, from 1; null when the queue is full. */
   add(target: string, message: PendingMessage): number | null;
-  /** Takes the queue of a target, oldest first. */
-  take(target: string): PendingMessage[];
-  /** Forgets everything queued: after a restart nothing that was being started will begin. */
-  clear(): void;
+  /** The queue of a target, oldest first. */
+  list(target: string): PendingMessage[];
+  /** Takes one out, once it is delivered. */
+  remove(id: string): void;
+  /** Forgets the queue of a conversation that will not come about. */
+  drop(target: string): void;
 }
 
 /** Interface section 8.2. */
@@ -37,16 +39,15 @@ export function createPendingMessageStore(sql: Sql): PendingMessageStore {
       );
       return position;
     },
-    take(target) {
-      const rows = sql.all<{ message: string }>(
-        'SELECT message FROM pending_messages WHERE target = ? ORDER BY position',
-        target,
-      );
-      if (rows.length > 0) sql.run('DELETE FROM pending_messages WHERE target = ?', target);
-      return rows.map((row) => JSON.parse(row.message) as PendingMessage);
+    list: (target) =>
+      sql
+        .all<{ message: string }>('SELECT message FROM pending_messages WHERE target = ? ORDER BY rowid', target)
+        .map((row) => JSON.parse(row.message) as PendingMessage),
+    remove(id) {
+      sql.run('DELETE FROM pending_messages WHERE id = ?', id);
     },
-    clear() {
-      sql.run('DELETE FROM pending_messages');
+    drop(target) {
+      sql.run('DELETE FROM pending_messages WHERE target = ?', target);
     },
   };
 }

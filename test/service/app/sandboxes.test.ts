@@ -122,14 +122,26 @@ describe('a sandbox', () => {
       status: 409,
       body: { detail: expect.stringContaining(`/api/v1/sandboxes/${id}/resume`) },
     });
+    const queued = await app.call('POST', `/api/v1/conversations/${conversationId}/pending-messages`, {
+      ...content,
+      role: 'user',
+    });
+    expect(queued).toMatchObject({ status: 201, body: { queued: true, position: 1 } });
     expect((await app.call('GET', `${root}/git/changes?path=.`)).status).toBe(409);
     expect((await app.call('GET', `${root}/file`)).body).toBe('');
+    await post(`${SANDBOXES}/${id}/resume`);
+    await until(count, (now) => Number(now) > Number(before));
+    await until(
+      () => conversation(app, conversationId),
+      (each) => each?.execution_status === 'error', // nobody could answer
+    );
+    const after = await count();
     await app.call('DELETE', `${SANDBOXES}/${id}?sandbox_id=${id}`);
     expect(await conversation(app, conversationId)).toMatchObject({ sandbox_status: 'MISSING' });
     expect((await app.call('POST', `${root}/send-message`, content)).status).toBe(404);
     expect((await app.call('GET', `${root}/git/changes?path=.`)).status).toBe(404);
     expect((await app.call('GET', `${root}/skills`)).status).toBe(404);
-    expect(await count()).toBe(before);
+    expect(await count()).toBe(after);
   });
 });
 

@@ -6,6 +6,7 @@ import { textOf } from '../../agent-client.ts';
 import { json, pathId, readJson, refuse } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
+import { deliverPending } from '../../pending.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
 
 export function messageRoutes(context: AppContext): Route[] {
@@ -70,6 +71,11 @@ function queue(context: AppContext, target: string, role: string, content: unkno
   const message = { id: randomUUID(), role, content };
   const position = store.pendingMessages.add(task?.conversation_id ?? id, message);
   if (position === null) throw refuse(429, 'Too many pending messages for this conversation');
+  const known = store.conversations.get(task?.conversation_id ?? id);
+  if (known !== null)
+    void deliverPending(context, known.id).catch((error: unknown) => {
+      context.log(`pending messages were not delivered: ${String(error)}`);
+    });
   return { id: message.id, queued: true, position };
 }
 

@@ -5,6 +5,7 @@ import type { SandboxRow } from '../../../store/sandboxes.ts';
 import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
+import { deliverWhenRunning } from '../../pending.ts';
 import { isSpecName } from '../../specs.ts';
 
 const MAX_IDS = 100;
@@ -85,6 +86,7 @@ function changingRoutes({ store, supervisor, defaultSpec, log }: AppContext): Ro
       path: '/api/v1/sandboxes/{sandbox_id}/resume',
       handle: (c) => {
         if (!supervisor.resume(id(c))) throw refuse(404, 'Not Found');
+        void deliverWhenRunning({ store, supervisor, log }, id(c));
         return json({ success: true });
       },
     },
