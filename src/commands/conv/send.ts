@@ -7,7 +7,7 @@ import { endOfDryRun } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord } from '../ids.ts';
 import { collect } from '../options.ts';
-import { readKnownRun } from './evidence.ts';
+import { readKnownRun, untilMessageShows } from './evidence.ts';
 import { eventView } from './event-view.ts';
 import { deadlineOf, showOutcome, showRun } from './follow.ts';
 import { readImages } from './images.ts';
@@ -76,6 +76,7 @@ export async function sendMessage(
   await server.conversations.send(conversation.id, { text, image_urls });
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   await ctx.notice(`sent to conversation ${conversation.id}`);
+  if (options.wait || options.follow) await untilMessageShows(ctx, server, conversation.id, last);
   await conclude(ctx, server, conversation, { ...options, ...limits, since: last?.id });
 }
 
