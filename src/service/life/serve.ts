@@ -51,7 +51,9 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const clock = createClock();
   inDataDir(options.dataDir, () => {
     endClones(paths.staging);
-    recover({ store, paths, clock, log });
+    inDataDir(options.dataDir, () => {
+      recover({ store, paths, clock, log });
+    });
   });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
@@ -64,12 +66,20 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const port = portOf(server);
   const url = `http://${reachable(host)}:${port}`;
   const state = stateOf({ host, port, url, version: options.version, api: context.api }, clock);
-  writePrivateFile(paths.state, `${JSON.stringify(state)}\n`);
+  try {
+    inDataDir(options.dataDir, () => {
+      writePrivateFile(paths.state, `${JSON.stringify(state)}\n`);
+    });
+  } catch (error) {
+    await closeServer(server, end);
+    throw error;
+  }
   log(`listening on ${url} (pid ${state.pid})`);
   const { service, settle } = createEnding({ url, key, port });
   const idle = watchIdle({
     activity,
-    isBusy: () => store.conversations.isAnyRunning(),
+    // A start may take longer than the timeout: a clone of something large.
+    isBusy: () => store.conversations.isAnyRunning() || store.startTasks.unfinished().length > 0,
     timeoutMs: options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
     onIdle: () => {
       void service.close('nobody has used the service for long');

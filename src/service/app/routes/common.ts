@@ -26,10 +26,10 @@ export function commonRoutes(context: AppContext, served: Route[]): Route[] {
     method: 'GET',
     path: '/local/activity',
     handle: () => {
-      const { conversations, sandboxes } = context.store;
+      const { conversations, sandboxes, startTasks } = context.store;
       const sandboxesRunning = sandboxes.all().filter(({ status }) => status === 'RUNNING').length;
       return json({
-        running: conversations.isAnyRunning(),
+        running: conversations.isAnyRunning() || startTasks.unfinished().length > 0,
         conversations_running: conversations.countRunning(),
         sandboxes_running: sandboxesRunning,
       });
