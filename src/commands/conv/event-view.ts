@@ -43,6 +43,7 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
 /** What a person need not see: how a server keeps its books, and the answer told a second time as an observation. */
 export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
   if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
+  if (kind === 'observation:null') return true;
   return kind === 'ObservationEvent' && string(member(payload, 'observation'), 'kind') === 'FinishObservation';
 }
 

@@ -35,7 +35,7 @@ export async function choosePlace(ctx: Context, server: Server, options: PlaceOp
       hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
     });
   }
-  return await remotePlace(ctx, checkout, options);
+  return await remotePlace(ctx, server, checkout, options);
 }
 
 async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions): Promise<Place> {
@@ -53,7 +53,7 @@ async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions)
     );
     return NOWHERE;
   }
-  return await told(ctx, remotePlace(ctx, checkout, options));
+  return await told(ctx, remotePlace(ctx, server, checkout, options));
 }
 
 async function told(ctx: Context, choosing: Promise<Place>): Promise<Place> {
@@ -77,12 +77,12 @@ async function localPlace(ctx: Context, checkout: Checkout, options: PlaceOption
   return { repository: checkout.root, branch, git_provider: null };
 }
 
-async function remotePlace(ctx: Context, checkout: Checkout, options: PlaceOptions): Promise<Place> {
+async function remotePlace(ctx: Context, server: Server, checkout: Checkout, options: PlaceOptions): Promise<Place> {
   const { origin } = checkout;
   const repository = origin?.repository ?? '';
   const branch = await branchOf(ctx, checkout, options);
-  const provider = options.gitProvider ?? origin?.git_provider ?? null;
-  if (provider === null) throw noProvider(origin?.host ?? repository);
+  const provider =
+    options.gitProvider ?? origin?.git_provider ?? (await onlyProvider(server, origin?.host ?? repository));
   await checkBranch(ctx, { remote: 'origin', branch, shown: repository, dir: checkout.root });
   if (checkout.dirty || (checkout.unpushed ?? 0) > 0) {
     const commits = checkout.unpushed ?? 0;
@@ -105,14 +105,16 @@ async function namedPlace(
   options: PlaceOptions,
 ): Promise<Place> {
   const own = await ctx.checkout();
-  if (own !== null && !isLocal(server) && isSameRepository(own, choice)) return await remotePlace(ctx, own, options);
+  if (own !== null && !isLocal(server) && isSameRepository(own, choice))
+    return await remotePlace(ctx, server, own, options);
   const url = choice.kind === 'url' ? choice.url : null;
-  const provider = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
-  if (provider === null && !(isLocal(server) && url !== null)) throw noProvider(choice.repository ?? url ?? '');
+  const told = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
+  const isCloned = isLocal(server) && url !== null;
+  const provider = told ?? (isCloned ? null : await onlyProvider(server, choice.repository ?? url ?? ''));
   if (url !== null && options.branch !== undefined) {
     await checkBranch(ctx, { remote: url, branch: options.branch, shown: url });
   }
-  const repository = isLocal(server) && url !== null ? url : choice.repository;
+  const repository = isCloned ? url : choice.repository;
   if (repository === null) throw new AppError('usage', '--repo: this URL names no owner/name, which the server needs');
   return { repository, branch: options.branch ?? null, git_provider: provider };
 }
@@ -155,8 +157,13 @@ async function checkBranch(
   });
 }
 
-function noProvider(what: string): AppError {
-  return new AppError('usage', `which git provider has ${what}?`, {
+/** The one provider the server is connected to. Throws `usage` when there is none or a choice. */
+async function onlyProvider(server: Server, what: string): Promise<string> {
+  const { git_providers: providers } = await server.settings.read();
+  const [only] = providers;
+  if (only !== undefined && providers.length === 1) return only;
+  const known = providers.length === 0 ? 'the server is connected to none' : `the server has ${providers.join(', ')}`;
+  throw new AppError('usage', `which git provider has ${what}? ${known}`, {
     hint: 'add --git-provider github, gitlab, bitbucket, forgejo, …',
   });
 }

@@ -3,6 +3,7 @@ import { AppError } from '../../errors.ts';
 import { isMasked, mcpFromV1, mcpToV1 } from '../../domain/mcp-config.ts';
 import { SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
 import {
+  connectedProviders,
   flatten,
   isJsonObject,
   v1PathOf,
@@ -76,7 +77,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
   }
   for (const field of V1_FIELDS) values[field.name] = stored[field.name] ?? field.default;
   addNested(stored, values, secrets);
-  return { stored: record !== null, values, secrets };
+  return { stored: record !== null, values, secrets, git_providers: connectedProviders(record) };
 }
 
 function mcpValue(value: JsonValue | undefined): JsonValue {

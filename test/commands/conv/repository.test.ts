@@ -16,7 +16,11 @@ import { PACKAGE_ROOT } from '../../support/world.ts';
 import { git, makeRepository } from './support.ts';
 
 /** A server far away: it clones by owner/name, and never sees this machine's folders. */
-const server = { info: { flavour: 'self-hosted' } } as Server;
+const distant = (...providers: string[]) =>
+  ({
+    info: { flavour: 'self-hosted' },
+    settings: { read: () => Promise.resolve({ git_providers: providers }) },
+  }) as unknown as Server;
 
 let dir: string;
 let host: HttpServer;
@@ -50,7 +54,11 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-async function choose(cwd: string, options: Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>) {
+async function choose(
+  cwd: string,
+  options: Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>,
+  server = distant('github', 'gitlab'),
+) {
   let err = '';
   const stream = { isTTY: false, columns: undefined, write: () => Promise.resolve() };
   const context = createContext({
@@ -86,7 +94,18 @@ describe('the repository of a conversation at a distant server', () => {
   });
 
   it('needs a provider when the host does not tell which', async () => {
-    expect(await choose(checkout, {})).toMatchObject({ code: 2 });
+    expect(await choose(checkout, {})).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('github, gitlab') as string,
+    });
+    expect(await choose(checkout, {}, distant())).toMatchObject({ code: 2 });
+  });
+
+  it('is at the only provider the server is connected to', async () => {
+    expect((await choose(checkout, {}, distant('forgejo'))).place).toMatchObject({ git_provider: 'forgejo' });
+    expect((await choose(dir, { repo: 'acme/other' }, distant('gitlab'))).place).toMatchObject({
+      git_provider: 'gitlab',
+    });
   });
 
   it('is refused when the branch is not on the remote', async () => {
