@@ -433,7 +433,7 @@ describe('git', () => {
   });
 
   it('finds nothing where there is no repository', async () => {
-    expect((await get('/api/git/changes?path=/tmp')).body).toEqual([]);
+    expect((await get('/api/git/changes?path=/proc')).body).toEqual([]);
     expect((await get('/api/git/changes?path=/no/such')).body).toEqual([]);
   });
 
