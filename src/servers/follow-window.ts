@@ -8,8 +8,8 @@ const OVERLAP_MS = 2_000;
 export interface FollowWindow {
   /** False when this event was seen before. */
   isNew(id: string, timestamp: string | null): boolean;
-  /** From where to read again, milliseconds since the epoch; null: from the start. */
-  sinceMs(): number | null;
+  /** From where to read again, milliseconds since the epoch, so much before the newest; null: from the start. */
+  sinceMs(overlapMs?: number): number | null;
   readonly lastId: string | null;
 }
 
@@ -31,7 +31,7 @@ export function createFollowWindow(startMs: number | null): FollowWindow {
       if (ms !== null && (newestMs === null || ms > newestMs)) newestMs = ms;
       return true;
     },
-    sinceMs: () => (newestMs === null ? startMs : Math.max(newestMs - OVERLAP_MS, startMs ?? 0)),
+    sinceMs: (overlapMs = OVERLAP_MS) => (newestMs === null ? startMs : Math.max(newestMs - overlapMs, startMs ?? 0)),
     get lastId() {
       return lastId;
     },

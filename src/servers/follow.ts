@@ -49,6 +49,10 @@ const LONGEST_BACKOFF_MS = 5_000;
 /** How long a status may be missing before it is told as missing. */
 const NULL_STATUS_MS = 15_000;
 const WORD_LOOKS = 5;
+/** A socket that stood for less than this was refused rather than cut: the next one waits. */
+const STABLE_MS = 10_000;
+/** A socket that is silent for this long may be dead without a word: what is stored tells. */
+const QUIET_MS = 30_000;
 
 const ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'waiting', 'paused', 'stopped', 'archived']);
 
@@ -82,6 +86,9 @@ class Follower {
   private failures = 0;
   private reopenAtMs = 0;
   private lookAtMs = 0;
+  private openedAtMs = 0;
+  private heardAtMs = 0;
+  private quickCuts = 0;
   private resting: AbortController | null = null;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
@@ -100,16 +107,34 @@ class Follower {
 
   async *run(): AsyncGenerator<FollowItem, void, void> {
     const first = await this.source.look();
-    await this.connect();
-    yield* this.readStored();
+    yield* this.begin();
     if (this.skipTo !== null)
       throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
-    yield* this.tell(this.word === null ? first : await this.freshLook(), 'time');
+    try {
+      yield* this.tell(this.word === null ? first : await this.freshLook(), 'time');
+    } catch (error) {
+      this.failed(error);
+    }
     while (!this.isArchived()) {
       this.signal.throwIfAborted();
       yield* this.takeFrames();
       yield* this.step();
       if (!this.isArchived()) await this.rest();
+    }
+  }
+
+  /** The first reading may be long: a cut in it is no reason to give up either. */
+  private async *begin(): AsyncGenerator<FollowItem, void, void> {
+    for (;;) {
+      try {
+        if (this.failures > 0) await this.source.look();
+        await this.connect();
+        yield* this.readStored();
+        return this.recovered();
+      } catch (error) {
+        this.failed(error);
+      }
+      await this.clock.sleep(Math.max(this.reopenAtMs - this.clock.now(), 20), this.signal);
     }
   }
 
@@ -125,12 +150,15 @@ class Follower {
         await this.connect();
         yield* this.readStored();
         if (this.word === null) yield* this.tell(conversation, 'time');
+        this.recovered();
+      } else if (this.socket !== null && this.clock.now() - this.heardAtMs >= QUIET_MS) {
+        yield* this.listenAgain();
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
         const why = this.word === null ? 'time' : 'word';
         yield* this.tell(await this.freshLook(), why);
+        this.recovered();
       }
-      this.recovered();
     } catch (error) {
       this.failed(error);
     }
@@ -138,6 +166,17 @@ class Follower {
       this.noticed = true;
       yield { type: 'notice', text: 'the connection is cut; acs goes on trying, and shows what it missed then' };
     }
+  }
+
+  /** Reads what a silent socket should have told; one that missed something is dead. */
+  private async *listenAgain(): AsyncGenerator<FollowItem, void, void> {
+    this.heardAtMs = this.clock.now();
+    const { lastId } = this.window;
+    yield* this.readStored();
+    if (this.socket === null || this.window.lastId === lastId) return;
+    this.socket.close();
+    this.socket = null;
+    this.reopenAtMs = this.clock.now();
   }
 
   private recovered(): void {
@@ -153,23 +192,27 @@ class Follower {
     this.cutAtMs ??= now;
     if (now - this.cutAtMs >= GIVE_UP_MS) throw error;
     this.failures += 1;
-    this.reopenAtMs = this.lookAtMs = now + Math.min(250 * 2 ** Math.min(this.failures, 6), LONGEST_BACKOFF_MS);
+    this.reopenAtMs = this.lookAtMs = now + backoffMs(this.failures);
   }
 
   private async connect(): Promise<void> {
     this.socket?.close();
     this.socket = await this.source.openSocket(this.window);
-    this.reopenAtMs = this.clock.now() + (this.socket === null ? this.source.pollMs.reading : 0);
+    this.openedAtMs = this.heardAtMs = this.clock.now();
+    this.reopenAtMs = this.openedAtMs + (this.socket === null ? this.source.pollMs.reading : 0);
   }
 
   private async *takeFrames(): AsyncGenerator<FollowItem, void, void> {
     if (this.socket === null) return;
-    for (const sighting of this.socket.take()) yield* this.meet(sighting);
+    const sightings = this.socket.take();
+    const now = this.clock.now();
+    if (sightings.length > 0) this.heardAtMs = now;
+    for (const sighting of sightings) yield* this.meet(sighting);
     if (this.socket.closed === null) return;
     // What came before the cut is told already; the rest is stored.
     this.socket = null;
-    this.reopenAtMs = this.clock.now();
-    this.lookAtMs = this.clock.now();
+    this.quickCuts = now - this.openedAtMs < STABLE_MS ? this.quickCuts + 1 : 0;
+    this.reopenAtMs = this.lookAtMs = now + (this.quickCuts < 2 ? 0 : backoffMs(this.quickCuts));
   }
 
   private async *readStored(): AsyncGenerator<FollowItem, void, void> {
@@ -214,8 +257,10 @@ class Follower {
     this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
     if (conversation.status === 'unknown(no-status)') {
       this.nullSinceMs ??= now;
-      this.lookAtMs = now + 500;
-      if (now - this.nullSinceMs < NULL_STATUS_MS) return;
+      if (now - this.nullSinceMs < NULL_STATUS_MS) {
+        this.lookAtMs = now + 500;
+        return;
+      }
     } else {
       this.nullSinceMs = null;
     }
@@ -245,6 +290,10 @@ class Follower {
     rest.abort();
     this.signal.throwIfAborted();
   }
+}
+
+function backoffMs(failures: number): number {
+  return Math.min(250 * 2 ** Math.min(failures, 6), LONGEST_BACKOFF_MS);
 }
 
 /** `told` may be richer than a plain record: what only the events know does not count. */

@@ -160,7 +160,7 @@ describe('following', () => {
       socket.send(JSON.stringify(early));
     };
     const follower = following();
-    await follower.until((lines) => lines.includes('=running'));
+    await follower.until((lines) => raced && lines.includes('=running'));
     happens(finish('after'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
     expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: while connecting', 'ActionEvent: after']);

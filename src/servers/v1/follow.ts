@@ -18,6 +18,8 @@ import { executionWord, reasonOfEvent, settle } from './settled.ts';
 
 /** The app server learns the reason of a failure up to this long after its status. */
 const REASON_DELAY_MS = 30_000;
+/** Batches of events reach the app server late, and not always in order: its copy is read again from this far back. */
+const COPY_OVERLAP_MS = 60_000;
 
 export function followV1(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
   return follow(createSource(links, webUrl, id), links.clock, links.signal, options);
@@ -27,6 +29,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let record: AppConversationRecord | null = null;
   let reason: Conversation['reason'] = null;
   let keyPlace: KeyPlace = 'header';
+  let readCopy = false;
   const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
 
   const sighting = (event: EventRecord): Sighting => {
@@ -58,9 +61,11 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     },
     async *read(window) {
       const current = await latest();
-      const sinceMs = window.sinceMs();
+      const agent = agentOf(links, current);
+      const sinceMs = window.sinceMs(agent === null || readCopy ? COPY_OVERLAP_MS : undefined);
+      readCopy = agent === null;
       const since = sinceMs === null ? undefined : naiveTimeOf(sinceMs);
-      for await (const event of eventRecords(links, current.id, agentOf(links, current), {
+      for await (const event of eventRecords(links, current.id, agent, {
         since,
         order: 'oldest-first',
       }))

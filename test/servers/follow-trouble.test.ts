@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { clockFrom } from '../../src/clock.ts';
+import type { Server } from '../../src/servers/server.ts';
+import { connectTo } from './support/connect.ts';
+import { createV1World, event, finish, ID, status, type V1World } from './support/v1-world.ts';
+
+let world: V1World;
+let server: Server;
+let stop: AbortController;
+let told: string[];
+let following: Promise<void>;
+
+beforeEach(async () => {
+  world = await createV1World();
+  stop = new AbortController();
+  server = await connectTo(world.fake.url, { signal: stop.signal });
+  world.addConversation();
+  told = [];
+});
+
+afterEach(async () => {
+  stop.abort(new Error('test is over'));
+  await following.catch(() => undefined);
+  await server.close();
+  await world.close();
+});
+
+function follow(): void {
+  following = (async () => {
+    for await (const item of server.conversations.follow(ID, { signal: stop.signal })) {
+      if (item.type === 'event') told.push(item.event.text);
+      if (item.type === 'state') told.push(`=${item.conversation.status}`);
+    }
+  })();
+  following.catch((error: unknown) => told.push(String(error)));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const endMs = Date.now() + 10_000;
+  while (!condition()) {
+    if (Date.now() > endMs) throw new Error(`did not come true; told: ${told.join(' | ')}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const events = (): string[] => told.filter((one) => !one.startsWith('='));
+
+describe('following', () => {
+  it('goes on where it was when the first reading is cut, and repeats nothing', async () => {
+    const all = Array.from({ length: 250 }, (_, index) => finish(`step ${index}`));
+    world.agentEvents.push(...all);
+    let cuts = 0;
+    world.before = ({ path, query }) =>
+      path.endsWith('/events/search') && query.get('page_id') === '100' && ++cuts <= 6 ? { cut: true } : null;
+    follow();
+    await until(() => told.includes('=running'));
+    expect(cuts).toBeGreaterThan(4);
+    expect(events()).toEqual(all.map((_, index) => `step ${index}`));
+  });
+
+  it('shows what a socket that died without a word did not tell, and opens another', async () => {
+    follow();
+    await until(() => told.includes('=running') && world.fake.sockets.length === 1);
+    // Stored, and never sent.
+    world.agentEvents.push(finish('unheard'));
+    await until(() => events().includes('unheard') && world.fake.sockets.length === 2);
+    expect(events()).toEqual(['unheard']);
+  });
+
+  it('does not knock without a pause at a server that closes every socket at once', async () => {
+    let opened = 0;
+    world.fake.onSocket = (socket) => {
+      opened += 1;
+      socket.close(1013);
+    };
+    await server.close();
+    const startMs = Date.now();
+    // Time that goes twenty times as fast.
+    const now = (): number => startMs + (Date.now() - startMs) * 20;
+    const { sleep } = clockFrom(now);
+    server = await connectTo(world.fake.url, {
+      signal: stop.signal,
+      clock: { now, sleep: (ms, signal) => sleep(ms / 20, signal) },
+    });
+    follow();
+    await until(() => opened >= 10);
+    expect(now() - startMs).toBeGreaterThan(20_000);
+  });
+
+  it('shows events that reach the app server after younger ones', async () => {
+    Object.assign(world.conversations.get(ID)!, {
+      sandbox_status: 'STARTING',
+      execution_status: null,
+      conversation_url: null,
+      session_api_key: null,
+    });
+    const at = (seconds: number, text: string): Record<string, unknown> => ({
+      ...finish(text),
+      timestamp: `2026-11-21T12:00:${String(seconds).padStart(2, '0')}.000000`,
+    });
+    world.appEvents.push(at(0, 'first'), at(40, 'third'));
+    follow();
+    await until(() => events().length === 2);
+    world.appEvents.splice(1, 0, at(20, 'second'));
+    await until(() => events().length === 3);
+    expect(events()).toEqual(['first', 'third', 'second']);
+  });
+
+  it('tells a status that stays missing, and what comes after it', async () => {
+    world.conversations.get(ID)!['execution_status'] = null;
+    follow();
+    await until(() => told.includes('=unknown(no-status)'));
+    world.conversations.get(ID)!['execution_status'] = 'finished';
+    world.agentEvents.push(event('ActionEvent', { tool_name: 'x' }), status('finished'));
+    await until(() => told.includes('=finished'));
+  });
+});
