@@ -35,6 +35,20 @@ function follow(): void {
   following.catch((error: unknown) => told.push(String(error)));
 }
 
+/** Connects again, with time that goes twenty times as fast; how much of it has passed. */
+async function hurry(requestTimeoutMs?: number): Promise<{ now: () => number }> {
+  await server.close();
+  const startMs = Date.now();
+  const now = (): number => startMs + (Date.now() - startMs) * 20;
+  const { sleep } = clockFrom(now);
+  server = await connectTo(world.fake.url, {
+    signal: stop.signal,
+    clock: { now, sleep: (ms, signal) => sleep(ms / 20, signal) },
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+  });
+  return { now: () => now() - startMs };
+}
+
 async function until(condition: () => boolean): Promise<void> {
   const endMs = Date.now() + 10_000;
   while (!condition()) {
@@ -73,18 +87,22 @@ describe('following', () => {
       opened += 1;
       socket.close(1013);
     };
-    await server.close();
-    const startMs = Date.now();
-    // Time that goes twenty times as fast.
-    const now = (): number => startMs + (Date.now() - startMs) * 20;
-    const { sleep } = clockFrom(now);
-    server = await connectTo(world.fake.url, {
-      signal: stop.signal,
-      clock: { now, sleep: (ms, signal) => sleep(ms / 20, signal) },
-    });
+    const { now } = await hurry();
     follow();
     await until(() => opened >= 10);
-    expect(now() - startMs).toBeGreaterThan(20_000);
+    expect(now()).toBeGreaterThan(20_000);
+  });
+
+  it('reads the copy of the app server at its usual pace while the sandbox swallows every request', async () => {
+    await hurry(250);
+    world.fake.acceptSocket = () => false;
+    world.before = ({ path }) => (path.startsWith('/agent/') ? { silence: true } : null);
+    follow();
+    for (let step = 0; step < 10; step++) {
+      world.appEvents.push(finish(`step ${step}`));
+      await until(() => events().length === step + 1);
+    }
+    expect(world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThan(4);
   });
 
   it('shows events that reach the app server after younger ones', async () => {

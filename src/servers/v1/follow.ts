@@ -20,6 +20,9 @@ import { executionWord, reasonOfEvent, settle } from './settled.ts';
 const REASON_DELAY_MS = 30_000;
 /** Batches of events reach the app server late, and not always in order: its copy is read again from this far back. */
 const COPY_OVERLAP_MS = 60_000;
+const SLOW_FAILURE_MS = 3_000;
+const SHORTEST_AWAY_MS = 15_000;
+const LONGEST_AWAY_MS = 120_000;
 
 export function followV1(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
   return follow(createSource(links, webUrl, id), links.clock, links.signal, options);
@@ -30,6 +33,9 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let reason: Conversation['reason'] = null;
   let keyPlace: KeyPlace = 'header';
   let readCopy = false;
+  let away = { untilMs: 0, forMs: 0 };
+  const agentNow = (current: AppConversationRecord): AgentClient | null =>
+    links.clock.now() < away.untilMs ? null : agentOf(links, current);
   const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
 
   const sighting = (event: EventRecord): Sighting => {
@@ -61,7 +67,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     },
     async *read(window) {
       const current = await latest();
-      const agent = agentOf(links, current);
+      const agent = agentNow(current);
       const sinceMs = window.sinceMs(agent === null || readCopy ? COPY_OVERLAP_MS : undefined);
       readCopy = agent === null;
       const since = sinceMs === null ? undefined : naiveTimeOf(sinceMs);
@@ -73,19 +79,30 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     },
     async openSocket(window): Promise<FollowSocket | null> {
       const current = await latest();
-      const agent = agentOf(links, current);
+      const agent = agentNow(current);
       if (agent === null || current.sandbox_status !== 'RUNNING') return null;
       const since = resendTime(window);
+      const startedAtMs = links.clock.now();
       try {
-        return toFollowSocket(await openEventSocket(links, agent, keyPlace, since), sighting);
+        const socket = await openEventSocket(links, agent, keyPlace, since);
+        away = { untilMs: 0, forMs: 0 };
+        return toFollowSocket(socket, sighting);
       } catch (error) {
         if (!isAppError(error) || error.kind !== 'network') throw error;
         // Servers before 1.12 take the key in the query alone: tried only when the server answers otherwise.
-        if (keyPlace === 'header' && (await answers(agent))) keyPlace = 'query';
+        if (await answers(agent)) keyPlace = 'query';
+        else away = awayAfter(away.forMs, startedAtMs, links.clock.now());
         return null;
       }
     },
   };
+}
+
+/** A sandbox that swallows requests is left alone for a while: each one would hold up the copy that can be read. */
+function awayAfter(lastForMs: number, startedAtMs: number, nowMs: number): { untilMs: number; forMs: number } {
+  if (nowMs - startedAtMs < SLOW_FAILURE_MS) return { untilMs: 0, forMs: 0 };
+  const forMs = Math.min(Math.max(2 * lastForMs, SHORTEST_AWAY_MS), LONGEST_AWAY_MS);
+  return { untilMs: nowMs + forMs, forMs };
 }
 
 async function answers(agent: AgentClient): Promise<boolean> {
