@@ -105,6 +105,17 @@ describe('following', () => {
     expect(world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThan(4);
   });
 
+  it('ends when the sandbox has lost the conversation, whose record stays without a status', async () => {
+    await hurry();
+    follow();
+    await until(() => told.includes('=running'));
+    world.conversations.get(ID)!['execution_status'] = null;
+    world.before = ({ path }) =>
+      path.startsWith('/agent/') ? { status: 404, json: { detail: 'Conversation not found' } } : null;
+    await following.catch(() => undefined);
+    expect(told.at(-1)).toContain('it was deleted there');
+  });
+
   it('shows events that reach the app server after younger ones', async () => {
     Object.assign(world.conversations.get(ID)!, {
       sandbox_status: 'STARTING',

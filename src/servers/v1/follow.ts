@@ -1,5 +1,5 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
-import { isAppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -20,6 +20,8 @@ import { executionWord, reasonOfEvent, settle } from './settled.ts';
 const REASON_DELAY_MS = 30_000;
 /** Batches of events reach the app server late, and not always in order: its copy is read again from this far back. */
 const COPY_OVERLAP_MS = 60_000;
+/** A busy sandbox tells no status for a second; one that lost the conversation never tells one again. */
+const LOST_AFTER_MS = 30_000;
 const SLOW_FAILURE_MS = 3_000;
 const SHORTEST_AWAY_MS = 15_000;
 const LONGEST_AWAY_MS = 120_000;
@@ -34,6 +36,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let keyPlace: KeyPlace = 'header';
   let readCopy = false;
   let away = { untilMs: 0, forMs: 0 };
+  let blankSinceMs: number | null = null;
   const agentNow = (current: AppConversationRecord): AgentClient | null =>
     links.clock.now() < away.untilMs ? null : agentOf(links, current);
   const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
@@ -54,6 +57,10 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     pollMs: links.app.loopback ? { reading: 500, listening: 3_000 } : { reading: 3_000, listening: 10_000 },
     async look() {
       record = await getConversation(links, id);
+      const isBlank = record.execution_status === null && record.sandbox_status === 'RUNNING';
+      blankSinceMs = isBlank ? (blankSinceMs ?? links.clock.now()) : null;
+      if (blankSinceMs !== null && links.clock.now() - blankSinceMs >= LOST_AFTER_MS)
+        await refuseLost(agentNow(record), record);
       return toConversation(record, webUrl);
     },
     async settle(conversation) {
@@ -103,6 +110,20 @@ function awayAfter(lastForMs: number, startedAtMs: number, nowMs: number): { unt
   if (nowMs - startedAtMs < SLOW_FAILURE_MS) return { untilMs: 0, forMs: 0 };
   const forMs = Math.min(Math.max(2 * lastForMs, SHORTEST_AWAY_MS), LONGEST_AWAY_MS);
   return { untilMs: nowMs + forMs, forMs };
+}
+
+/** A conversation that was deleted at its sandbox keeps its record. Throws `not-found` for it. */
+async function refuseLost(agent: AgentClient | null, record: AppConversationRecord): Promise<void> {
+  try {
+    await agent?.conversation();
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    if (error.kind !== 'not-found') return;
+    throw new AppError(
+      'not-found',
+      `the sandbox no longer has conversation ${normalId(record.id)}: it was deleted there`,
+    );
+  }
 }
 
 async function answers(agent: AgentClient): Promise<boolean> {
