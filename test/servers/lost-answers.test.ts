@@ -75,3 +75,18 @@ describe('a create whose answer was lost', () => {
     expect(sent('POST /api/v1/app-conversations')).toBe(1);
   });
 });
+
+it('a start goes on through a restart of the server while its task is worked at', async () => {
+  const id = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
+  const task = { id, request: {}, app_conversation_id: id };
+  let polls = 0;
+  await serve(['/api/v1/app-conversations'], ['conversation_id'], {
+    'POST /api/v1/app-conversations': () => ({ json: { ...task, app_conversation_id: null, status: 'WORKING' } }),
+    'GET /api/v1/app-conversations/start-tasks': () =>
+      ++polls <= 6 ? { cut: true } : { json: [{ ...task, status: 'READY' }] },
+    'GET /api/v1/app-conversations': () => ({ json: [{ id, sandbox_status: 'RUNNING', execution_status: 'running' }] }),
+  });
+  await start();
+  expect(polls).toBe(7);
+  expect(sent('POST /api/v1/app-conversations')).toBe(1);
+});

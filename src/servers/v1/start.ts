@@ -20,6 +20,8 @@ import { isEcho, messageContent, refuseWhatIsMissing, startBody } from './start-
 const START_TIMEOUT_MS = 120_000;
 /** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */
 const NO_PROGRESS_MS = 20_000;
+/** A server that restarts meanwhile is waited for this long: the start is on its way. */
+const LONGEST_OUTAGE_MS = 60_000;
 
 export async function* startV1(
   links: Links,
@@ -124,11 +126,20 @@ async function* waitUntilReady(
 ): AsyncGenerator<StartProgress, StartTaskRecord, void> {
   let task = first;
   let progressAtMs = links.clock.now();
+  let awaySinceMs: number | null = null;
   for (let waitMs = links.local ? 50 : links.app.loopback ? 200 : 500; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
     if (task.status === 'READY' && task.app_conversation_id !== null) return task;
     if (task.status === 'ERROR') throw startFailed(task);
     await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
-    const next = await getStartTask(links, task.id);
+    let next: StartTaskRecord | null;
+    try {
+      next = await getStartTask(links, task.id);
+      awaySinceMs = null;
+    } catch (error) {
+      awaySinceMs ??= links.clock.now();
+      if (!isPassing(error) || links.clock.now() - awaySinceMs >= LONGEST_OUTAGE_MS) throw error;
+      continue;
+    }
     if (next === null) {
       throw new AppError('server', `the server no longer knows the start task ${normalId(task.id)}`, {
         data: { start_task_id: normalId(task.id) },
@@ -148,6 +159,10 @@ async function* waitUntilReady(
     if (record != null && record.execution_status !== null)
       return { ...task, status: 'READY', app_conversation_id: record.id };
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return isAppError(error) && (error.kind === 'network' || error.kind === 'server' || error.kind === 'rate-limited');
 }
 
 function startFailed(task: StartTaskRecord): AppError {
