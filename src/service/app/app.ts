@@ -67,8 +67,11 @@ function refusedAtDoor(c: Context, context: AppContext): Response | null {
   return null;
 }
 
+/** A page may lie at any address: of those only this machine's own are ours. */
 function isOurOrigin(origin: string, configured: string): boolean {
-  return /^https?:\/\//i.test(origin) && isOurName(origin.replace(/^https?:\/\//i, ''), configured);
+  if (!/^https?:\/\//i.test(origin) || !isOurName(origin.replace(/^https?:\/\//i, ''), configured)) return false;
+  const name = origin.replace(/^https?:\/\//i, '').replace(/:\d+$/, '');
+  return /^localhost$/i.test(name) || /^127(?:\.\d+){3}$/.test(name) || name === '[::1]' || name === configured;
 }
 
 /** Addresses cannot be rebound, names can: of names only `localhost` and the one that was asked for are ours. */

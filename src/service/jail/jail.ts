@@ -11,6 +11,7 @@ import type { Writable } from 'node:stream';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
 import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap, hiddenFolders } from './bubblewrap.ts';
 import { JailConnection } from './connection.ts';
+import { removeScratch } from './inside/scratch.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { plainEnvironment } from './plain.ts';
 import { killProcesses, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
@@ -116,6 +117,7 @@ async function startPlain(config: WorkerConfig, warning: string | null): Promise
       killProcesses({ below: pid, marked: mark, except: [] });
       child.kill('SIGKILL');
       await connection.ended;
+      removeScratch(config.sandbox_id);
     },
   };
 }

@@ -20,8 +20,8 @@ export interface HeldLock {
 export function takeLock(file: string, self: ProcessIdentity): HeldLock | ProcessIdentity {
   const mine = `${file}.${self.pid}.${randomBytes(6).toString('hex')}`;
   const text = JSON.stringify({ pid: self.pid, start: self.start });
-  writeFileSync(mine, text, { mode: 0o600, flush: true });
   try {
+    writeFileSync(mine, text, { mode: 0o600, flush: true });
     for (let attempt = 0; attempt < 20; attempt++) {
       if (link(mine, file)) return { release: () => releaseLock(file, text) };
       const holder = readHolder(file);

@@ -2,6 +2,7 @@
 import {
   type JsonRecord,
   optionalNumber,
+  optionalRange,
   optionalText,
   type Reading,
   recordMember,
@@ -77,8 +78,8 @@ function runStep(args: JsonRecord, thought: string, place: string): Extract<Read
 
 /** `start` and `end` count from 0 and 1; the whole file is 0 and -1. */
 function lines(args: JsonRecord, place: string): Pick<EditStep, 'view_range'> {
-  const range = args['view_range'];
-  if (Array.isArray(range) && range.length === 2) return { view_range: [Number(range[0]), Number(range[1])] };
+  const range = optionalRange(args, 'view_range', place);
+  if (range !== undefined) return { view_range: range };
   const start = optionalNumber(args, 'start', place) ?? 0;
   const end = typeof args['end'] === 'number' ? args['end'] : -1;
   return start === 0 && end === -1 ? {} : { view_range: [start + 1, end] };

@@ -37,6 +37,9 @@ describe('the doors of the service', () => {
     const path = '/api/v1/app-conversations/count';
     expect(await status('GET', path, undefined, { ...withKey, Origin: 'https://evil.example' })).toBe(403);
     expect(await status('GET', path, undefined, { ...withKey, Origin: 'null' })).toBe(403);
+    expect(await status('GET', path, undefined, { ...withKey, Origin: 'http://203.0.113.7' })).toBe(403);
+    expect(await status('GET', path, undefined, { ...withKey, Origin: 'http://[2001:db8::1]:80' })).toBe(403);
+    expect(await status('GET', path, undefined, { ...withKey, Origin: 'http://127.0.0.1:5173' })).toBe(200);
     expect(await status('GET', path, undefined, { ...withKey, Origin: 'http://localhost:5173' })).toBe(200);
   });
 

@@ -137,6 +137,7 @@ describe('a malformed trajectory is refused with the place of what is wrong', ()
     ],
     ['[{"kind":"FileEditorAction","command":"insert","path":"a","new_str":"x"}]', '"insert_line" must be a number'],
     ['[{"kind":"FileEditorAction","command":"view","path":"a","view_range":[1]}]', '"view_range" must hold two'],
+    ['[{"action":"read","args":{"path":"a","view_range":["x",{}]}}]', '"view_range" must hold two'],
     ['[{"kind":"MessageEvent","source":"agent"}]', 'holds no text'],
   ])('%s', (text, words) => {
     expect(() => parseTrajectory(text)).toThrow(ReplayError);

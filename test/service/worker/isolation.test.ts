@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bubblewrapPlan, findBubblewrap, hiddenFolders } from '../../../src/service/jail/bubblewrap.ts';
 import { whyNoBubblewrap } from '../../../src/service/jail/detect.ts';
+import { selectProcesses } from '../../../src/service/jail/processes.ts';
 import {
   eventsOf,
   makePlace,
@@ -94,6 +95,22 @@ describe.each(ISOLATED)('a sandbox of the spec %s', (spec) => {
       rmSync(programs, { recursive: true });
     }
   });
+});
+
+it('a helper that had to be killed leaves no folder of its own behind', async () => {
+  worker = await startTestWorker(place, { spec: 'process' });
+  const left = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith(`acs-shell-${place.sandboxId}-`));
+  const command = { command: 'kill -STOP $PPID; sleep 60', timeout: 60 };
+  const cut = worker.call('POST', '/api/bash/execute_bash_command', command).catch(() => null);
+  await until('the folder', () => left().length === 1);
+  await until('the helper to stand still', () =>
+    selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${place.sandboxId}`, except: [] }).some((pid) =>
+      readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') T '),
+    ),
+  );
+  await worker.end();
+  await cut;
+  expect(left()).toEqual([]);
 });
 
 describe('the doors of a worker', () => {

@@ -4,9 +4,11 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { SANDBOX_MARKER } from '../processes.ts';
 import type { GitChange } from '../protocol.ts';
 import { OperationError } from './failure.ts';
 import { regularFile } from './files.ts';
+import { prefixOf } from './scratch.ts';
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 const LARGEST_DIFFED_FILE = 5 * 1024 * 1024;
@@ -60,7 +62,7 @@ export async function gitDelta(workingDir: string, folder: string, ref: string |
   if (!(await isRepository(absolute))) throw new OperationError('invalid', `Not a git repository: ${absolute}`);
   const base = await baseOf(absolute, ref);
   // New files enter a patch by way of an index; the repository's own is left as it is.
-  const scratch = await mkdtemp(path.join(tmpdir(), 'acs-index-'));
+  const scratch = await mkdtemp(path.join(tmpdir(), prefixOf(process.env[SANDBOX_MARKER] ?? '')));
   try {
     const env = { GIT_INDEX_FILE: path.join(scratch, 'index') };
     await succeed(absolute, ['read-tree', base], env);

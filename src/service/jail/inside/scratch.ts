@@ -9,10 +9,8 @@ export class Scratch {
 
   /** What an earlier life of the same sandbox left behind, because it was killed, is removed. */
   constructor(sandboxId: string) {
-    this.#prefix = `acs-shell-${sandboxId.replace(/[^\w-]/g, '_')}-`;
-    for (const name of namesIn(tmpdir())) {
-      if (name.startsWith(this.#prefix)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
-    }
+    this.#prefix = prefixOf(sandboxId);
+    removeScratch(sandboxId);
   }
 
   /** The path of a file; the folder is made when the first is asked for. */
@@ -24,6 +22,19 @@ export class Scratch {
   remove(): void {
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** Removes every private folder of a sandbox: what runs inside may have been killed before it could. */
+export function removeScratch(sandboxId: string): void {
+  for (const name of namesIn(tmpdir())) {
+    if (!name.startsWith(prefixOf(sandboxId))) continue;
+    rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+/** How the names of a sandbox's private folders begin. */
+export function prefixOf(sandboxId: string): string {
+  return `acs-shell-${sandboxId.replace(/[^\w-]/g, '_')}-`;
 }
 
 function namesIn(folder: string): string[] {
