@@ -10,7 +10,7 @@ export interface LocalService {
     options: ServeOptions,
   ): Promise<{ url: string; key: string; pid: number; started: 'now' | 'before'; notice: string | null }>;
   /** Address and key of the one that runs now; null when none does. Starts nothing. */
-  running(): Promise<{ url: string; key: string } | null>;
+  running(): Promise<{ url: string; key: string; pid: number } | null>;
   status(dataDir?: string): Promise<LocalServiceStatus>;
   /** Ends it and everything it started. */
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;

@@ -111,8 +111,8 @@ export function createContext(platform: Platform): Context {
     readKey: (from) => targets.newKey(from),
     connect: (target) => connections.to({ local: false, ...target }),
     lastConversation: {
-      get: async (origin) => (await cache()).last.get(origin),
-      set: async (origin, id) => (await cache()).last.set(origin, id),
+      get: async (origin) => (await cache()).last.get(connections.memoryKey(origin)),
+      set: async (origin, id) => (await cache()).last.set(connections.memoryKey(origin), id),
     },
     dispose: () => connections.close(),
   };

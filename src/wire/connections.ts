@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { ServerCache } from '../profiles/cache.ts';
+import { LOCAL_PROFILE } from '../profiles/names.ts';
 import type { TargetPlan } from '../profiles/resolve.ts';
 import type { Server } from '../servers/server.ts';
 import type { Platform } from './platform.ts';
@@ -13,8 +14,19 @@ const PROBE_LIFETIME_MS = 24 * 3_600_000;
 export interface Connections {
   /** The server of a plan; for `local`, starts the local service when none runs. */
   of(plan: TargetPlan): Promise<Server>;
-  to(target: { base_url: string; key: string | null; local: boolean }): Promise<Server>;
+  to(target: ConnectionTarget): Promise<Server>;
+  /** What is remembered of a server is kept under this: the port of the local service may change. */
+  memoryKey(origin: string): string;
   close(): Promise<void>;
+}
+
+export interface ConnectionTarget {
+  base_url: string;
+  key: string | null;
+  /** True for the built-in profile of the local service. */
+  local: boolean;
+  /** The process behind it, where it is known: another one may speak another dialect on the same port. */
+  pid?: number;
 }
 
 export interface ConnectionsWiring {
@@ -27,6 +39,7 @@ export interface ConnectionsWiring {
 
 export function createConnections({ platform, context, targets, cache, keepSecret }: ConnectionsWiring): Connections {
   const open: Server[] = [];
+  const localOrigins = new Set<string>();
   const connections: Connections = {
     async of(plan) {
       for (const notice of plan.notices) await context.notice(notice);
@@ -35,8 +48,9 @@ export function createConnections({ platform, context, targets, cache, keepSecre
       if (base_url === null) throw new AppError('internal', 'a target without a URL');
       return await connections.to({ base_url, key, local: false });
     },
-    async to({ base_url, key, local }) {
+    async to({ base_url, key, local, pid }) {
       if (key !== null) keepSecret(key);
+      if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/index.ts');
       const server = await connect({
         baseUrl: base_url,
@@ -50,11 +64,12 @@ export function createConnections({ platform, context, targets, cache, keepSecre
         rate: context.globals.rate,
         ...(context.globals.debug === 'on' ? { log: (line: string) => tell(context, line) } : {}),
         notice: (text) => tell(context, text),
-        cache: await probeCache(cache),
+        cache: local ? await localProbeCache(cache, pid) : await probeCache(cache),
       });
       open.push(server);
       return server;
     },
+    memoryKey: (origin) => (localOrigins.has(origin) ? LOCAL_PROFILE : origin),
     async close() {
       await Promise.allSettled(open.map((server) => server.close()));
     },
@@ -76,11 +91,26 @@ async function probeCache(cache: () => Promise<ServerCache>) {
   };
 }
 
-async function localAddress(context: Context): Promise<{ base_url: string; key: string }> {
+/** What was learnt of one process of the local service says nothing about the next. */
+async function localProbeCache(cache: () => Promise<ServerCache>, pid: number | undefined) {
+  const { probe } = await cache();
+  return {
+    async get(origin: string) {
+      const kept = (await probe.get(LOCAL_PROFILE)) as { origin?: unknown; pid?: unknown; facts?: unknown } | null;
+      return pid !== undefined && kept?.origin === origin && kept.pid === pid ? kept.facts : null;
+    },
+    async set(origin: string, facts: unknown) {
+      if (pid !== undefined) await probe.set(LOCAL_PROFILE, { origin, pid, facts }, PROBE_LIFETIME_MS);
+    },
+    drop: () => probe.drop(LOCAL_PROFILE),
+  };
+}
+
+async function localAddress(context: Context): Promise<{ base_url: string; key: string; pid?: number }> {
   const service = await context.localService();
   if (context.globals.mode === 'dry-run') {
     const running = await service.running();
-    if (running) return { base_url: running.url, key: running.key };
+    if (running) return { base_url: running.url, key: running.key, pid: running.pid };
     throw new AppError('config', 'the local service does not run, and --dry-run does not start it', {
       hint: 'start it with: acs serve --detach',
     });
@@ -90,5 +120,5 @@ async function localAddress(context: Context): Promise<{ base_url: string; key: 
   if (started === 'now') {
     await context.notice(`started the local service at ${url} (pid ${pid}); end it with: acs serve --stop`);
   }
-  return { base_url: url, key };
+  return { base_url: url, key, pid };
 }

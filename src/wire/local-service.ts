@@ -45,7 +45,7 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
     running: () =>
       translated(() => {
         const running = service.runningService(dataDirOf());
-        return Promise.resolve(running && { url: running.state.url, key: running.key });
+        return Promise.resolve(running && { url: running.state.url, key: running.key, pid: running.state.pid });
       }),
     status: (dataDir) => translated(() => statusOf(service, dataDirOf({ dataDir }))),
     stop: (dataDir) =>

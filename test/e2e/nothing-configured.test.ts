@@ -40,6 +40,15 @@ describe('off a terminal, with nothing configured', () => {
 });
 
 describe('with ACS_PROFILE=local and an empty home', () => {
+  it('remembers the last conversation when the service is another process by then', async () => {
+    const script = [
+      'id=$(acs conv new --replay demo --no-repo --wait -q)',
+      'acs serve --stop -q >/dev/null',
+      'test "$(acs conv show @last -q)" = "$id"',
+    ].join(' && ');
+    expect(await shell(script, local()).ended).toMatchObject({ code: 0, out: '' });
+  });
+
   it('starts the service, runs a recorded run on a repository, and all readings agree', async () => {
     const script = [
       'git init -q repository && cd repository',
