@@ -1,6 +1,6 @@
 // `npm start`: builds acs and shows it at work on this checkout, with a service, data and settings of its own that are
 // gone afterwards. Every line that begins with `$` is a command as anybody would type it.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -48,10 +48,11 @@ async function show() {
 
 /** One conversation from its start to its diff. The first step that fails ends it. */
 async function tour() {
+  const repository = repositoryOnABranch();
   const steps = [
     [
       'a conversation on this checkout: a recorded run, whose commands are carried out for real',
-      ...['conv', 'new', '--repo', '.', '--replay', 'examples/count-lines.v0.json', '--follow'],
+      ...['conv', 'new', '--repo', repository, '--replay', 'examples/count-lines.v0.json', '--follow'],
     ],
     ['what the agent answered', 'conv', 'result', '@last'],
     ['what it changed in its copy of the repository', 'conv', 'diff', '@last'],
@@ -62,6 +63,16 @@ async function tour() {
     if (code !== 0 || interruptedBy) return code;
   }
   return 0;
+}
+
+/** This checkout; when it stands on a commit without a branch, as many CI runners leave it, a copy that has one. */
+function repositoryOnABranch() {
+  const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
+  if (git('rev-parse', '--abbrev-ref', 'HEAD').trim() !== 'HEAD') return '.';
+  const copy = path.join(folder, 'checkout');
+  git('clone', '--quiet', '.', copy);
+  git('-C', copy, 'switch', '--quiet', '--create', 'tour');
+  return copy;
 }
 
 function end(code) {
