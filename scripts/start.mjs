@@ -67,7 +67,8 @@ async function tour() {
 
 /** This checkout; when it stands on a commit without a branch, as many CI runners leave it, a copy that has one. */
 function repositoryOnABranch() {
-  const git = (...args) => execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
+  const git = (...args) =>
+    execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
   if (git('rev-parse', '--abbrev-ref', 'HEAD').trim() !== 'HEAD') return '.';
   const copy = path.join(folder, 'checkout');
   git('clone', '--quiet', '.', copy);

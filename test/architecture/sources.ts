@@ -130,20 +130,19 @@ function isGlobalThis(node: ts.Expression): boolean {
 
 /** Whether the file gives the name a meaning of its own: a parameter, a variable, a function, an import. */
 function isDeclaredIn(node: ts.Identifier): boolean {
-  let found = false;
-  const visit = (each: ts.Node): void => {
-    if (found) return;
-    const named =
+  const source = node.getSourceFile();
+  const isDeclaration = (each: ts.Node): boolean => {
+    const names =
       ts.isParameter(each) ||
       ts.isVariableDeclaration(each) ||
       ts.isBindingElement(each) ||
       ts.isFunctionDeclaration(each) ||
       ts.isImportSpecifier(each);
-    if (named && each.name && ts.isIdentifier(each.name) && each.name.text === node.text) found = true;
-    ts.forEachChild(each, visit);
+    return names && each.name !== undefined && ts.isIdentifier(each.name) && each.name.text === node.text;
   };
-  visit(node.getSourceFile());
-  return found;
+  const isFoundIn = (each: ts.Node): boolean =>
+    isDeclaration(each) || (ts.forEachChild(each, (child) => isFoundIn(child) || undefined) ?? false);
+  return isFoundIn(source);
 }
 
 function lineOf(source: ts.SourceFile, node: ts.Node): number {
