@@ -2,13 +2,14 @@
  * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
  * What a sandbox is said to be is written to the store before anybody hears of it.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { newSandbox } from './new-sandbox.ts';
+import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
 import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
 import { createTurns } from './turns.ts';
@@ -112,7 +113,7 @@ class SandboxSupervisor implements Supervisor {
       if (!isKnown && !this.#live.has(id)) return false;
       await this.#end(id);
       this.#options.store.sandboxes.remove(id);
-      rmSync(this.workspaceOf(id), { recursive: true, force: true, maxRetries: 3 });
+      await removeTree(this.workspaceOf(id));
       return isKnown;
     });
   }

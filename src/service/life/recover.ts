@@ -1,6 +1,7 @@
 /** What a service does about the one before it, which may have been killed at any moment. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { stateInLog } from '../app/event-logs.ts';
+import { removeTreeSync } from '../app/remove-tree.ts';
 import { reapLeftovers } from '../jail/processes.ts';
 import type { Store } from '../store/index.ts';
 import type { StartTaskRow } from '../store/start-tasks.ts';
@@ -36,7 +37,7 @@ export function recover({ store, paths, clock, log }: RecoverOptions): void {
   for (const task of store.startTasks.unfinished()) giveUp(task, store, paths.workspaces, clock);
   for (const name of readdirSync(paths.workspaces)) {
     // Made for a sandbox of which nothing was written any more.
-    if (store.sandboxes.get(name) === null) rmSync(path.join(paths.workspaces, name), { recursive: true, force: true });
+    if (store.sandboxes.get(name) === null) removeTreeSync(path.join(paths.workspaces, name));
   }
 }
 
@@ -54,7 +55,7 @@ function giveUp(task: StartTaskRow, store: Store, workspacesDir: string, clock: 
   if (sandboxId === null || task.request.sandbox_id != null) return;
   if (store.conversations.ofSandbox(sandboxId).length > 0) return;
   store.sandboxes.remove(sandboxId);
-  rmSync(path.join(workspacesDir, sandboxId), { recursive: true, force: true, maxRetries: 3 });
+  removeTreeSync(path.join(workspacesDir, sandboxId));
 }
 
 /** A worker ends with its service; one that hangs is killed, and so is what escaped from it. */
