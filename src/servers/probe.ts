@@ -122,17 +122,21 @@ function guessedFeatures(v1: boolean, v0: boolean): Feature[] {
   return both;
 }
 
+const ADD_PROFILE = 'acs profile add <name> --base-url <url> --api-key-file -';
+
 /** The error of a probe's 401 or 403. */
-export function keyError(hasKey: boolean, answer: { status: number }): AppError {
+export function keyError(hasKey: boolean, answer: Pick<Answer, 'status' | 'request'>): AppError {
   if (!hasKey) {
     return new AppError('auth', 'this server asks for a key, and none was given', {
       status: answer.status,
-      hint: 'give one with --api-key-file <file>, ACS_API_KEY, or a profile: acs login',
+      request: answer.request,
+      hint: `give one with --api-key-file <file>, ACS_API_KEY, or a profile: ${ADD_PROFILE}`,
     });
   }
   return new AppError('auth', 'the server refuses the key', {
     status: answer.status,
-    hint: 'check which key is used with: acs whoami; a new one: acs login',
+    request: answer.request,
+    hint: `check which key is used with: acs whoami; a new one: ACS_API_KEY, or ${ADD_PROFILE}`,
   });
 }
 
@@ -142,6 +146,7 @@ function notAServer(answers: (Answer | AppError)[]): AppError {
   if (seen && seen.status >= 500) {
     return new AppError('server', `the server answered ${seen.status} to every question`, {
       status: seen.status,
+      request: seen.request,
       retryable: true,
     });
   }
@@ -149,6 +154,7 @@ function notAServer(answers: (Answer | AppError)[]): AppError {
   const type = seen === undefined || seen.contentType === '' ? 'no content type' : seen.contentType.slice(0, 80);
   return new AppError('server', `what answers there is no OpenHands server (it sent ${type})`, {
     status: seen?.status,
+    request: seen?.request,
     hint: 'is this the right server? check the URL, the port and the path',
   });
 }

@@ -114,6 +114,10 @@ describe('a probe that fails', () => {
     expect(missing.details.hint).toContain('--api-key-file');
     const refused = await failure(connectTo(fake.url, { key: 'another-key' }));
     expect([refused.kind, refused.message]).toEqual(['auth', 'the server refuses the key']);
+    for (const { details } of [missing, refused]) {
+      expect(details.hint).toContain('acs profile add <name> --base-url <url> --api-key-file -');
+      expect(details.request).toEqual({ method: 'GET', url: expect.stringContaining(fake.url) as string });
+    }
   });
 
   it('asks whether a web page is the right server', async () => {
@@ -122,6 +126,7 @@ describe('a probe that fails', () => {
     expect([error.kind, error.exitCode]).toEqual(['server', 9]);
     expect(error.message).toContain('text/html');
     expect(error.details.hint).toContain('is this the right server?');
+    expect(error.details.request).toEqual({ method: 'GET', url: `${fake.url}/openapi.json` });
   });
 
   it('names a JSON server that is none of ours', async () => {

@@ -13,6 +13,8 @@ export interface Answer {
   /** Parsed JSON where the answer is JSON, else undefined. */
   body: unknown;
   bytes: Uint8Array;
+  /** What it answers, fit to be shown: for errors that only its reader can tell. */
+  request?: NonNullable<ErrorDetails['request']>;
 }
 
 export function isJsonType(contentType: string): boolean {

@@ -32,9 +32,8 @@ export function createTransport(options: TransportOptions): Transport {
 
 async function requestWithRetries(options: TransportOptions, exchange: Exchange, call: Call): Promise<Answer> {
   const url = buildUrl(options.baseUrl, call.path, call.query);
-  const details: ErrorDetails = {
-    request: { method: call.method, url: options.network.redaction.text(shownUrl(url)) },
-  };
+  const request = { method: call.method, url: options.network.redaction.text(shownUrl(url)) };
+  const details: ErrorDetails = { request };
   if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
   for (let attempt = 1; ; attempt++) {
     await options.pace.turn(options.signal);
@@ -45,7 +44,7 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
       await options.clock.sleep(backoffMs(attempt), options.signal);
       continue;
     }
-    const { answer } = outcome;
+    const answer: Answer = { ...outcome.answer, request };
     const resetMs = limitResetMs(answer.headers, options.clock.now());
     if (resetMs !== null) options.pace.pauseUntil(resetMs);
     const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
