@@ -328,4 +328,28 @@ describe('proxies', () => {
     await proxied.close();
     await new Promise((resolve) => proxy.close(resolve));
   });
+
+  it.each(['http://server.invalid', 'https://server.invalid'])(
+    'are named when they do not listen, for %s',
+    async (baseUrl) => {
+      const free = net.createServer();
+      await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
+      const { port } = free.address() as net.AddressInfo;
+      await new Promise((resolve) => free.close(resolve));
+      const proxied = createNetwork({
+        env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
+        connectTimeoutMs: 5_000,
+        redaction: createRedaction([]),
+      });
+      const error = await failure(
+        transport({ network: proxied, baseUrl }).request({ method: 'GET', path: '/x', safe: 'read' }),
+      );
+      await proxied.close();
+      expect(error).toMatchObject({
+        kind: 'network',
+        message: `nothing listens at the proxy 127.0.0.1:${port} (connection refused)`,
+        details: { hint: 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY' },
+      });
+    },
+  );
 });

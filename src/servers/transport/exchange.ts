@@ -5,7 +5,7 @@ import { isJsonType } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { shownUrl } from './address.ts';
 import { shownBody } from './dry-run.ts';
-import { classifyFailure } from './failure.ts';
+import { classifyFailure, peerOf } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_TIMEOUT_MS } from './call.ts';
 import type { Call, TransportOptions } from './call.ts';
@@ -27,7 +27,7 @@ export function createExchange(options: TransportOptions): Exchange {
         answer = await readAnswer(await send(options, call, url, timeoutMs));
       } catch (error) {
         if (options.signal.aborted) throw options.signal.reason;
-        const failure = classifyFailure(error, new URL(url).host, timeoutMs);
+        const failure = classifyFailure(error, peerOf(error, url, options.network.proxyOf(url)), timeoutMs);
         options.log?.(`< ${failure.text} (${options.clock.now() - startedAtMs} ms)`);
         return { failure };
       }

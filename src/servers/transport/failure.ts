@@ -39,7 +39,49 @@ function isWhileConnecting(error: unknown, depth = 0): boolean {
   return [cause, ...inner].some((one) => isWhileConnecting(one, depth + 1));
 }
 
+/** Whom a connection was made to: the host of the address, or the proxy when the error tells of that. */
+export function peerOf(error: unknown, url: string, proxy: string | null): string {
+  const target = new URL(url);
+  if (proxy === null || !URL.canParse(proxy)) return target.host;
+  const way = new URL(proxy);
+  const failed = failedPeer(error);
+  if (failed === null) return target.host;
+  // An address may be that of either name; where the ports differ, they tell.
+  const isItsAddress = failed.isAddress && failed.port === portOf(way) && portOf(target) !== portOf(way);
+  const isItsName = failed.host === way.hostname && way.hostname !== target.hostname;
+  return isItsName || isItsAddress ? `${THE_PROXY}${way.host}` : target.host;
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port || (protocol === 'https:' ? '443' : '80');
+}
+
+const THE_PROXY = 'the proxy ';
+
+/** Where a connection could not be made to, in the words of the system's error or of undici's. */
+function failedPeer(error: unknown, depth = 0): { host: string; port: string | null; isAddress: boolean } | null {
+  if (depth > 4 || typeof error !== 'object' || error === null) return null;
+  const { hostname, address, port, message, cause, errors } = error as Record<string, unknown>;
+  if (typeof hostname === 'string') return { host: hostname, port: null, isAddress: false };
+  if (typeof address === 'string' && typeof port === 'number')
+    return { host: address, port: String(port), isAddress: true };
+  const attempted = typeof message === 'string' ? /attempted address(?:es)?: (\S+?):(\d+)/.exec(message) : null;
+  if (attempted?.[1] !== undefined) return { host: attempted[1], port: attempted[2] ?? null, isAddress: false };
+  for (const inner of [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])]) {
+    const found = failedPeer(inner, depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** @param host whom the connection was made to: see peerOf */
 export function classifyFailure(error: unknown, host: string, timeoutMs: number): Failure {
+  const failure = failureOf(error, host, timeoutMs);
+  if (!host.startsWith(THE_PROXY) || failure.class === 'other') return failure;
+  return { ...failure, hint: 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY' };
+}
+
+function failureOf(error: unknown, host: string, timeoutMs: number): Failure {
   const code = errorCode(error);
   const seconds = `${timeoutMs / 1000} s`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {

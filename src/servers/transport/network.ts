@@ -21,6 +21,8 @@ export type ConnectionKind = 'kept' | 'fresh';
 
 export interface Network {
   readonly redaction: Redaction;
+  /** The proxy that a request to this address may go through, of its environment; null: none. */
+  proxyOf(url: string): string | null;
   send(url: string, kind: ConnectionKind, options: SendOptions): Promise<Dispatcher.ResponseData>;
   openSocket(url: string, headers: Record<string, string>): Promise<WebSocket>;
   close(): Promise<void>;
@@ -80,6 +82,11 @@ export function createNetwork(options: NetworkOptions): Network {
 
   return {
     redaction: options.redaction,
+    proxyOf(url) {
+      if (isLoopback(url)) return null;
+      const { httpProxy, httpsProxy } = proxySettings(options.env);
+      return (url.startsWith('https:') ? httpsProxy || httpProxy : httpProxy) || null;
+    },
     async send(url, kind, sendOptions) {
       const [dispatcher, library] = await Promise.all([dispatcherFor(url, kind), loadLibrary()]);
       const { origin, pathname, search } = new URL(url);
