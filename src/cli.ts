@@ -16,10 +16,17 @@ interface CommanderOutput {
   text: string;
 }
 
+/** How far the command line was understood. */
+interface Current {
+  /** The command whose action began. */
+  command: Command | null;
+  root: Command | null;
+}
+
 /** @returns the exit code; never throws for what a user, a server or a file can cause. */
 export async function run(argv: readonly string[], context: Context): Promise<number> {
   const output: CommanderOutput = { text: '' };
-  const current: { command: Command | null } = { command: null };
+  const current: Current = { command: null, root: null };
   try {
     const root = await commandTree(argv, context, output, current);
     await root.parseAsync([...argv], { from: 'user' });
@@ -27,7 +34,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     if (context.dryRun.requests.length > 0) await printDryRun(context);
     return context.exitCode;
   } catch (error) {
-    return await concludeError(error, { argv, context, output, command: current.command });
+    return await concludeError(error, { argv, context, output, ...current });
   } finally {
     await context.dispose();
   }
@@ -37,9 +44,10 @@ async function commandTree(
   argv: readonly string[],
   context: Context,
   output: CommanderOutput,
-  current: { command: Command | null },
+  current: Current,
 ): Promise<Command> {
   const root = new Command('acs');
+  current.root = root;
   const keep = (text: string) => {
     output.text += text;
   };
@@ -80,13 +88,14 @@ interface Ending {
   context: Context;
   output: CommanderOutput;
   command: Command | null;
+  root: Command | null;
 }
 
 async function concludeError(error: unknown, ending: Ending): Promise<number> {
   const { context, argv, output } = ending;
   if (error instanceof CommanderError) {
     if (isHelp(error)) return await printHelp(context, output.text);
-    return await report(usageError(error, argv), ending);
+    return await report(usageError(error, ending), ending);
   }
   await context.out.abandon();
   if (isDryRunStop(error)) {
@@ -132,13 +141,24 @@ function isHelp(error: CommanderError): boolean {
 }
 
 /** Commander ends all of its errors with 1; a wrong command line is 2, and the way to the right one belongs with it. */
-function usageError(error: CommanderError, argv: readonly string[]): AppError {
+function usageError(error: CommanderError, { argv, root }: Ending): AppError {
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const words = argv
-    .filter((word) => !word.startsWith('-'))
-    .slice(0, error.code === 'commander.unknownCommand' ? 0 : 2);
+  const words = error.code === 'commander.unknownCommand' || root === null ? [] : commandWords(root, argv);
   const hint = suggestion?.replace(/[()]/g, '').trim();
   return new AppError('usage', message, { hint: hint || `see: acs ${[...words, '--help'].join(' ')}` });
+}
+
+/** The words that name a command: the values of flags before them, and its arguments, do not. */
+function commandWords(root: Command, argv: readonly string[]): string[] {
+  const words: string[] = [];
+  let command = root;
+  for (const word of argv) {
+    const next = command.commands.find((known) => known.name() === word || known.aliases().includes(word));
+    if (!next) continue;
+    words.push(word);
+    command = next;
+  }
+  return words;
 }
 
 /** A reader that went away ends a wait without its outcome; any other command has given what was asked for. */

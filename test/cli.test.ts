@@ -56,6 +56,14 @@ describe('the command line', () => {
     expect(err).toBe("error: unknown option '--nope'\n  see: acs conv list --help\n");
   });
 
+  it('points to the help of the command that is named, wherever a value stands', async () => {
+    const before = await acs(['--timeout', '5s', 'conv', 'list']);
+    expect(before.code).toBe(2);
+    expect(before.err).toContain('\n  see: acs conv list --help\n');
+    const after = await acs(['conv', 'show', 'list', '--nope']);
+    expect(after.err).toContain('\n  see: acs conv show --help\n');
+  });
+
   it('says a usage error as JSON when JSON was asked for', async () => {
     const { code, out, err } = await acs(['conv', 'list', '--nope', '--json']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
