@@ -14,7 +14,10 @@ export function declareGet(parent: Command, ctx: Context): void {
     .description('show all settings, or those named')
     .argument('[key...]', 'names, as acs settings schema lists them');
   explain(command, {
-    notes: ['A secret is shown as (set); null is one that is not set, or of which the server does not tell.'],
+    notes: [
+      'In a pipe one line a setting: its name, a tab, its value; of one that is named, the value alone.',
+      'A secret is shown as (set); null is one that is not set, or of which the server does not tell.',
+    ],
     json: ['{"<name>":<value>,…}   the named ones, else all'],
     exits: ['not-found', 'unsupported'],
     examples: [

@@ -1,4 +1,4 @@
-/** Settings on their way out: to people as rows of name and value, to programs as one object. */
+/** Settings on their way out: as rows of name and value, in JSON as one object. */
 import type { Context } from '../../context.ts';
 import type { View } from '../../output/view.ts';
 import { settingsView, type SettingsRecord } from './view.ts';
@@ -26,9 +26,9 @@ const rowView: View<{ name: string; value: unknown }> = {
 export async function printSettings(ctx: Context, { names, record, extra }: Printed): Promise<void> {
   const isForPeople = ctx.out.format === 'table' || ctx.out.format === 'tsv';
   if (isForPeople && names.length === 0) return;
-  if (ctx.out.format !== 'table' || ctx.globals.fields) {
-    return await ctx.out.item(settingsView(names), record, extra);
-  }
+  // A script that asks for one setting wants its value; of several it must be told which is which.
+  const asRows = ctx.out.format === 'table' || (ctx.out.format === 'tsv' && names.length > 1);
+  if (!asRows || ctx.globals.fields) return await ctx.out.item(settingsView(names), record, extra);
   const rows = names.map((name) => ({ name, value: record[name] ?? null }));
   await ctx.out.list(rowView, rows, { has_more: false });
 }

@@ -161,6 +161,15 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(proxy.requests).toEqual([]);
   });
 
+  it('prints a line of name and value for each in a pipe, and the bare value of one that is named', async () => {
+    await acs('set', 'max_iterations=7', 'language=de');
+    const all = (await acs('get')).out.split('\n').slice(0, -1);
+    expect(all.length).toBeGreaterThan(10);
+    expect(all.every((line) => line.split('\t').length === 2)).toBe(true);
+    expect(all).toContain('max_iterations\t7');
+    expect((await acs('get', 'max_iterations')).out).toBe('7\n');
+  });
+
   it('ends with 3 when a file cannot be read', async () => {
     const { code, err } = await acs('set', 'llm_model=@nowhere');
     expect({ code, err }).toEqual({ code: 3, err: 'error: cannot read nowhere: ENOENT\n' });
@@ -260,7 +269,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
   it('prints the value alone for scripts', async () => {
     await acs('set', 'max_iterations=11', 'language=de');
     expect(await acs('get', 'max_iterations')).toMatchObject({ code: 0, out: '11\n' });
-    expect(await acs('get', 'language', 'max_iterations')).toMatchObject({ out: 'de\t11\n' });
+    expect(await acs('get', 'language', 'max_iterations')).toMatchObject({ out: 'language\tde\nmax_iterations\t11\n' });
     expect(JSON.parse((await acs('get', 'max_iterations', '--json')).out)).toEqual({ max_iterations: 11 });
     expect(await acs('get', 'max_iterations', '--format', 'ndjson')).toMatchObject({ out: '{"max_iterations":11}\n' });
     expect((await acs('get', '-q')).code).toBe(2);
