@@ -18,7 +18,7 @@ const SIGNATURES: { type: string; matches: (bytes: Buffer) => boolean }[] = [
   },
 ];
 
-/** http(s) and data URLs. Throws `usage` for a file that cannot be read, is too large, or is no image. */
+/** http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is too large or no image. */
 export async function readImages(ctx: Context, given: readonly string[]): Promise<string[]> {
   const urls: string[] = [];
   for (const image of given)

@@ -42,7 +42,7 @@ async function readInput(
   return file === undefined ? (argument ?? '') : await readInputFile(ctx, file, MESSAGE_MAX_BYTES);
 }
 
-/** A file named on the command line, relative to where the command runs. Throws `usage` when it cannot be read. */
+/** A file named on the command line, relative to where the command runs. Throws `config` when it cannot be read. */
 export async function readInputFile(ctx: Context, file: string, maxBytes: number): Promise<Uint8Array> {
   const full = path.resolve(ctx.cwd, file);
   try {
@@ -54,7 +54,7 @@ export async function readInputFile(ctx: Context, file: string, maxBytes: number
     const code = (error as NodeJS.ErrnoException).code;
     const why =
       code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a folder' : (code ?? 'it cannot be read');
-    throw new AppError('usage', `cannot read ${file}: ${why}`, { cause: error });
+    throw new AppError('config', `cannot read ${file}: ${why}`, { cause: error });
   }
 }
 
