@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord } from '../ids.ts';
@@ -23,14 +24,46 @@ export async function printResult(word: string, ctx: Context): Promise<void> {
   ctx.out.check(null, 'raw');
   checkIdWord(word);
   const server = await ctx.server();
-  const { id, status } = await findStarted(ctx, server, word);
+  const { id } = await findStarted(ctx, server, word);
   const answer = await server.conversations.result(id);
-  if (answer === null) {
-    throw new AppError('not-found', `conversation ${id} (${status}) has no answer to the latest message yet`, {
-      hint: `wait for it: acs conv wait ${id}`,
-    });
-  }
+  if (answer === null) throw noAnswer(await server.conversations.getSettled(id));
   await ctx.out.raw(answer);
   // On a terminal the prompt that follows belongs on a line of its own.
   if (ctx.io.stdout.isTTY && ctx.globals.output === undefined && !answer.endsWith('\n')) await ctx.out.raw('\n');
+}
+
+/** What to do next depends on whether an answer can still come, and on what it waits for. */
+function noAnswer({ id, status, waiting_for, reason }: Conversation): AppError {
+  const error = (message: string, hint: string) => new AppError('not-found', `conversation ${id} ${message}`, { hint });
+  switch (status) {
+    case 'failed':
+    case 'stuck':
+      return error(
+        `is ${status} and gave no answer to the latest message${reason === null ? '' : `: ${reason.text}`}`,
+        `see what it did: acs conv events ${id}`,
+      );
+    case 'finished':
+      return error('has finished without an answer in words', `see what it did: acs conv events ${id}`);
+    case 'archived':
+      return error(
+        'gave no answer to the latest message, and its sandbox is gone',
+        `its events stay readable: acs conv events ${id}`,
+      );
+    case 'paused':
+    case 'stopped':
+      return error(
+        `is ${status} and has not answered the latest message`,
+        `see how it stands: acs conv show ${id}; a message lets it go on: acs conv send ${id} --resume`,
+      );
+    case 'waiting':
+      return error(
+        `waits for ${waiting_for === 'user' ? 'its user' : 'a confirmation'} and has not answered the latest message`,
+        `see what it asks: acs conv events ${id} --tail 5`,
+      );
+    default:
+      return error(
+        `(${status}) has no answer to the latest message yet`,
+        status === 'idle' ? `see how it stands: acs conv show ${id}` : `wait for it: acs conv wait ${id}`,
+      );
+  }
 }

@@ -259,8 +259,18 @@ describe('conv result', () => {
     const held = await startHeldRun(world);
     const ended = await conv('result', held.id);
     expect(ended).toMatchObject({ code: 5, out: '' });
+    expect(ended.err).toContain(`wait for it: acs conv wait ${held.id}`);
     await held.release();
     await conv('wait', held.id);
+  });
+
+  it('names no wait where no answer can come', async () => {
+    const { id } = json(await conv('new', '--no-repo', '--replay', 'demo', '--wait', '--json'));
+    await conv('send', id, 'go on', '--wait');
+    const failed = await conv('result', id);
+    expect(failed).toMatchObject({ code: 5, out: '' });
+    expect(failed.err).toContain('is failed and gave no answer to the latest message');
+    expect(failed.err).not.toContain('conv wait');
   });
 
   it('has no other format', async () => {
