@@ -2,7 +2,10 @@
  * What a conversation is to a user of acs, over both dialects. Field names and values are the public contract.
  */
 
-/** `starting` also covers a start task that has no conversation yet; `unknown(<word>)` is a word invented later. */
+/**
+ * `starting` also covers a start task that has no conversation yet; `unknown(<word>)` is a word invented later.
+ * `deleted` is what a delete or the end of a watch tells of one that is not there; no server has it, so none is chosen by it.
+ */
 export type ConversationStatus =
   | 'starting'
   | 'idle'
@@ -14,6 +17,7 @@ export type ConversationStatus =
   | 'stuck'
   | 'stopped'
   | 'archived'
+  | 'deleted'
   | `unknown(${string})`;
 
 export const CONVERSATION_STATUSES = [

@@ -13,7 +13,7 @@ import { EXIT_CODES } from '../errors.ts';
 export interface Outcome {
   type: 'outcome';
   conversation_id: string;
-  status: ConversationStatus | 'deleted';
+  status: ConversationStatus;
   reason: Reason | null;
   waiting_for: 'confirmation' | 'user' | null;
   exit_code: number;

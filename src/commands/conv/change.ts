@@ -73,7 +73,7 @@ async function changeNamed(ctx: Context, verb: ConversationVerb, word: string, o
   const server = await ctx.server();
   const seen = await findOrIgnore(ctx, server, word, options);
   if (seen === null)
-    return await ctx.out.item(conversationView, blankConversation(word, 'unknown(deleted)'), { changed: false });
+    return await ctx.out.item(conversationView, blankConversation(word, 'deleted'), { changed: false });
   const target: ConversationTarget = { id: idOf(seen), server, seen, chosenBy: 'id' };
   if (verb.asks === 'always') await ask(ctx, verb, [target]);
   await changeOne(ctx, conversationView, target, () => verb.apply(ctx, target, options));

@@ -194,7 +194,7 @@ async function lastRecord(
 ): Promise<Conversation> {
   const seen: Conversation = {
     ...conversation,
-    status: outcome.status === 'deleted' ? 'unknown(deleted)' : outcome.status,
+    status: outcome.status,
     reason: outcome.reason,
     waiting_for: outcome.waiting_for,
   };

@@ -107,7 +107,10 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(json(await conv('delete', id, '-y', '--json'))).toMatchObject({ id, changed: true });
       expect((await conv('show', id)).code).toBe(5);
       expect((await conv('delete', id, '-y')).code).toBe(5);
-      expect(json(await conv('delete', id, '-y', '--ignore-not-found', '--json'))).toMatchObject({ changed: false });
+      expect(json(await conv('delete', id, '-y', '--ignore-not-found', '--json'))).toMatchObject({
+        changed: false,
+        status: 'deleted',
+      });
     });
 
     it('sends nothing in a dry run', async () => {
