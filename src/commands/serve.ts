@@ -48,8 +48,8 @@ export function declareServe(root: Command, ctx: Context): void {
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
-      'Without a flag it runs in the foreground until Ctrl-C, and nothing outlives it. Commands that need the built-in',
-      'profile `local` start it in the background by themselves.',
+      'Without a flag it runs in the foreground until Ctrl-C, and nothing outlives it. Commands that need the\n' +
+        'built-in profile `local` start it in the background by themselves.',
     ],
     json: [
       'foreground: {"type":"ready","url","pid","data_dir"}',
