@@ -9,6 +9,8 @@ export interface DocumentFacts {
   version: string | null;
   features: Feature[];
   v1Replay: boolean;
+  /** A start takes the confirmation policy, which then stands before the first step. */
+  v1Confirmation: boolean;
 }
 
 /** Title of the document of the local service. */
@@ -28,6 +30,7 @@ export function documentFacts(document: unknown): DocumentFacts | null {
   if (!v1 && !v0) return null;
   const startMembers = v1 ? bodyMembers(document, '/api/v1/app-conversations', 'post') : null;
   const v1Replay = startMembers?.has('replay_json') ?? false;
+  const v1Confirmation = startMembers?.has('confirmation_policy') ?? false;
   const features: Feature[] = [];
   const add = (feature: Feature, there: boolean): void => {
     if (there) features.push(feature);
@@ -43,7 +46,15 @@ export function documentFacts(document: unknown): DocumentFacts | null {
   add('secrets', has(/^\/api(\/v1)?\/secrets(\/search)?$/));
   add('events', has(/\/events(\/search)?$/));
   add('sandboxes', has(/^\/api\/v1\/sandboxes\/search$/));
-  return { v1, v0, local: title === LOCAL_TITLE, version: releaseOf(info['version']), features, v1Replay };
+  return {
+    v1,
+    v0,
+    local: title === LOCAL_TITLE,
+    version: releaseOf(info['version']),
+    features,
+    v1Replay,
+    v1Confirmation,
+  };
 }
 
 /** 0.0.1 and 0.1.0 are the framework's and the cloud's fillers, no release. */

@@ -19,6 +19,8 @@ export interface ProbeFacts {
   features: Feature[];
   /** Whether a V1 start takes `replay_json`; genuine servers do not. */
   v1_replay: boolean;
+  /** Whether a V1 start takes `confirmation_policy`; genuine servers do not. Missing in facts kept by older releases. */
+  v1_confirmation?: boolean;
   probed_at_ms: number;
 }
 
@@ -87,6 +89,7 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
     version: document?.version ?? null,
     features: document?.features ?? guessedFeatures(v1, v0),
     v1_replay: document?.v1Replay ?? false,
+    v1_confirmation: document?.v1Confirmation ?? false,
     probed_at_ms: nowMs,
   };
 }

@@ -5,6 +5,7 @@
  * All methods throw AppError: `auth`, `not-found`, `conflict`, `rate-limited`, `server`, `network`, `unsupported`,
  * `unknown-outcome` (a create or send whose answer was lost). Ids are full ids; matching prefixes is the commands'.
  */
+import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
@@ -132,6 +133,20 @@ export interface Server {
     result(id: string): Promise<string | null>;
     /** Sends a user message and lets the agent run. Sent once. */
     send(id: string, message: OutgoingMessage): Promise<void>;
+    /**
+     * What the agent waits for leave to do, oldest first; empty when it waits for none. They are answered together.
+     * Throws `conflict` when the sandbox does not run: what waits there shows once it does.
+     */
+    pending(id: string): Promise<PendingAction[]>;
+    /**
+     * Answers what waits, once; gives back what that was. Throws `conflict` when nothing waits, or something else than
+     * `action_id`; `unsupported` for a reason where the dialect takes none.
+     */
+    answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
+    /** Lets the agent go on where it stands. Throws `needs-input` while a confirmation waits, `conflict` when asleep. */
+    run(id: string): Promise<RunStart>;
+    /** Wakes what the conversation runs in; resolves when the server has taken it. Throws `conflict` when that is gone. */
+    wake(id: string): Promise<void>;
     /** Interrupts the run where the server can, else pauses it. Resolves when the server has taken it. */
     stop(id: string): Promise<void>;
     diff(id: string): Promise<WorkspaceDiff>;
@@ -168,8 +183,24 @@ export interface StartOptions {
   until: 'started' | 'accepted';
 }
 
+/** `already-running`: it needed nothing. */
+export type RunStart = 'started' | 'already-running';
+
+export interface ConfirmationAnswer {
+  decision: ConfirmationDecision;
+  /** For the agent, with a rejection. */
+  reason: string | null;
+  /** The action that is meant; null: whatever waits. */
+  action_id: string | null;
+}
+
 export interface OutgoingMessage {
   text: string;
   /** http(s) or data URLs. */
   image_urls: string[];
+  /**
+   * `run` (the default) lets the agent go on with it. `store` leaves the run as it is, where the dialect can: a run
+   * that is under way sees the message, and an action that waits stays waiting.
+   */
+  effect?: 'run' | 'store';
 }

@@ -16,6 +16,8 @@ export interface Prompt {
     message: string;
     choices: readonly { value: T; name: string; description?: string }[];
     default?: T;
+    /** Takes the question back when it aborts, and rejects with its reason. */
+    until?: AbortSignal;
   }): Promise<T>;
   secret(question: { message: string }): Promise<string>;
   /** Opens $VISUAL or $EDITOR on the text; returns what was saved. */
@@ -39,8 +41,8 @@ interface Surroundings {
 
 export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
-  const ask = <T>(question: (surroundings: Surroundings) => Promise<T>) =>
-    askOnce(question, io.stdin.raw, new TerminalStream(io.stderr, colors), signal);
+  const ask = <T>(question: (surroundings: Surroundings) => Promise<T>, until?: AbortSignal) =>
+    askOnce(question, io.stdin.raw, new TerminalStream(io.stderr, colors), { signal, until });
   return {
     confirm: ({ message, default: answer = 'no' }) =>
       ask((around) => confirm({ message: safeLine(message), default: answer === 'yes' }, around)),
@@ -55,21 +57,23 @@ export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions)
           around,
         ),
       ),
-    select: ({ message, choices, default: answer }) =>
-      ask((around) =>
-        select(
-          {
-            message: safeLine(message),
-            // Names come from servers and repositories; values go back as they are.
-            choices: choices.map((choice) => ({
-              value: choice.value,
-              name: safeLine(choice.name),
-              ...(choice.description === undefined ? {} : { description: safeLine(choice.description) }),
-            })),
-            ...(answer === undefined ? {} : { default: answer }),
-          },
-          around,
-        ),
+    select: ({ message, choices, default: answer, until }) =>
+      ask(
+        (around) =>
+          select(
+            {
+              message: safeLine(message),
+              // Names come from servers and repositories; values go back as they are.
+              choices: choices.map((choice) => ({
+                value: choice.value,
+                name: safeLine(choice.name),
+                ...(choice.description === undefined ? {} : { description: safeLine(choice.description) }),
+              })),
+              ...(answer === undefined ? {} : { default: answer }),
+            },
+            around,
+          ),
+        until,
       ),
     // No way to show what was typed, and no star per character, which would tell the length.
     secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
@@ -84,7 +88,7 @@ async function askOnce<T>(
   question: (surroundings: Surroundings) => Promise<T>,
   source: NodeJS.ReadableStream,
   output: TerminalStream,
-  signal: AbortSignal,
+  { signal, until }: { signal: AbortSignal; until: AbortSignal | undefined },
 ): Promise<T> {
   const closed = new AbortController();
   const watch = watchInput(source, closed);
@@ -92,9 +96,10 @@ async function askOnce<T>(
     return await question({
       input: source,
       output: output,
-      signal: AbortSignal.any([signal, closed.signal]),
+      signal: AbortSignal.any([signal, closed.signal, ...(until ? [until] : [])]),
     });
   } catch (error) {
+    if (until?.aborted && !signal.aborted) throw until.reason;
     throw interruption(error, signal);
   } finally {
     watch.end();

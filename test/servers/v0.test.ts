@@ -154,7 +154,9 @@ describe('a V0 conversation', () => {
   });
 
   it('asks a runtime of its own at its host, with its key and not ours', async () => {
-    const runtime = await startFake(() => ({ json: { success: true } }));
+    const runtime = await startFake(({ method }) => ({
+      json: method === 'GET' ? { events: [], has_more: false } : { success: true },
+    }));
     record = { ...record, url: `${runtime.url}/api/conversations/${ID}`, session_api_key: 'runtime-key-123456' };
     await server.conversations.send(ID, { text: 'go on', image_urls: [] });
     expect(runtime.asked[0]?.headers['x-session-api-key']).toBe('runtime-key-123456');

@@ -6,7 +6,8 @@ import { NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
-import { duration, oneOf } from '../options.ts';
+import { duration } from '../options.ts';
+import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView, isBookkeeping } from './event-view.ts';
 import { readKnownRun } from './evidence.ts';
@@ -15,20 +16,17 @@ import { readTail } from './tail.ts';
 import { addWaitTimeout, endAs, failedStart, untilStarted, waitMsOf, type WaitOptions } from './waiting.ts';
 import { watch, type Watched } from './watch.ts';
 
-export interface FollowOptions extends FilterOptions, WaitOptions {
+export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
   failOnStall?: number;
-  onConfirm?: 'ask' | 'exit';
 }
 
 export function addFollowOptions(command: Command): Command {
-  addFilterOptions(command)
-    .option('--fail-on-stall <duration>', 'end with 124 when nothing happens for this long while it runs', duration)
-    .option(
-      '--on-confirm <ask|exit>',
-      'what a waiting confirmation does: both show it and end with 8',
-      oneOf('ask', 'exit'),
-    );
-  return addWaitTimeout(command);
+  addFilterOptions(command).option(
+    '--fail-on-stall <duration>',
+    'end with 124 when nothing happens for this long while it runs',
+    duration,
+  );
+  return addOnConfirm(addWaitTimeout(command));
 }
 
 export function declareFollow(parent: Command, ctx: Context): void {
@@ -110,6 +108,7 @@ export async function showRun(
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,
     failOnStallMs: options.failOnStall ?? null,
+    answer: answerer(ctx, server, id, options),
     onEvent: async (event) => {
       if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
       if (tailEnd !== null && isUpTo(event, tailEnd)) return;

@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { collect, duration, invalidValue, oneOf } from '../options.ts';
+import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from './answering.ts';
 import type { WaitOptions } from './waiting.ts';
 
-export interface NewOptions extends WaitOptions {
+export interface NewOptions extends WaitOptions, OnConfirmOptions {
   file?: string;
   /** A value, false with --no-repo, undefined without either. */
   repo?: string | false;
@@ -95,7 +96,7 @@ function addServerOptions(command: Command): void {
 }
 
 function addStayOptions(command: Command): Command {
-  return command
+  return addOnConfirm(command)
     .option('--wait', 'until the run has ended')
     .option('--no-wait', 'return as soon as the server has taken the start')
     .option('-f, --follow', 'until the run has ended, and show it')
@@ -144,6 +145,7 @@ export function checkNewOptions(ctx: Context, argument: string | undefined, opti
     '--suggested-task, which brings its own message, and a message',
   );
   clash(options.replay, options.suggestedTask ?? options.microagent, '--replay and --suggested-task or --microagent');
+  checkOnConfirm(options, stayOf(options) === 'ended');
   if (options.wait === false && options.follow)
     throw new AppError('usage', '--no-wait and --follow exclude each other');
   if (options.repo === false && options.branch !== undefined) {

@@ -11,6 +11,7 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
+import { answerer } from './answering.ts';
 import { blankConversation } from './blank.ts';
 import { showRun, type Limits } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
@@ -153,7 +154,11 @@ async function named(ctx: Context, server: Server, conversation: Conversation, t
 async function stay(ctx: Context, server: Server, conversation: Conversation, options: StartOptions): Promise<Watched> {
   const { format } = ctx.globals;
   if (options.follow && format !== 'json' && format !== 'id') {
-    return await showRun(ctx, server, conversation, { deadlineMs: options.deadlineMs, waitMs: options.waitMs });
+    return await showRun(ctx, server, conversation, {
+      deadlineMs: options.deadlineMs,
+      waitMs: options.waitMs,
+      ...(options.onConfirm === undefined ? {} : { onConfirm: options.onConfirm }),
+    });
   }
   const progress = await ctx.progress(`conversation ${conversation.id}: ${conversation.status}`);
   return await watch(ctx, server, conversation.id, {
@@ -162,6 +167,7 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,
     failOnStallMs: null,
+    answer: answerer(ctx, server, conversation.id, { ...options, beforeAsking: () => progress.done() }),
     onState: ({ status }) => progress.update(`conversation ${conversation.id}: ${status}`),
   }).finally(() => progress.done());
 }

@@ -1,29 +1,32 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
+import type { OutgoingMessage, Server } from '../../servers/server.ts';
 import { endOfDryRun } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord } from '../ids.ts';
 import { collect } from '../options.ts';
-import { readKnownRun, untilMessageShows } from './evidence.ts';
-import { eventView } from './event-view.ts';
-import { deadlineOf, showOutcome, showRun } from './follow.ts';
+import { addOnConfirm, checkOnConfirm } from './answering.ts';
+import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
+import { decisionOf } from './confirm.ts';
+import { PAST, untilAnswered } from './confirmation.ts';
+import { readKnownRun } from './evidence.ts';
+import { deadlineOf } from './follow.ts';
 import { readImages } from './images.ts';
 import { readMessage } from './message.ts';
 import { findStarted } from './started.ts';
-import { CONVERSATION_JSON, conversationView, OUTCOME_JSON, outcomeView } from './view.ts';
-import { addWaitTimeout, endAs, type WaitOptions } from './waiting.ts';
+import { CONVERSATION_JSON, OUTCOME_JSON } from './view.ts';
+import { addWaitTimeout } from './waiting.ts';
 import { isAsleep, wake } from './wake.ts';
-import { watch } from './watch.ts';
 
-export interface SendOptions extends WaitOptions {
+export interface SendOptions extends RunOptions {
   file?: string;
   image?: string[];
   resume?: boolean;
-  wait?: boolean;
-  follow?: boolean;
+  accept?: boolean;
+  reject?: boolean;
 }
 
 export function declareSend(parent: Command, ctx: Context): void {
@@ -34,12 +37,14 @@ export function declareSend(parent: Command, ctx: Context): void {
     .option('-F, --file <file|->', 'read the message from this file')
     .option('--image <file|url>', 'show the agent an image (repeatable)', collect)
     .option('--resume', 'wake the sandbox first when it is paused')
+    .option('--accept', 'first accept the action that waits for a confirmation')
+    .option('--reject', 'first reject it')
     .option('--wait', 'until the run that the message begins has ended')
     .option('-f, --follow', 'the same, and show it');
-  addWaitTimeout(command);
+  addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'While a confirmation waits nothing is sent (8): servers carry the pending action out when a message comes.',
+      'While a confirmation waits nothing is sent (8) unless it is answered here: servers carry the pending action out\nwhen a message comes. When the next action waits after --accept, the message is not sent either.',
       'Without --wait the conversation is printed as it is right after the message was taken.',
     ],
     json: [`${CONVERSATION_JSON} plus "changed"`, `${OUTCOME_JSON}   with --wait or --follow`],
@@ -49,6 +54,10 @@ export function declareSend(parent: Command, ctx: Context): void {
       {
         command: 'acs conv send @last --file review.md --resume --follow',
         does: 'wakes it, sends a file, shows the run',
+      },
+      {
+        command: "acs conv send @last --reject 'Use a branch of your own' --wait",
+        does: 'rejects what the agent asks leave for, and says what to do instead',
       },
     ],
   });
@@ -63,48 +72,44 @@ export async function sendMessage(
   options: SendOptions,
   ctx: Context,
 ): Promise<void> {
-  checkOutput(ctx, options);
+  checkRunOutput(ctx, options);
+  checkOnConfirm(options, options.wait === true || options.follow === true);
   checkIdWord(word);
+  const decision = decisionOf(options);
   const text = await readMessage(ctx, { argument, file: options.file });
   if (text === null)
     throw new AppError('usage', 'which message? give it as an argument, with --file, or as - on stdin');
   const limits = deadlineOf(ctx, options);
   const image_urls = await readImages(ctx, options.image ?? []);
   const server = await ctx.server();
-  const conversation = await ready(ctx, server, await findStarted(ctx, server, word), options);
+  const conversation = await awake(ctx, server, await findStarted(ctx, server, word), options);
   const { last } = await readKnownRun(server, conversation.id);
-  await server.conversations.send(conversation.id, { text, image_urls });
+  if (decision === null) {
+    refuseWaiting(conversation);
+    await server.conversations.send(conversation.id, { text, image_urls });
+  } else {
+    await answerThenSend(ctx, server, conversation.id, { decision, message: { text, image_urls } });
+  }
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   await ctx.notice(`sent to conversation ${conversation.id}`);
-  if (options.wait || options.follow) await untilMessageShows(ctx, server, conversation.id, last);
-  await conclude(ctx, server, conversation, { ...options, ...limits, since: last?.id });
+  await conclude(ctx, server, conversation, { ...options, ...limits, since: last?.id, changed: true });
 }
 
-function checkOutput(ctx: Context, { wait, follow }: SendOptions): void {
-  if (follow) ctx.out.check(eventView(null), 'stream');
-  else if (wait) ctx.out.check(outcomeView, 'item');
-  else ctx.out.check(conversationView, 'item');
-}
-
-/** Whether the message would do what its sender means; wakes the sandbox where that is needed and wanted. */
-async function ready(
+/** A conversation that can be talked to; wakes the sandbox where that is needed and wanted. */
+async function awake(
   ctx: Context,
   server: Server,
   conversation: Conversation,
   { resume }: SendOptions,
 ): Promise<Conversation> {
   const { id } = conversation;
-  refuseWaiting(conversation);
   if (conversation.status === 'archived' || conversation.sandbox_status === 'missing') {
     throw new AppError('conflict', `the sandbox of conversation ${id} is gone: it takes no more messages`, {
       hint: `its events stay readable: acs conv events ${id}`,
     });
   }
   if (!isAsleep(conversation)) return conversation;
-  const awake = await wake(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
-  // What it waited for shows only once it runs.
-  refuseWaiting(awake);
-  return awake;
+  return await wake(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
 }
 
 function refuseWaiting({ id, status }: Conversation): void {
@@ -113,34 +118,25 @@ function refuseWaiting({ id, status }: Conversation): void {
     'needs-input',
     `conversation ${id} waits for a confirmation: a message now would carry the pending action out`,
     {
-      hint: `look at the action: acs conv events ${id} --tail 3`,
+      hint: `look at the action: acs conv confirm ${id}; answer it here with --accept or --reject`,
       data: { id, waiting_for: 'confirmation' },
     },
   );
 }
 
-type Ending = SendOptions & { deadlineMs: number; waitMs: number; since?: string };
-
-async function conclude(ctx: Context, server: Server, conversation: Conversation, options: Ending): Promise<void> {
-  const { id } = conversation;
-  if (options.follow) {
-    const watched = await showRun(ctx, server, conversation, options);
-    await showOutcome(ctx, watched.outcome);
-    return await endAs(ctx, watched);
-  }
-  if (!options.wait) {
-    return await ctx.out.item(conversationView, await server.conversations.get(id), { changed: true });
-  }
-  const { evidence, last } = await readKnownRun(server, id);
-  const progress = await ctx.progress(`conversation ${id}: running`);
-  const watched = await watch(ctx, server, id, {
-    evidence,
-    since: last?.timestamp ?? null,
-    deadlineMs: options.deadlineMs,
-    waitMs: options.waitMs,
-    failOnStallMs: null,
-    onState: ({ status }) => progress.update(`conversation ${id}: ${status}`),
-  }).finally(() => progress.done());
-  await ctx.out.item(outcomeView, watched.outcome);
-  await endAs(ctx, watched);
+/**
+ * After an accepted action the agent may soon ask for the next one, and a message that runs would carry that out: so
+ * the message is only stored, and the run is told to go on where it stands still and asks for nothing.
+ */
+async function answerThenSend(
+  ctx: Context,
+  server: Server,
+  id: string,
+  { decision, message }: { decision: ConfirmationDecision; message: OutgoingMessage },
+): Promise<void> {
+  const answered = await server.conversations.answer(id, { decision, reason: null, action_id: null });
+  await ctx.notice(`${PAST[decision]}: ${answered[0]?.text ?? ''}`);
+  await untilAnswered(ctx, server, id, answered);
+  await server.conversations.send(id, { ...message, effect: 'store' });
+  await server.conversations.run(id);
 }

@@ -13,7 +13,7 @@ export function isAsleep({ sandbox_status }: Conversation): boolean {
 }
 
 /**
- * Resumes the sandbox when --resume was given or a person agrees, and waits until it runs.
+ * Wakes it when --resume was given or a person agrees, and waits until it runs.
  * Throws `conflict` when it may not be woken, is gone, or does not come up.
  */
 export async function wake(
@@ -23,41 +23,51 @@ export async function wake(
   options: { resume?: boolean; command: string },
 ): Promise<Conversation> {
   const { id, sandbox_id: sandboxId } = conversation;
-  if (sandboxId === null) throw new AppError('conflict', `conversation ${id} has no sandbox that could be woken`);
-  if (!options.resume && !(await mayResume(ctx, sandboxId))) {
+  if (!options.resume && !(await mayWake(ctx, conversation))) {
     throw new AppError('conflict', `the sandbox of conversation ${id} is paused`, {
       hint: `wake it in the same command: ${options.command} --resume`,
       data: { sandbox_id: sandboxId, sandbox_status: 'paused' },
     });
   }
-  const progress = await ctx.progress(`waking sandbox ${sandboxId}`);
+  return await wakeNow(ctx, server, conversation);
+}
+
+/** As wake, for a command whose very purpose it is. */
+export async function wakeNow(ctx: Context, server: Server, conversation: Conversation): Promise<Conversation> {
+  const progress = await ctx.progress(`waking ${nameOf(conversation)}`);
   try {
-    await server.sandboxes.resume(sandboxId);
-    await untilRunning(ctx, server, sandboxId);
+    await server.conversations.wake(conversation.id);
+    await untilAwake(ctx, server, conversation);
   } finally {
     await progress.done();
   }
-  return await server.conversations.get(id);
+  // Its status may only flash null for a moment, and what it waits for must not be missed.
+  return await server.conversations.getSettled(conversation.id);
 }
 
-async function mayResume(ctx: Context, sandboxId: string): Promise<boolean> {
+async function mayWake(ctx: Context, conversation: Conversation): Promise<boolean> {
   if (!ctx.interactive) return false;
   const prompt = await ctx.prompt();
-  return await prompt.confirm({ message: `sandbox ${sandboxId} is paused. Wake it?`, default: 'yes' });
+  return await prompt.confirm({ message: `${nameOf(conversation)} is paused. Wake it?`, default: 'yes' });
 }
 
-async function untilRunning(ctx: Context, server: Server, sandboxId: string): Promise<void> {
+/** V0 has no sandboxes to name. */
+function nameOf({ id, sandbox_id: sandboxId }: Conversation): string {
+  return sandboxId === null ? `conversation ${id}` : `sandbox ${sandboxId}`;
+}
+
+async function untilAwake(ctx: Context, server: Server, conversation: Conversation): Promise<void> {
   const untilMs = ctx.clock.now() + WAKE_MS;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-    const { status, status_detail: detail } = await server.sandboxes.get(sandboxId);
-    if (status === 'running') return;
+    const { sandbox_id: sandboxId, sandbox_status: status, ...now } = await server.conversations.get(conversation.id);
+    // A V0 agent loads for a while after what it runs in is up.
+    if (status === 'running' && now.status !== 'starting') return;
     if (status === 'error' || status === 'missing' || ctx.clock.now() >= untilMs) {
+      const detail = sandboxId === null ? null : (await server.sandboxes.get(sandboxId)).status_detail;
       throw new AppError(
         'conflict',
-        `sandbox ${sandboxId} does not wake: it is ${status}${detail ? `: ${detail}` : ''}`,
-        {
-          data: { sandbox_id: sandboxId, sandbox_status: status },
-        },
+        `${nameOf(conversation)} does not wake: it is ${status ?? 'unknown'}${detail ? `: ${detail}` : ''}`,
+        { data: { sandbox_id: sandboxId, sandbox_status: status } },
       );
     }
     await ctx.clock.sleep(pauseMs, ctx.signal);

@@ -9,19 +9,14 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import {
-  afterEvent,
-  deletedOutcome,
-  judge,
-  openOutcome,
-  type Outcome,
-  type RunEvidence,
-} from '../../domain/outcome.ts';
+import { afterEvent, deletedOutcome, judge, openOutcome, type RunEvidence } from '../../domain/outcome.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { blankConversation } from './blank.ts';
+import { beforeTime } from './time-limit.ts';
 import { deadlinePassed, interruption, noEvents } from './unended.ts';
+import { placeToStart, type Watched, type WatchOptions } from './watch-options.ts';
 
 const STALL_NOTICE_MS = 600_000;
 /** After an event that may have ended the run. */
@@ -33,30 +28,7 @@ const LAST_LOOK_MS = 5_000;
 /** Failures that following gets over: a look of the watch that meets one is made again later. */
 const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
-export interface WatchOptions {
-  evidence: RunEvidence;
-  /** Where to start, inclusive; null: at the beginning. */
-  since: string | null;
-  afterEventId?: string;
-  /** On the context's clock; Infinity: none. */
-  deadlineMs: number;
-  /** How long the command was told to wait, for the message. */
-  waitMs: number;
-  /** No event for this long while running ends it; null: a notice after 10 minutes. */
-  failOnStallMs: number | null;
-  judge?: (conversation: Conversation, evidence: RunEvidence) => Outcome | null;
-  /** Also ends the watch, e.g. when another run ended first. */
-  signal?: AbortSignal;
-  onEvent?: (event: ConversationEvent) => Promise<void>;
-  onState?: (conversation: Conversation) => void;
-  onNotice?: (text: string) => Promise<void>;
-}
-
-/** `failure` when acs stopped waiting while the run went on: a deadline, a silence, a signal. */
-export interface Watched {
-  outcome: Outcome;
-  failure: AppError | null;
-}
+export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
 
 /**
  * Watches a conversation that is known to exist. Throws what following throws: `auth`, `network`, `server`, and
@@ -81,6 +53,9 @@ class Watch {
   private recheckAtMs = Number.POSITIVE_INFINITY;
   private doubtSinceMs: number | null = null;
   private noticeAtMs: number;
+  private answering: Promise<'answered' | 'left'> | null = null;
+  /** The outcome if nobody answers. */
+  private unanswered: Watched | null = null;
 
   constructor(ctx: Context, server: Server, id: string, options: WatchOptions) {
     this.ctx = ctx;
@@ -93,50 +68,57 @@ class Watch {
   }
 
   async run(stop: AbortController, signal: AbortSignal): Promise<Watched> {
-    const items = this.follow(signal);
+    const items = this.server.conversations.follow(this.id, placeToStart(this.options, signal))[Symbol.asyncIterator]();
     let pending = items.next();
     try {
       for (;;) {
         const item = await this.nextOrTime(pending);
+        if (item === 'left' && this.unanswered !== null) return this.unanswered;
+        if (item === 'answered' || item === 'left') {
+          this.answering = null;
+          this.recheckAtMs = this.ctx.clock.now() + SOON_MS;
+          continue;
+        }
         const ended =
           item === 'time' ? await this.onTime() : item.done ? await this.onEndOfItems() : await this.take(item.value);
-        if (ended !== null) return ended;
+        if (ended !== null && !this.isBeingAnswered(ended)) return ended;
         if (item !== 'time') pending = items.next();
       }
     } catch (error) {
       return await this.onError(error);
     } finally {
+      this.options.answer?.close();
       stop.abort();
       await pending.catch(() => undefined);
       await items.return?.().catch(() => undefined);
     }
   }
 
-  private follow(signal: AbortSignal): AsyncIterator<FollowItem> {
-    const { since, afterEventId } = this.options;
-    const following = this.server.conversations.follow(this.id, {
-      ...(since === null ? {} : { since }),
-      ...(afterEventId === undefined ? {} : { afterEventId }),
-      signal,
-    });
-    return following[Symbol.asyncIterator]();
+  /** The next item, or `time` when something is due before it comes. */
+  private async nextOrTime(
+    pending: Promise<IteratorResult<FollowItem>>,
+  ): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
+    const dueMs = Math.min(this.options.deadlineMs, this.recheckAtMs, this.stallAtMs()) - this.ctx.clock.now();
+    const answers = this.answering === null ? [] : [this.answering];
+    return await beforeTime<IteratorResult<FollowItem> | 'answered' | 'left'>(this.ctx, dueMs, [pending, ...answers]);
   }
 
-  /** The next item, or `time` when something is due before it comes. */
-  private async nextOrTime(pending: Promise<IteratorResult<FollowItem>>): Promise<IteratorResult<FollowItem> | 'time'> {
-    const dueMs = Math.min(this.options.deadlineMs, this.recheckAtMs, this.stallAtMs()) - this.ctx.clock.now();
-    if (dueMs === Number.POSITIVE_INFINITY) return await pending;
-    const timer = new AbortController();
-    // Timers hold at most 2^31 ms.
-    const time = this.ctx.clock.sleep(Math.min(Math.max(dueMs, 0), 2_000_000_000), timer.signal).then(
-      () => 'time' as const,
-      () => 'time' as const,
-    );
-    try {
-      return await Promise.race([pending, time]);
-    } finally {
-      timer.abort();
+  /** A run that waits goes on being watched while it is answered; its deadline ends that too. */
+  private isBeingAnswered(ended: Watched): boolean {
+    const { answer, deadlineMs } = this.options;
+    const now = this.ctx.clock.now();
+    const waits = ended.failure === null && ended.outcome.status === 'waiting';
+    if (answer === undefined || !waits || now >= deadlineMs) return false;
+    this.unanswered = ended;
+    if (this.answering === null) {
+      this.answering = answer.onWaiting();
+      // Told to whoever awaits it; a watch that ends otherwise does not.
+      this.answering.catch(() => undefined);
     }
+    this.recheckAtMs = Number.POSITIVE_INFINITY;
+    this.eventAtMs = now;
+    this.noticeAtMs = now + STALL_NOTICE_MS;
+    return true;
   }
 
   private async take(item: FollowItem): Promise<Watched | null> {
@@ -248,12 +230,8 @@ class Watch {
 
   /** The machine may have slept: one fresh look before the verdict. */
   private async onDeadline(waitMs: number): Promise<Watched> {
-    const timer = new AbortController();
-    const tooLate = this.ctx.clock.sleep(LAST_LOOK_MS, timer.signal).then(
-      () => null,
-      () => null,
-    );
-    const fresh = await Promise.race([this.fresh(), tooLate]).finally(() => timer.abort());
+    const look = await beforeTime(this.ctx, LAST_LOOK_MS, [this.fresh()]);
+    const fresh = look === 'time' ? null : look;
     if (fresh !== null) {
       const ended = this.judged(fresh, this.evidence) ?? this.judged(fresh, this.unquestioned());
       if (ended !== null) return ended;

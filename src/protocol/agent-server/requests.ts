@@ -134,6 +134,7 @@ export const socketQuery = record({
   after_timestamp: v.optional(time()),
 });
 
+export type ConfirmationPolicyRequest = v.InferOutput<typeof confirmationPolicy>;
 export type MessageContent = v.InferOutput<typeof contentPart>;
 export type StartConversation = v.InferOutput<typeof startConversation>;
 export type SecretInput = v.InferOutput<typeof secret>;

@@ -1,5 +1,6 @@
 /** What clients send to the V1 routes of an app server (interface sections 2, 4 and 5), as schemas. */
 import * as v from 'valibot';
+import { confirmationPolicy } from '../agent-server/requests.ts';
 import {
   closedRecord,
   dictionary,
@@ -77,7 +78,10 @@ const initialMessage = record({
   run: v.optional(truth(), false),
 });
 
-/** Starting a conversation. `replay_json` is this service's own extension: a recorded trajectory to play. */
+/**
+ * Starting a conversation. `replay_json` (a recorded trajectory to play), `sandbox_spec_id` and `confirmation_policy`
+ * (which stands before the first step) are this service's own extensions.
+ */
 export const appConversationStart = record({
   sandbox_id: maybe(text()),
   conversation_id: maybe(uuid()),
@@ -105,6 +109,7 @@ export const appConversationStart = record({
   observability_span_name: maybe(text()),
   replay_json: maybe(text()),
   sandbox_spec_id: maybe(text()),
+  confirmation_policy: maybe(confirmationPolicy),
 });
 export type AppConversationStart = v.InferOutput<typeof appConversationStart>;
 

@@ -1,5 +1,6 @@
 /** The agent server of a sandbox: what it is asked about one conversation (interface 7.4) and its workspace (7.5). */
 import { AppError } from '../../errors.ts';
+import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import {
   readAgentConversation,
   readBashOutput,
@@ -14,6 +15,7 @@ import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { Page } from '../server.ts';
+import { serverText } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 
 export interface AgentEventFilter {
@@ -31,8 +33,12 @@ export interface AgentClient {
   readonly conversationId: string;
   conversation(): Promise<AgentConversationRecord>;
   events(filter: AgentEventFilter, page: string | null): Promise<Page<EventRecord>>;
-  /** Appends a user message and lets the agent run. Sent once. */
-  send(content: unknown[]): Promise<void>;
+  /** Appends a user message; with `run` the agent goes on. Sent once. */
+  send(content: unknown[], effect: 'run' | 'store'): Promise<void>;
+  /** Answers whatever waits when the call comes. Sent once. */
+  respond(decision: ConfirmationDecision, reason: string | null): Promise<void>;
+  /** Goes on with the run; gives the server's words when it refuses because of the state (409), else null. */
+  run(): Promise<string | null>;
   /** Stops the step in hand; false where the server is too old to do that. */
   interrupt(): Promise<'taken' | 'unsupported'>;
   /** Answers only when the current step has ended. */
@@ -78,13 +84,33 @@ export function createAgentClient(
       const answer = await transport.request({ method: 'GET', path: `${own}/events/search`, query, safe: 'read' });
       return read(answer, (body) => readPage(body, 'events', readEvent));
     },
-    async send(content) {
+    async send(content, effect) {
       await transport.request({
         method: 'POST',
         path: `${own}/events`,
-        body: { role: 'user', content, run: true },
+        body: { role: 'user', content, run: effect === 'run' },
         safe: 'once',
       });
+    },
+    async respond(decision, reason) {
+      await transport.request({
+        method: 'POST',
+        path: `${own}/events/respond_to_confirmation`,
+        body: { accept: decision === 'accept', ...(reason === null ? {} : { reason }) },
+        safe: 'once',
+      });
+    },
+    async run() {
+      const call = {
+        method: 'POST',
+        path: `${own}/run`,
+        safe: 'idempotent',
+        accept: [409],
+        // A refusal may come only when the running command has ended.
+        timeoutMs: STEP_TIMEOUT_MS,
+      } as const;
+      const answer = await transport.request(call);
+      return answer.status === 409 ? (serverText(answer.body) ?? '') : null;
     },
     async interrupt() {
       const call = {

@@ -9,6 +9,7 @@ import type { ProbeFacts } from '../probe.ts';
 import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { serverText } from '../transport/answer.ts';
+import { answerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
 import {
   eventsBackwardV0,
   eventsForwardV0,
@@ -74,6 +75,10 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       follow: (id, options) => followV0(links, webUrl, id, options),
       result: (id) => resultV0(links, id),
       send: (id, message) => sendV0(links, id, message),
+      pending: (id) => pendingV0(links, id),
+      answer: (id, answer) => answerV0(links, id, answer),
+      run: (id) => runV0(links, id),
+      wake: (id) => wakeV0(links, id),
       stop: (id) => stopV0(links, id),
       diff: (id) => diffV0(links, id),
     },
@@ -142,6 +147,7 @@ async function sendV0(links: Links, id: string, message: OutgoingMessage): Promi
       hint: 'wake it with: acs conv send --resume',
     });
   }
+  await refuseWaitingV0(links, info);
   const { transport, path } = runtimeOf(links, info);
   await transport.request({
     method: 'POST',

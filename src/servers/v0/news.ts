@@ -27,6 +27,7 @@ function createNewsGatherer(status: string): NewsGatherer {
   const news: RunNews = { ...NO_NEWS, answered: 'no' };
   const running = status.toUpperCase() === 'RUNNING';
   let fallback: string | null = null;
+  let rejected = false;
   return {
     take(event) {
       const state = agentStateOf(event);
@@ -36,7 +37,9 @@ function createNewsGatherer(status: string): NewsGatherer {
           Object.assign(news, { agentState: state.state, reason: state.reason });
       }
       if (news.cost === null) Object.assign(news, costOf(event) ?? {});
-      if (answerOfV0(event) !== null) news.answered = 'yes';
+      if (event.observation === 'user_rejected') rejected = true;
+      // What the agent said before its action was rejected is no answer.
+      if (answerOfV0(event) !== null && !rejected) news.answered = 'yes';
       if (!isUserMessage(event)) return 'more';
       // Older states belong to an older message.
       news.agentState ??= fallback;

@@ -20,6 +20,15 @@ export interface RunNews {
 
 export const NO_NEWS: RunNews = { agentState: null, reason: '', answered: 'unknown', cost: null, tokens: null };
 
+/** As servers show sandboxes of V1 in the V0 list (interface 3.2). */
+const SANDBOX_WORDS: Record<string, string> = {
+  STARTING: 'STARTING',
+  RUNNING: 'RUNNING',
+  STOPPED: 'PAUSED',
+  ERROR: 'ERROR',
+  ARCHIVED: 'MISSING',
+};
+
 export function toConversationV0(
   info: ConversationInfo,
   news: RunNews,
@@ -42,7 +51,8 @@ export function toConversationV0(
     dialect: 'v0',
     execution_status: null,
     sandbox_id: null,
-    sandbox_status: sandboxStatus(null),
+    // V0 has no sandboxes of its own to name, but what the conversation runs in sleeps and wakes the same.
+    sandbox_status: sandboxStatus(SANDBOX_WORDS[info.status.toUpperCase()] ?? null),
     repository: info.selected_repository,
     branch: info.selected_branch,
     git_provider: info.git_provider,

@@ -77,9 +77,9 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   if (content.length === 0) throw new AppError('usage', 'the message is empty');
   if (!facts.features.includes('send-message')) {
     const agent = runningAgentOf(links, await getConversation(links, id));
-    return agent.send(content);
+    return agent.send(content, message.effect ?? 'run');
   }
-  const answer = await postMessage(links, id, content);
+  const answer = await postMessage(links, id, { content, run: message.effect !== 'store' });
   if (answer.status < 300) return;
   const text = serverText(answer.body) ?? '';
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
@@ -96,12 +96,12 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   });
 }
 
-async function postMessage(links: Links, id: string, content: unknown[]): Promise<Answer> {
+async function postMessage(links: Links, id: string, message: { content: unknown[]; run: boolean }): Promise<Answer> {
   try {
     return await links.app.request({
       method: 'POST',
       path: `${pathOf(id)}/send-message`,
-      body: { role: 'user', content, run: true },
+      body: { role: 'user', ...message },
       safe: 'once',
       timeoutMs: SEND_TIMEOUT_MS,
       accept: [404, 409, 410],

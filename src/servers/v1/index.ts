@@ -7,6 +7,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation, getStartTask, noConversation, searchConversations } from './calls.ts';
 import { removeV1, renameV1, sendV1, stopV1 } from './changes.ts';
 import { diffV1 } from './diff.ts';
@@ -23,6 +24,7 @@ import { startV1 } from './start.ts';
 export type V1 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
 
 export function createV1(links: Links, facts: ProbeFacts): V1 {
+  const sandboxes = createSandboxes(links);
   const webUrl: WebUrl = (id) => (facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`);
   return {
     account: () => account(links, facts),
@@ -45,10 +47,14 @@ export function createV1(links: Links, facts: ProbeFacts): V1 {
       follow: (id, options) => followV1(links, webUrl, id, options),
       result: (id) => resultV1(links, id),
       send: (id, message) => sendV1(links, facts, id, message),
+      pending: (id) => pendingV1(links, id),
+      answer: (id, answer) => answerV1(links, id, answer),
+      run: (id) => runV1(links, id),
+      wake: (id) => wakeV1(links, id, sandboxes.resume),
       stop: (id) => stopV1(links, id),
       diff: (id) => diffV1(links, id),
     },
-    sandboxes: createSandboxes(links),
+    sandboxes,
     specs: createSpecs(links),
     settings: createSettingsV1(links, facts),
   };

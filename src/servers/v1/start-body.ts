@@ -5,6 +5,14 @@ import type { StartTaskRecord } from '../../protocol/v1/records.ts';
 import { dashedId, normalId } from '../ids.ts';
 import type { ProbeFacts } from '../probe.ts';
 
+/** The agent server's words for --confirm. */
+export const POLICIES = { never: 'NeverConfirm', risky: 'ConfirmRisky', always: 'AlwaysConfirm' } as const;
+
+/** Facts that were kept before this was looked for do not tell. */
+export function startsWithPolicy({ v1_confirmation }: ProbeFacts): boolean {
+  return v1_confirmation ?? false;
+}
+
 /** Throws `unsupported` before anything is sent; says which server does it. */
 export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts): void {
   const missing: string[] = [];
@@ -12,7 +20,7 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
   if (request.microagent !== null) missing.push('--microagent (V0 servers have it)');
   if (request.mcp_config !== null)
     missing.push('--mcp-config for one conversation (V0 servers have it; for all: acs settings set mcp_config=@file)');
-  if (request.replay !== null && request.confirm !== null) {
+  if (request.replay !== null && request.confirm !== null && !startsWithPolicy(facts)) {
     // The replay begins with the start, before a policy could be set: its first steps would not be asked for.
     missing.push('--confirm together with --replay (for all conversations: acs settings set confirmation_mode=true)');
   }
@@ -36,13 +44,16 @@ export function startBody(
   request: NewConversation,
   conversationId: string,
   sandboxId: string | null,
+  facts: ProbeFacts,
 ): Record<string, unknown> {
   const content = messageContent(request);
+  const policy = request.confirm === null ? null : { kind: POLICIES[request.confirm] };
   const task = request.suggested_task;
   const members: Record<string, unknown> = {
     conversation_id: dashedId(conversationId),
-    // With a confirmation policy the message follows once the policy stands.
-    initial_message: content.length > 0 && request.confirm === null ? { role: 'user', content, run: true } : null,
+    // A policy has to stand before the agent sees the message: where the start takes none, the message follows it.
+    initial_message:
+      content.length > 0 && (policy === null || startsWithPolicy(facts)) ? { role: 'user', content, run: true } : null,
     sandbox_id: sandboxId,
     system_message_suffix: request.instructions,
     llm_model: request.model,
@@ -52,6 +63,7 @@ export function startBody(
     suggested_task: task === null ? null : { ...task },
     secrets: Object.keys(request.secrets).length > 0 ? request.secrets : null,
     replay_json: request.replay,
+    confirmation_policy: startsWithPolicy(facts) ? policy : null,
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }

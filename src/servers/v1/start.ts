@@ -15,7 +15,7 @@ import { getConversation, getConversations, getStartTask } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox, createSandboxFor } from './sandboxes.ts';
-import { isEcho, messageContent, refuseWhatIsMissing, startBody } from './start-body.ts';
+import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 
 const START_TIMEOUT_MS = 120_000;
 /** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */
@@ -38,7 +38,7 @@ export async function* startV1(
   if (sandboxId === null && request.spec_id !== null) {
     sandboxId = yield* createSandboxFor(links, request.spec_id, options.signal);
   }
-  const body = startBody(request, conversationId, sandboxId);
+  const body = startBody(request, conversationId, sandboxId, facts);
   const first = await sendStart(links, facts, body, conversationId, request);
   const echoed = isEcho(first, conversationId) ? conversationId : null;
   yield progress(first, echoed);
@@ -47,7 +47,7 @@ export async function* startV1(
   const id = normalId(task.app_conversation_id ?? '');
   const record = await recordOf(links, id, options.signal);
   await checkRepositoryArrived(links, record, request);
-  if (request.confirm !== null) await confirmThenSend(links, record.id, request);
+  if (request.confirm !== null && !startsWithPolicy(facts)) await confirmThenSend(links, record.id, request);
   return { ...toConversation(record, webUrl), start_task_id: normalId(first.id) };
 }
 
@@ -60,7 +60,7 @@ async function planStart(
 ): Promise<void> {
   if (request.sandbox_id !== null || request.spec_id === null) return;
   const sandbox = await plannedRequests(() => createSandbox(links, request.spec_id));
-  const body = startBody(request, conversationId, '(the new sandbox)');
+  const body = startBody(request, conversationId, '(the new sandbox)', facts);
   const start = await plannedRequests(() => sendStart(links, facts, body, conversationId, request));
   throw new DryRunStop([...sandbox, ...start]);
 }
@@ -193,12 +193,10 @@ async function recordOf(links: Links, id: string, signal: AbortSignal): ReturnTy
   }
 }
 
-const POLICIES = { never: 'NeverConfirm', risky: 'ConfirmRisky', always: 'AlwaysConfirm' } as const;
-
 /** The policy has to stand before the agent sees the message, so the conversation was started without it. */
 async function confirmThenSend(links: Links, id: string, request: NewConversation): Promise<void> {
   const agent = runningAgentOf(links, await getConversation(links, id));
   await agent.setConfirmationPolicy(POLICIES[request.confirm ?? 'never']);
   const content = messageContent(request);
-  if (content.length > 0) await agent.send(content);
+  if (content.length > 0) await agent.send(content, 'run');
 }

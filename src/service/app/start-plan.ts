@@ -1,4 +1,5 @@
 /** What a start needs to know, whatever the dialect of the request, and the conversation it begins with. */
+import type { ConfirmationPolicyRequest } from '../../protocol/agent-server/requests.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import { givenTitle, type ConversationRow } from '../store/conversations.ts';
@@ -14,6 +15,8 @@ export interface StartRequest {
   /** Content blocks of the first message; null: none. */
   message: { role: string; content: unknown[] } | null;
   replay: ReplayStep[];
+  /** Null: as the settings say. */
+  confirmationPolicy: ConfirmationPolicyRequest | null;
   repository: string | null;
   branch: string | null;
   provider: Provider | null;

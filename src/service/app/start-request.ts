@@ -53,6 +53,7 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     spec: specOf(body.sandbox_spec_id ?? null, around),
     message: message === null ? null : { role: message.role, content: message.content },
     replay: replay.steps,
+    confirmationPolicy: body.confirmation_policy ?? null,
     repository: body.selected_repository ?? null,
     branch: body.selected_branch ?? null,
     provider: body.git_provider ?? null,
@@ -89,6 +90,7 @@ export function startFromV0(body: ConversationCreateV0, around: Surroundings, tr
     spec: specOf(null, around),
     message: content.length === 0 ? null : { role: 'user', content },
     replay: replay.steps,
+    confirmationPolicy: null,
     repository: body.repository ?? body.create_microagent?.repo ?? null,
     branch: body.selected_branch ?? null,
     provider: body.git_provider ?? body.create_microagent?.git_provider ?? null,
@@ -175,6 +177,7 @@ const ECHOED = [
   'public',
   'plugins',
   'sandbox_spec_id',
+  'confirmation_policy',
 ] as const;
 
 function echoV1(body: AppConversationStart): Record<string, unknown> {

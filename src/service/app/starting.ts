@@ -212,9 +212,9 @@ class ConversationStarter implements Starter {
         initial_message: request.message === null ? null : { ...request.message, run: true },
         workspace: { working_dir: workingDir },
         max_iterations: valueAt(settings.conversation, 'max_iterations') ?? 500,
-        confirmation_policy: isAsking
-          ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
-          : { kind: 'NeverConfirm' },
+        confirmation_policy:
+          request.confirmationPolicy ??
+          (isAsking ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true } : { kind: 'NeverConfirm' }),
         secrets: { ...store.secrets.values(), ...request.secrets },
         replay: request.replay,
         agent: { llm: { model: request.llmModel ?? 'replay' } },

@@ -1,7 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { invoke } from '../../support/world.ts';
 
-const VERBS = ['new', 'list', 'show', 'follow', 'events', 'wait', 'result', 'send', 'stop', 'diff', 'rename', 'delete'];
+const VERBS = [
+  'new',
+  'list',
+  'show',
+  'follow',
+  'events',
+  'wait',
+  'result',
+  'send',
+  'confirm',
+  'stop',
+  'resume',
+  'diff',
+  'rename',
+  'delete',
+];
 
 const help = async (...words: string[]): Promise<string> => {
   const { code, out, err } = await invoke({ args: [...words, '--help'], cwd: '/' });

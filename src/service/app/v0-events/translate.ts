@@ -69,7 +69,10 @@ class LogTranslator implements Translator {
         return [{ source: 'agent', ...this.#caused(event), ...errorDraft(asText(event.error)) }];
       case 'UserRejectObservation': {
         const content = asText(event.rejection_reason) || 'The user rejected the action.';
+        // The log knows only that it is idle; V0 says which answer was given, and that the agent waits for words.
+        this.#agentState = 'awaiting_user_input';
         return [
+          stateChanged('user_rejected', ''),
           {
             source: 'user',
             ...this.#caused(event),
@@ -78,6 +81,7 @@ class LogTranslator implements Translator {
             content,
             extras: {},
           },
+          stateChanged('awaiting_user_input', ''),
         ];
       }
       case 'ConversationStateUpdateEvent':

@@ -1,0 +1,133 @@
+/** What a command that watches a run does when the agent asks for leave: contract section 8, `--on-confirm`. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import { oneOf } from '../options.ts';
+import { askDecision, PAST } from './confirmation.ts';
+import type { Answerer } from './watch.ts';
+
+export type OnConfirm = 'ask' | 'accept' | 'reject' | 'exit';
+
+export interface OnConfirmOptions {
+  onConfirm?: OnConfirm;
+}
+
+export function addOnConfirm(command: Command): Command {
+  return command.option(
+    '--on-confirm <what>',
+    'when a confirmation waits: ask, accept, reject, exit with 8 (default: ask on a terminal, else exit)',
+    oneOf('ask', 'accept', 'reject', 'exit'),
+  );
+}
+
+/** Throws `usage`: a command that returns at once sees no confirmation. */
+export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean): void {
+  if (onConfirm === undefined || stays) return;
+  throw new AppError('usage', '--on-confirm goes with --wait or --follow');
+}
+
+/** An answer given elsewhere shows within this time. */
+const ELSEWHERE_LOOK_MS = 1_000;
+
+interface AnswererOptions extends OnConfirmOptions {
+  /** Takes a spinner away that would write over the question. */
+  beforeAsking?: () => Promise<void>;
+}
+
+/** Undefined where a confirmation ends the watch. Nobody can be asked off a terminal. */
+export function answerer(
+  ctx: Context,
+  server: Server,
+  id: string,
+  { onConfirm, beforeAsking }: AnswererOptions,
+): Answerer | undefined {
+  const mode = onConfirm ?? 'ask';
+  if (mode === 'exit' || (mode === 'ask' && !ctx.interactive)) return undefined;
+  const done = new Set<string>();
+  const closed = new AbortController();
+  const decide = async (pending: readonly PendingAction[]): Promise<ConfirmationDecision | 'elsewhere' | null> => {
+    if (mode !== 'ask') return mode;
+    await beforeAsking?.();
+    return await askUntilElsewhere(ctx, server, id, pending, closed.signal);
+  };
+  return {
+    close: () => closed.abort(closedError()),
+    async onWaiting() {
+      const pending = (await pendingNow(server, id)).filter(({ action_id }) => !done.has(action_id));
+      const [first] = pending;
+      // What was answered may show as waiting for a moment.
+      if (first === undefined) return 'answered';
+      const decision = await decide(pending);
+      if (decision === null) return 'left';
+      for (const { action_id } of pending) done.add(action_id);
+      const text = first.text.split('\n', 1)[0] ?? '';
+      const answered = decision !== 'elsewhere' && (await sendAnswer(server, id, decision, first.action_id));
+      await ctx.notice(answered ? `${PAST[decision]}: ${text}` : `answered elsewhere: ${text}`);
+      return 'answered';
+    },
+  };
+}
+
+/** False when somebody else was faster. */
+async function sendAnswer(
+  server: Server,
+  id: string,
+  decision: ConfirmationDecision,
+  action_id: string,
+): Promise<boolean> {
+  try {
+    await server.conversations.answer(id, { decision, reason: null, action_id });
+    return true;
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'conflict') return false;
+    throw error;
+  }
+}
+
+/** A sandbox that went to sleep meanwhile waits for nothing that could be answered. */
+async function pendingNow(server: Server, id: string): Promise<PendingAction[]> {
+  try {
+    return await server.conversations.pending(id);
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'conflict') return [];
+    throw error;
+  }
+}
+
+/** The question closes when what it is about no longer waits. */
+async function askUntilElsewhere(
+  ctx: Context,
+  server: Server,
+  id: string,
+  pending: readonly PendingAction[],
+  closed: AbortSignal,
+): Promise<ConfirmationDecision | 'elsewhere' | null> {
+  const ids = new Set(pending.map(({ action_id }) => action_id));
+  const elsewhere = new AbortController();
+  const over = new AbortController();
+  const look = async (): Promise<void> => {
+    for (;;) {
+      await ctx.clock.sleep(ELSEWHERE_LOOK_MS, AbortSignal.any([over.signal, ctx.signal]));
+      const now = await pendingNow(server, id);
+      if (now.some(({ action_id }) => ids.has(action_id))) continue;
+      return elsewhere.abort(closedError());
+    }
+  };
+  // A look that fails leaves the question open; the watch meets the failure itself.
+  const looking = look().catch(() => undefined);
+  try {
+    return await askDecision(ctx, pending, AbortSignal.any([elsewhere.signal, closed]));
+  } catch (error) {
+    if (elsewhere.signal.aborted) return 'elsewhere';
+    throw error;
+  } finally {
+    over.abort();
+    await looking;
+  }
+}
+
+function closedError(): AppError {
+  return new AppError('interrupted', 'the question is needless by now');
+}

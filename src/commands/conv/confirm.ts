@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import type { ConfirmationDecision } from '../../domain/confirmation.ts';
+import { AppError, EXIT_CODES } from '../../errors.ts';
+import { explain } from '../declare.ts';
+import { checkIdWord } from '../ids.ts';
+import { askDecision, CONFIRMATION_JSON, confirmationOf, confirmationView, PAST } from './confirmation.ts';
+import { findStarted } from './started.ts';
+
+export interface ConfirmOptions {
+  accept?: boolean;
+  reject?: boolean;
+  reason?: string;
+  action?: string;
+}
+
+export function declareConfirm(parent: Command, ctx: Context): void {
+  const command = parent
+    .command('confirm')
+    .description('show the action that an agent asks leave for, and accept or reject it');
+  command
+    .argument('<id>', 'the conversation')
+    .option('--accept', 'let the agent do it')
+    .option('--reject', 'do not; the agent then waits for a message')
+    .option('--reason <text>', 'tell the agent why it is rejected')
+    .option('--action <id>', 'answer this action and no other');
+  explain(command, {
+    notes: [
+      'Asks on a terminal; off it without an answer it shows the action and ends with 8. -y answers nothing here.',
+      'With --action an answer to what was seen cannot hit what came after it: another action, or none, is 6.',
+    ],
+    json: [`${CONFIRMATION_JSON} plus "changed"`],
+    exits: ['not-found', 'conflict', 'needs-input', 'unknown-outcome', 'unsupported'],
+    examples: [
+      { command: 'acs conv confirm @last', does: 'shows what waits, and asks' },
+      {
+        command: "acs conv confirm @last --reject --reason 'Not on the main branch'",
+        does: 'rejects it, and tells the agent why',
+      },
+    ],
+  });
+  command.action((id: string, options: ConfirmOptions) => confirmAction(id, options, ctx));
+}
+
+export async function confirmAction(word: string, options: ConfirmOptions, ctx: Context): Promise<void> {
+  ctx.out.check(confirmationView, 'item');
+  checkIdWord(word);
+  const decision = decisionOf(options);
+  if (options.reason !== undefined && decision !== 'reject') throw new AppError('usage', '--reason goes with --reject');
+  const server = await ctx.server();
+  const { id } = await findStarted(ctx, server, word);
+  const answer = async (chosen: ConfirmationDecision, action_id: string | null): Promise<void> => {
+    const reason = options.reason ?? null;
+    const answered = await server.conversations.answer(id, { decision: chosen, reason, action_id });
+    await ctx.out.item(confirmationView, confirmationOf(id, answered, PAST[chosen]), { changed: true });
+  };
+  if (decision !== null) return await answer(decision, options.action ?? null);
+
+  const pending = await server.conversations.pending(id);
+  const shown = confirmationOf(id, pending, null);
+  if (options.action !== undefined && !pending.some(({ action_id }) => action_id === options.action)) {
+    throw new AppError('conflict', `another action waits now: ${shown.action_id}, not ${options.action}`, {
+      data: { pending: pending.map(({ action_id }) => action_id) },
+    });
+  }
+  const chosen = ctx.interactive && ctx.globals.mode === 'live' ? await askDecision(ctx, pending) : null;
+  if (chosen !== null) return await answer(chosen, shown.action_id);
+  ctx.exitCode = EXIT_CODES['needs-input'];
+  await ctx.out.item(confirmationView, shown, { changed: false });
+  await ctx.notice(`it waits: answer with acs conv confirm ${id} --action ${shown.action_id} --accept or --reject`);
+}
+
+/** Throws `usage` for both. */
+export function decisionOf({ accept, reject }: { accept?: boolean; reject?: boolean }): ConfirmationDecision | null {
+  if (accept && reject) throw new AppError('usage', '--accept and --reject exclude each other');
+  return accept ? 'accept' : reject ? 'reject' : null;
+}

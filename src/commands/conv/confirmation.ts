@@ -1,0 +1,109 @@
+/** Confirmations as they are shown, asked for and answered. */
+import type { Context } from '../../context.ts';
+import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
+import { AppError } from '../../errors.ts';
+import type { View } from '../../output/view.ts';
+import type { Server } from '../../servers/server.ts';
+
+export interface Confirmation extends PendingAction {
+  conversation_id: string;
+  /** Null while it waits. */
+  answer: 'accepted' | 'rejected' | null;
+  /** What waits besides, and gets the same answer: an agent may call several tools in one step. */
+  others: PendingAction[];
+}
+
+export const confirmationView: View<Confirmation> = {
+  noun: 'confirmation',
+  id: (it) => it.action_id,
+  fields: [
+    { name: 'conversation_id', get: (it) => it.conversation_id, as: 'id' },
+    { name: 'action_id', get: (it) => it.action_id, as: 'id', weight: 0 },
+    { name: 'kind', get: (it) => it.kind, weight: 0 },
+    { name: 'text', get: (it) => it.text, weight: 0 },
+    { name: 'risk', get: (it) => it.risk, weight: 0 },
+    { name: 'answer', get: (it) => it.answer, weight: 0 },
+    { name: 'others', get: (it) => it.others, as: 'json' },
+  ],
+  table: ['action_id', 'kind', 'text', 'risk', 'answer', 'others'],
+  tsv: ['action_id', 'kind', 'text', 'risk', 'answer', 'conversation_id', 'others'],
+};
+
+export const CONFIRMATION_JSON =
+  '{"conversation_id","action_id","kind","text","risk":"low|medium|high|unknown","answer":"accepted|rejected|null","others":[{"action_id","kind","text","risk"}]}';
+
+/** Throws `conflict` when nothing waits. */
+export function confirmationOf(
+  conversationId: string,
+  pending: readonly PendingAction[],
+  answer: Confirmation['answer'],
+): Confirmation {
+  const [first, ...others] = pending;
+  if (first === undefined) {
+    throw new AppError('conflict', `conversation ${conversationId} waits for no confirmation`, {
+      hint: `see where it stands: acs conv show ${conversationId}`,
+      data: { id: conversationId, pending: [] },
+    });
+  }
+  return { conversation_id: conversationId, ...first, answer, others };
+}
+
+export const PAST = { accept: 'accepted', reject: 'rejected' } as const;
+
+/** Puts the whole action before a person, then asks. Null: neither, it shall go on waiting. */
+export async function askDecision(
+  ctx: Context,
+  pending: readonly PendingAction[],
+  until?: AbortSignal,
+): Promise<ConfirmationDecision | null> {
+  await ctx.notice(
+    pending.length === 1 ? 'the agent asks for leave:' : `the agent asks for leave for ${pending.length} actions:`,
+  );
+  for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
+  const prompt = await ctx.prompt();
+  const chosen = await prompt.select({
+    message: pending.length === 1 ? 'Shall it?' : 'Shall it do all of them?',
+    choices: [
+      { value: 'accept', name: 'accept' },
+      { value: 'reject', name: 'reject' },
+      { value: 'leave', name: 'leave it waiting' },
+    ],
+    default: 'leave',
+    ...(until === undefined ? {} : { until }),
+  });
+  return chosen === 'leave' ? null : chosen;
+}
+
+const SETTLE_MS = 30_000;
+
+/**
+ * Waits until what was answered waits no more: a message before that would still count as an answer.
+ * Throws `needs-input` when the next action waits by then.
+ */
+export async function untilAnswered(
+  ctx: Context,
+  server: Server,
+  id: string,
+  answered: readonly PendingAction[],
+): Promise<void> {
+  const ids = new Set(answered.map((action) => action.action_id));
+  const untilMs = ctx.clock.now() + SETTLE_MS;
+  for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+    const pending = await server.conversations.pending(id);
+    if (pending.length === 0) return;
+    if (pending.every((action) => !ids.has(action.action_id))) throw nextWaits(id, pending);
+    if (ctx.clock.now() >= untilMs) {
+      throw new AppError('timeout', `the answer was sent, and conversation ${id} still waits for it`, {
+        hint: `see where it stands: acs conv confirm ${id}`,
+      });
+    }
+    await ctx.clock.sleep(pauseMs, ctx.signal);
+  }
+}
+
+function nextWaits(id: string, pending: readonly PendingAction[]): AppError {
+  return new AppError('needs-input', `the action was answered, and the next one waits: ${pending[0]?.text ?? ''}`, {
+    hint: `nothing was sent; look at it: acs conv confirm ${id}`,
+    data: { id, waiting_for: 'confirmation', pending: pending.map((action) => action.action_id) },
+  });
+}

@@ -1,0 +1,49 @@
+/** What a watch of a run is told, and what it gives back. */
+import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import type { Outcome, RunEvidence } from '../../domain/outcome.ts';
+import type { AppError } from '../../errors.ts';
+import type { FollowOptions } from '../../servers/server.ts';
+
+/** Answers confirmations while a run is watched. */
+export interface Answerer {
+  /** Called when the run waits. `answered`: it goes on, whoever answered; `left`: it shall go on waiting. */
+  onWaiting(): Promise<'answered' | 'left'>;
+  /** Takes an open question back. */
+  close(): void;
+}
+
+export interface WatchOptions {
+  evidence: RunEvidence;
+  /** Where to start, inclusive; null: at the beginning. */
+  since: string | null;
+  afterEventId?: string;
+  /** On the context's clock; Infinity: none. */
+  deadlineMs: number;
+  /** How long the command was told to wait, for the message. */
+  waitMs: number;
+  /** No event for this long while running ends it; null: a notice after 10 minutes. */
+  failOnStallMs: number | null;
+  /** Without it a confirmation that waits ends the watch. */
+  answer?: Answerer | undefined;
+  judge?: (conversation: Conversation, evidence: RunEvidence) => Outcome | null;
+  /** Also ends the watch, e.g. when another run ended first. */
+  signal?: AbortSignal;
+  onEvent?: (event: ConversationEvent) => Promise<void>;
+  onState?: (conversation: Conversation) => void;
+  onNotice?: (text: string) => Promise<void>;
+}
+
+/** `failure` when acs stopped waiting while the run went on: a deadline, a silence, a signal. */
+export interface Watched {
+  outcome: Outcome;
+  failure: AppError | null;
+}
+
+export function placeToStart({ since, afterEventId }: WatchOptions, signal: AbortSignal): FollowOptions {
+  return {
+    ...(since === null ? {} : { since }),
+    ...(afterEventId === undefined ? {} : { afterEventId }),
+    signal,
+  };
+}

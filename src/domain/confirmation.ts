@@ -1,0 +1,98 @@
+/** Actions an agent may carry out only when the user says so: which wait, and what they would do. */
+import type { ConversationEvent } from './event.ts';
+import { isRecord, textOf, type Members } from './event-parts.ts';
+
+export interface PendingAction {
+  /** Id of the event that asks. */
+  action_id: string;
+  /** The server's word for what it is: `TerminalAction`, `run`. */
+  kind: string;
+  /** What it would do, whole: every line of a command, the new text of a file. */
+  text: string;
+  /** As the agent judges it. */
+  risk: 'low' | 'medium' | 'high' | 'unknown';
+}
+
+export type ConfirmationDecision = 'accept' | 'reject';
+
+/** The actions of V1 without an observation, oldest first: those of the newest step, which wait together. */
+export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): PendingAction[] {
+  const answered = new Set<string>();
+  const pending: PendingAction[] = [];
+  for (const { id, kind, payload } of newestFirst) {
+    if (kind !== 'ActionEvent') {
+      for (const name of ['action_id', 'tool_call_id']) answered.add(textOf(payload[name]));
+      continue;
+    }
+    if (!isRecord(payload['action'])) continue;
+    if (answered.has(id) || answered.has(textOf(payload['tool_call_id']))) break;
+    pending.unshift(pendingActionV1(id, payload, payload['action']));
+  }
+  return pending;
+}
+
+function pendingActionV1(id: string, payload: Members, action: Members): PendingAction {
+  const { kind, ...members } = action;
+  const word = textOf(payload['security_risk']).toLowerCase();
+  return {
+    action_id: id,
+    kind: textOf(kind) || textOf(payload['tool_name']) || 'unknown',
+    text: actionText(textOf(payload['tool_name']), members),
+    risk: word === 'low' || word === 'medium' || word === 'high' ? word : 'unknown',
+  };
+}
+
+const RISKS_V0 = ['low', 'medium', 'high'] as const;
+/** What an agent of V0 does without asking. */
+const NEVER_ASKED_V0 = new Set([
+  'message',
+  'system',
+  'recall',
+  'think',
+  'finish',
+  'change_agent_state',
+  'condensation',
+]);
+
+/**
+ * The action of V0 that waits; null when none does. A server may tell the action before or after the state, so only
+ * their being the newest counts.
+ */
+export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): PendingAction | null {
+  const answered = new Set<unknown>();
+  for (const { id, kind, source, payload } of newestFirst) {
+    if (kind.startsWith('observation:')) {
+      answered.add(payload['cause']);
+      continue;
+    }
+    const action = kind.slice('action:'.length);
+    if (source !== 'agent' || !kind.startsWith('action:') || NEVER_ASKED_V0.has(action)) continue;
+    if (answered.has(payload['id'])) return null;
+    const args = isRecord(payload['args']) ? payload['args'] : {};
+    const level = args['security_risk'];
+    const risk = typeof level === 'number' ? RISKS_V0[level] : undefined;
+    return { action_id: id, kind: action, text: actionText(action, argsToShow(args)), risk: risk ?? 'unknown' };
+  }
+  return null;
+}
+
+const NOT_SHOWN_V0 = new Set(['thought', 'security_risk', 'confirmation_state', 'hidden', 'blocking', 'is_static']);
+
+function argsToShow(args: Members): Members {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)));
+}
+
+/** Nothing of it may be left out: whoever reads it decides by it. */
+function actionText(tool: string, members: Members): string {
+  const { command, path, ...rest } = members;
+  if (typeof command === 'string' && typeof path !== 'string') {
+    const input = rest['is_input'] === true ? 'types into the running command: ' : '$ ';
+    return `${input}${command}`;
+  }
+  const parts = [[textOf(command) || tool, textOf(path)].filter((part) => part !== '').join(' ')];
+  for (const [name, value] of Object.entries(rest)) {
+    if (value === null || value === undefined || value === '' || value === false) continue;
+    parts.push(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  }
+  return parts.join('\n');
+}

@@ -1,0 +1,113 @@
+/**
+ * What V0 waits for and how it goes on (interface 3.3, 3.4). A change of the agent's state is obeyed in any state and
+ * may leave a conversation hanging, so it is sent only in the state it is for.
+ */
+import { AppError } from '../../errors.ts';
+import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import type { ConversationInfo } from '../../protocol/v0/records.ts';
+import { nothingPending, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import type { Links } from '../links.ts';
+import type { ConfirmationAnswer, RunStart } from '../server.ts';
+import { serverText } from '../transport/answer.ts';
+import { eventsBackwardV0, getConversationV0, noConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
+import { readNews } from './news.ts';
+import { toEventV0 } from './records.ts';
+
+const WAITING = 'awaiting_user_confirmation';
+const MOST_READ = 100;
+/** The state is told a moment before the action it is about. */
+const LOOKS = 5;
+
+export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
+  return await pendingOf(links, await getConversationV0(links, id));
+}
+
+async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingAction[]> {
+  for (let look = 0; look < LOOKS; look++) {
+    if (!isRunning(info) || (await readNews(links, info)).agentState !== WAITING) return [];
+    const newestFirst: ConversationEvent[] = [];
+    for await (const event of eventsBackwardV0(links, info)) {
+      newestFirst.push(toEventV0(event, info.conversation_id, links.network.redaction));
+      if (newestFirst.length >= MOST_READ) break;
+    }
+    const action = pendingActionV0(newestFirst);
+    if (action !== null) return [action];
+    await links.clock.sleep(200, links.signal);
+  }
+  return [];
+}
+
+export async function answerV0(links: Links, id: string, answer: ConfirmationAnswer): Promise<PendingAction[]> {
+  if (answer.reason !== null) {
+    throw new AppError('unsupported', 'a V0 conversation takes no reason with a rejection; V1 conversations do', {
+      hint: `reject it without --reason, and say why in a message: acs conv send ${id} …`,
+    });
+  }
+  const info = await getConversationV0(links, id);
+  const pending = await pendingOf(links, info);
+  if (pending.length === 0) throw nothingPending(id);
+  refuseOtherAction(pending, answer.action_id);
+  await changeAgentState(links, info, answer.decision === 'accept' ? 'user_confirmed' : 'user_rejected');
+  return pending;
+}
+
+/** Continues an agent that stands still. */
+export async function runV0(links: Links, id: string): Promise<RunStart> {
+  const info = await getConversationV0(links, id);
+  if (!isRunning(info)) {
+    throw new AppError('conflict', `this conversation does not run (it is ${info.status.toLowerCase()})`, {
+      hint: `wake it with: acs conv resume ${id}`,
+    });
+  }
+  const { agentState } = await readNews(links, info);
+  if (agentState === WAITING) throw waitsForConfirmation(id);
+  // A finished agent that is told to run would begin again, without anything to do.
+  if (agentState === 'running' || agentState === 'finished') return 'already-running';
+  return await changeAgentState(links, info, 'running');
+}
+
+async function changeAgentState(links: Links, info: ConversationInfo, state: string): Promise<RunStart> {
+  const { transport, path } = runtimeOf(links, info);
+  const answer = await transport.request({
+    method: 'POST',
+    path: `${path}/events`,
+    body: { action: 'change_agent_state', args: { agent_state: state } },
+    safe: state === 'running' ? 'idempotent' : 'once',
+    timeoutMs: V0_TIMEOUT_MS,
+    accept: [409],
+  });
+  if (answer.status !== 409) return 'started';
+  if (state === 'running' && /already running/i.test(serverText(answer.body) ?? '')) return 'already-running';
+  throw new AppError('conflict', `the server refuses this: ${serverText(answer.body) ?? 'it names no reason'}`, {
+    status: 409,
+  });
+}
+
+/** Starts a stopped one; one that runs stays as it is. */
+export async function wakeV0(links: Links, id: string): Promise<void> {
+  const answer = await links.app.request({
+    method: 'POST',
+    path: `${pathOfV0(id)}/start`,
+    body: {},
+    safe: 'idempotent',
+    timeoutMs: V0_TIMEOUT_MS,
+    accept: [404, 409, 410],
+  });
+  if (answer.status === 404) throw noConversationV0(id);
+  if (answer.status >= 400) {
+    throw new AppError('conflict', `conversation ${id} cannot be woken: ${serverText(answer.body) ?? answer.status}`, {
+      status: answer.status,
+      hint: `its events stay readable: acs conv events ${id}`,
+    });
+  }
+}
+
+/** Throws `needs-input`: a message would make the server go on with the action that waits. */
+export async function refuseWaitingV0(links: Links, info: ConversationInfo): Promise<void> {
+  if ((await readNews(links, info)).agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
+}
+
+function isRunning(info: ConversationInfo): boolean {
+  return info.status.toUpperCase() === 'RUNNING';
+}

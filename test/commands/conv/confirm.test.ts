@@ -1,0 +1,294 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordingProxy } from '../../support/recording-proxy.ts';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { putToSleep } from './asleep.ts';
+import { onTerminal } from './on-terminal.ts';
+import { endedRun, errorOf, finish, json, jsonLines, replayFile, run, until, type OutcomeJson } from './support.ts';
+import { startWaitingRun, statusOf, untilStatus, type ConfirmationJson } from './waiting-run.ts';
+
+const never = (): Promise<never> => new Promise(() => {});
+
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const shown = async (id: string) => json<ConfirmationJson>(await conv('confirm', id, '--json'));
+
+  describe('conv confirm', () => {
+    it('shows the whole action and ends with 8 where it cannot ask, and changes nothing', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const ended = await conv('confirm', id, '--json');
+      expect(ended.code).toBe(8);
+      expect(json<ConfirmationJson>(ended)).toMatchObject({
+        conversation_id: id,
+        kind: api === 'v1' ? 'TerminalAction' : 'run',
+        text: expect.stringMatching(/^\$ touch .*\necho done$/) as string,
+        answer: null,
+        others: [],
+        changed: false,
+      });
+      expect(['low', 'medium', 'high', 'unknown']).toContain(json<ConfirmationJson>(ended).risk);
+      expect((await conv('confirm', id, '-y')).code).toBe(8);
+      expect(did(1)).toBe(false);
+      expect(await statusOf(world, id)).toBe('waiting');
+    });
+
+    it('accepts: the agent does it and goes on', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const { action_id } = await shown(id);
+      const accepted = await conv('confirm', id, '--accept', '--action', action_id, '--json');
+      expect(accepted.code, accepted.err).toBe(0);
+      expect(json<ConfirmationJson>(accepted)).toMatchObject({ action_id, answer: 'accepted', changed: true });
+      expect((await conv('wait', id)).code).toBe(0);
+      expect(did(1)).toBe(true);
+    });
+
+    it('rejects: the agent does not do it, and waits for words', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const rejected = await conv('confirm', id, '--reject', '--json');
+      expect(rejected.code, rejected.err).toBe(0);
+      expect(json<ConfirmationJson>(rejected)).toMatchObject({ answer: 'rejected', changed: true });
+      expect((await conv('wait', id)).code).toBe(8);
+      expect(did(1)).toBe(false);
+    });
+
+    it('answers no other action than the one that is meant', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const { action_id: first } = await shown(id);
+      expect((await conv('confirm', id, '--action', 'another', '--json')).code).toBe(6);
+      const other = await conv('confirm', id, '--accept', '--action', 'another', '--json');
+      expect(other.code).toBe(6);
+      expect(errorOf(other)).toMatchObject({ code: 'conflict', pending: [first] });
+      expect((await conv('confirm', id, '--accept', '--action', first)).code).toBe(0);
+      await until(
+        async () => (await conv('confirm', id, '--json')).code === 8 && (await shown(id)).action_id !== first,
+      );
+      expect((await conv('confirm', id, '--accept', '--action', first)).code).toBe(6);
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('has nothing to answer where nothing waits', async () => {
+      const id = await endedRun(world);
+      for (const flag of [[], ['--accept'], ['--reject']]) expect((await conv('confirm', id, ...flag)).code).toBe(6);
+      expect(await statusOf(world, id)).toBe('finished');
+    });
+
+    it('shows the answer in a dry run and does not send it', async () => {
+      const { id } = await startWaitingRun(world);
+      const dry = await conv('confirm', id, '--accept', '--dry-run', '--json');
+      expect(dry.code).toBe(0);
+      expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
+        {
+          method: 'POST',
+          body:
+            api === 'v1' ? { accept: true } : { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } },
+        },
+      ]);
+      expect(await statusOf(world, id)).toBe('waiting');
+    });
+
+    it('asks on a terminal, with the whole action in view', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const left = await onTerminal(world, ['conv', 'confirm', id], () => Promise.resolve('leave'));
+      expect(left.code).toBe(8);
+      expect(left.err).toContain('echo done');
+      expect(did(1)).toBe(false);
+      const accepted = await onTerminal(world, ['conv', 'confirm', id], () => Promise.resolve('accept'));
+      expect(accepted.code).toBe(0);
+      expect((await conv('wait', id)).code).toBe(0);
+      expect(did(1)).toBe(true);
+    });
+
+    it('refuses both answers at once, and a reason without a rejection', async () => {
+      const id = 'f'.repeat(32);
+      expect((await conv('confirm', id, '--accept', '--reject')).code).toBe(2);
+      expect((await conv('confirm', id, '--accept', '--reason', 'no')).code).toBe(2);
+      expect((await conv('confirm', id, '--accept')).code).toBe(5);
+    });
+  });
+
+  describe('--on-confirm', () => {
+    it.each(['follow', 'resume'])('ends %s with 8 where nobody can be asked', async (verb) => {
+      const { id, did } = await startWaitingRun(world);
+      expect((await conv(verb, id)).code).toBe(8);
+      if (verb === 'follow') expect((await conv(verb, id, '--on-confirm', 'ask')).code).toBe(8);
+      expect(did(1)).toBe(false);
+    });
+
+    it('accepts each action as it comes', async () => {
+      const { id, did } = await startWaitingRun(world, 3);
+      const followed = await conv('follow', id, '--on-confirm', 'accept', '--json');
+      expect(followed.code, followed.err).toBe(0);
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+      expect([did(1), did(2), did(3)]).toEqual([true, true, true]);
+      expect(followed.err.match(/accepted: /g)).toHaveLength(3);
+    });
+
+    it('rejects, which ends the run with 8', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      expect((await conv('follow', id, '--on-confirm', 'reject')).code).toBe(8);
+      expect([did(1), did(2)]).toEqual([false, false]);
+    });
+
+    it('asks on a terminal and goes on watching', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const answers = ['accept', 'leave'];
+      const followed = await onTerminal(world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
+      expect(followed.code, followed.err).toBe(8);
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('takes the question back when the answer is given elsewhere', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const asked: (AbortSignal | undefined)[] = [];
+      const following = onTerminal(world, ['conv', 'follow', id], (_question, until) => {
+        asked.push(until);
+        return asked.length === 1 ? never() : Promise.resolve('leave');
+      });
+      await until(() => asked.length === 1);
+      expect((await conv('confirm', id, '--accept')).code).toBe(0);
+      const followed = await following;
+      expect(followed.code, followed.err).toBe(8);
+      expect(followed.err).toContain('answered elsewhere');
+      expect(asked.map((signal) => signal?.aborted)).toEqual([true, true]);
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('leaves no question open when the run has ended', async () => {
+      const { id } = await startWaitingRun(world);
+      const asked: string[] = [];
+      const following = onTerminal(world, ['conv', 'follow', id], (question) => {
+        asked.push(question);
+        return never();
+      });
+      await until(() => asked.length === 1);
+      expect((await conv('confirm', id, '--accept')).code).toBe(0);
+      expect((await following).code).toBe(0);
+    });
+
+    it('goes with a command that stays', async () => {
+      expect((await conv('new', 'x', '--no-repo', '--replay', 'demo', '--on-confirm', 'accept')).code).toBe(2);
+      expect((await conv('send', 'f'.repeat(32), 'x', '--on-confirm', 'accept')).code).toBe(2);
+      expect((await conv('follow', 'f'.repeat(32), '--on-confirm', 'perhaps')).code).toBe(2);
+    });
+  });
+
+  describe('conv send', () => {
+    it('refuses while a confirmation waits, and names the way', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const refused = await conv('send', id, 'hello', '--json');
+      expect(refused.code).toBe(8);
+      expect(errorOf(refused).hint).toContain('conv confirm');
+      expect(did(1)).toBe(false);
+    });
+
+    it('rejects the action and then sends', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const sent = await conv('send', id, 'another way', '--reject', '--wait', '--json');
+      expect(json<OutcomeJson>(sent)).toMatchObject({ conversation_id: id, status: 'finished' });
+      expect(sent.code, sent.err).toBe(0);
+      expect(did(1)).toBe(false);
+      const { items } = json<{ items: { text: string }[] }>(await conv('events', id, '--source', 'user', '--json'));
+      expect(items.map(({ text }) => text)).toContain('another way');
+    });
+
+    it('accepts the action and then sends', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const sent = await conv('send', id, 'and this', '--accept', '--json');
+      expect(sent.code, sent.err).toBe(0);
+      await until(() => did(1));
+      const { items } = json<{ items: { text: string }[] }>(await conv('events', id, '--source', 'user', '--json'));
+      expect(items.map(({ text }) => text)).toContain('and this');
+    });
+
+    it('never carries the next action out unasked', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const sent = await conv('send', id, 'and this', '--accept', '--json');
+      await untilStatus(world, id, 'waiting');
+      expect([0, 8]).toContain(sent.code);
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('has nothing to accept where nothing waits', async () => {
+      const id = await endedRun(world);
+      expect((await conv('send', id, 'x', '--accept')).code).toBe(6);
+      expect(await statusOf(world, id)).toBe('finished');
+    });
+
+    it('wakes what sleeps only when told to', async () => {
+      const id = await endedRun(world);
+      await putToSleep(world, id);
+      expect((await conv('send', id, 'hello')).code).toBe(6);
+      expect((await conv('send', id, 'hello', '--resume', '--wait')).code).toBe(1);
+    });
+  });
+});
+
+describe('confirmations', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  it('gives the agent the reason of a rejection', async () => {
+    const { id } = await startWaitingRun(world);
+    const rejected = await world.acs('conv', 'confirm', id, '--reject', '--reason', 'not like that', '--json');
+    expect(rejected.code).toBe(0);
+    const { out } = await world.acs('conv', 'events', id, '--kind', 'UserRejectObservation', '--json');
+    expect(out).toContain('not like that');
+  });
+
+  it('asks from the first step of a replay on when the start says so', async () => {
+    const mark = path.join(world.dir, 'first-step');
+    const file = await replayFile(world, 'first.json', [run(`touch ${mark}`), finish('done')]);
+    const start = (...flags: string[]) =>
+      world.acs('conv', 'new', '--no-repo', '--replay', file, '--wait', '--json', ...flags);
+    expect((await start('--confirm', 'always')).code).toBe(8);
+    expect((await start('--confirm', 'risky')).code).toBe(8);
+    expect(existsSync(mark)).toBe(false);
+    expect((await start('--confirm', 'always', '--on-confirm', 'accept')).code).toBe(0);
+    expect(existsSync(mark)).toBe(true);
+    expect((await start('--confirm', 'never')).code).toBe(0);
+  });
+
+  it('tells the policy in the request that starts', async () => {
+    const proxy = await recordingProxy(world.service.url);
+    const start = ['conv', 'new', '--no-repo', '--replay', 'demo', '--confirm', 'always', '--wait'];
+    const { code } = await world.invoke({ args: start, env: { ACS_BASE_URL: proxy.url } });
+    await proxy.close();
+    expect(code).toBe(8);
+    expect(proxy.writes()).toMatchObject([{ body: { confirmation_policy: { kind: 'AlwaysConfirm' } } }]);
+  });
+});
+
+describe('over V0', () => {
+  it('sends a change of state only while it is waited for, and takes no reason', async () => {
+    const world = await createWorld({ api: 'v0', spec: 'process' });
+    const proxy = await recordingProxy(world.service.url);
+    const acs = (...args: string[]) => world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
+    try {
+      const { id } = await startWaitingRun(world);
+      expect((await acs('conv', 'confirm', id, '--reject', '--reason', 'no')).code).toBe(12);
+      expect(proxy.writes()).toEqual([]);
+      expect((await acs('conv', 'confirm', id, '--reject')).code).toBe(0);
+      expect(proxy.writes()).toMatchObject([
+        {
+          path: `/api/conversations/${id}/events`,
+          body: { action: 'change_agent_state', args: { agent_state: 'user_rejected' } },
+        },
+      ]);
+      expect((await acs('conv', 'confirm', id, '--accept')).code).toBe(6);
+      expect(proxy.writes()).toHaveLength(1);
+    } finally {
+      await proxy.close();
+      await world.close();
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BulkResult } from '../../../src/output/emit.ts';
+import { recordingProxy } from '../../support/recording-proxy.ts';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { putToSleep } from './asleep.ts';
+import { endedRun, json, jsonLines, startHeldRun, until, type OutcomeJson } from './support.ts';
+import { startWaitingRun, statusOf } from './waiting-run.ts';
+
+describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const stopped = async () => {
+    const held = await startHeldRun(world);
+    await conv('stop', held.id);
+    return held;
+  };
+
+  it('goes on with a run that was stopped', async () => {
+    const { id, release } = await stopped();
+    const resumed = await conv('resume', id, '--json');
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(json(resumed)).toMatchObject({ id, changed: true });
+    await until(async () => (await statusOf(world, id)) === 'running');
+    await release();
+    expect((await conv('wait', id)).code).toBe(0);
+  });
+
+  it('wakes what sleeps, and goes on', async () => {
+    const { id, release } = await startHeldRun(world);
+    await putToSleep(world, id);
+    await release();
+    const resumed = await conv('resume', id, '--wait', '--json');
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(json<OutcomeJson>(resumed)).toMatchObject({ conversation_id: id, status: 'finished', exit_code: 0 });
+  });
+
+  it('shows the run that it goes on with', async () => {
+    const { id, release } = await stopped();
+    await release();
+    const followed = await conv('resume', id, '--follow', '--json');
+    expect(followed.code, followed.err).toBe(0);
+    expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+  });
+
+  it('changes nothing where the run runs or has finished', async () => {
+    const done = await endedRun(world);
+    expect(json(await conv('resume', done, '--json'))).toMatchObject({ status: 'finished', changed: false });
+    const { id, release } = await startHeldRun(world);
+    expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
+    await release();
+    expect((await conv('resume', id, '--wait')).code).toBe(0);
+  });
+
+  it('only wakes a run that has finished', async () => {
+    const id = await endedRun(world);
+    await putToSleep(world, id);
+    expect(json(await conv('resume', id, '--json'))).toMatchObject({ status: 'finished', changed: true });
+    expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
+  });
+
+  it('does not carry out what waits for a confirmation, awake or asleep', async () => {
+    const { id, did } = await startWaitingRun(world);
+    expect((await conv('resume', id)).code).toBe(8);
+    await putToSleep(world, id);
+    expect((await conv('resume', id)).code).toBe(8);
+    expect(did(1)).toBe(false);
+    expect((await conv('confirm', id, '--accept')).code).toBe(0);
+    expect((await conv('wait', id)).code).toBe(0);
+    expect(did(1)).toBe(true);
+  });
+
+  it('takes several ids, also from stdin', async () => {
+    const one = await stopped();
+    const two = await endedRun(world);
+    const many = await world.invoke({
+      args: ['conv', 'resume', '-', '--json'],
+      stdin: `${one.id}\n${two} ${'f'.repeat(32)}\n`,
+    });
+    expect(many.code).toBe(1);
+    expect(json<BulkResult>(many)).toMatchObject({ matched: 3, failed: 1 });
+    expect(json<BulkResult>(many).items.map(({ changed }) => changed)).toEqual([true, false, false]);
+    await one.release();
+    expect((await conv('wait', one.id)).code).toBe(0);
+    expect((await conv('resume', one.id, two, '--wait')).code).toBe(2);
+  });
+
+  it('sends what the server needs, and nothing in a dry run', async () => {
+    const { id, release } = await startHeldRun(world);
+    await putToSleep(world, id);
+    const proxy = await recordingProxy(world.service.url);
+    const resume = (...flags: string[]) =>
+      world.invoke({ args: ['conv', 'resume', id, ...flags], env: { ACS_BASE_URL: proxy.url } });
+    expect((await resume('--dry-run')).code).toBe(0);
+    expect(proxy.writes()).toEqual([]);
+    await release();
+    const { code, err } = await resume('--wait');
+    await proxy.close();
+    expect(code, err).toBe(0);
+    const paths = proxy.writes().map(({ path }) => path);
+    // The local service goes on by itself with what it had only put to sleep.
+    const woken = api === 'v0' ? `/api/conversations/${id}/start` : /^\/api\/v1\/sandboxes\/.+\/resume$/;
+    expect(paths).toEqual([expect.stringMatching(woken)]);
+  });
+});
+
+describe('conv resume', () => {
+  it('cannot bring back what is gone', async () => {
+    const world = await createWorld({ spec: 'process' });
+    try {
+      const id = await endedRun(world);
+      const { sandbox_id: sandbox } = json(await world.acs('conv', 'show', id, '--json'));
+      await world.acs('sandbox', 'delete', sandbox ?? '', '-y');
+      expect((await world.acs('conv', 'resume', id)).code).toBe(6);
+      expect((await world.acs('conv', 'resume', 'f'.repeat(32))).code).toBe(5);
+      expect((await world.acs('conv', 'resume')).code).toBe(2);
+    } finally {
+      await world.close();
+    }
+  });
+});
