@@ -37,7 +37,10 @@ async function show() {
   say('Building acs …');
   const built = await run(process.execPath, [path.join(root, 'scripts', 'build.mjs')]);
   if (built !== 0) return end(built);
-  const code = await tour();
+  const code = await tour().catch((error) => {
+    say(`error: ${error.message}`);
+    return 1;
+  });
   const stopped = await acs('the local service ends, and everything that it started', 'serve', '--stop');
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   if (interruptedBy) return EXIT_CODES[interruptedBy];
