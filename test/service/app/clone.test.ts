@@ -213,9 +213,13 @@ describe('a clone', () => {
   it('does not wait for what keeps its output open after it has ended', async () => {
     const ssh = path.join(app.dir, 'ssh');
     const pids = path.join(app.dir, 'ssh.pid');
-    writeFileSync(ssh, `#!/bin/sh\nsleep 600 < /dev/null > /dev/null &\necho $! > '${pids}'\necho 'no such host' >&2\nexit 1\n`, {
-      mode: 0o755,
-    });
+    writeFileSync(
+      ssh,
+      `#!/bin/sh\nsleep 600 < /dev/null > /dev/null &\necho $! > '${pids}'\necho 'no such host' >&2\nexit 1\n`,
+      {
+        mode: 0o755,
+      },
+    );
     const failed = await cloning('git@host.example:a/b.git', { GIT_SSH_COMMAND: ssh }).catch((error: unknown) => error);
     expect(String(failed)).toContain('no such host');
     process.kill(Number(readFileSync(pids, 'utf8')), 'SIGKILL');
