@@ -1,6 +1,7 @@
 /** A V0 conversation to follow.ts: by reading, event number after event number. */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
-import { follow, type FollowSource, type Sighting } from '../follow.ts';
+import type { FollowSource, Sighting } from '../follow-source.ts';
+import { follow } from '../follow.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import { parseTime } from '../../text/time.ts';
