@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
+import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
@@ -132,5 +133,11 @@ function isHidden(ctx: Context, { kind }: FilterOptions, event: ConversationEven
 export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
   const { format } = ctx.globals;
   if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
-  else if (format === undefined && ctx.globals.fields === undefined) await ctx.out.line(outcomeView, outcome);
+  else if (format === undefined && ctx.globals.fields === undefined && !isTold(outcome))
+    await ctx.out.line(outcomeView, outcome);
+}
+
+/** Of a wait that ended before the run the error tells, and once is enough. */
+function isTold({ exit_code: code }: Outcome): boolean {
+  return code >= EXIT_CODES.timeout;
 }

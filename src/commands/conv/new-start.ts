@@ -17,13 +17,11 @@ import { showRun, type Limits } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
 import { Announcer } from './new-announce.ts';
 import { watchOthers } from './paused-others.ts';
-import { interruption } from './unended.ts';
+import { stopIfAsked, stopped } from './new-stop.ts';
+import { interruption, stoppedInstead } from './unended.ts';
 import { watch, type Watched } from './watch.ts';
 
 export type StartOptions = NewOptions & Limits & { stay: Stay };
-
-/** At most this long for --stop-on-interrupt: whoever sent the signal waits. */
-const STOP_MS = 5_000;
 
 export async function startAndStay(
   ctx: Context,
@@ -43,8 +41,7 @@ export async function startAndStay(
   await tellPaused();
   if (options.title !== undefined) conversation = await named(ctx, server, conversation, options.title);
   if (options.stay !== 'ended') return await announcer.started(conversation);
-  const watched = await stay(ctx, server, conversation, options);
-  await stopIfAsked(ctx, server, watched.failure, conversation.id, options);
+  const watched = await stopIfAsked(ctx, server, await stay(ctx, server, conversation, options), conversation, options);
   await announcer.ended(await lastRecord(ctx, server, conversation, watched), watched);
 }
 
@@ -123,7 +120,8 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   if (!isAppError(error) || error.exitCode === 141) return error;
   const { announcer } = options;
   const { id, startTaskId } = announcer;
-  const named = id ?? startTaskId;
+  // A start that failed may never have made the conversation whose id was told.
+  const named = error.kind === 'failed' ? (startTaskId ?? id) : (id ?? startTaskId);
   if (named === null) return error;
   const last = blankConversation(named, 'starting');
   const failure =
@@ -134,9 +132,10 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
           hint: error.details.hint ?? `see: acs conv show ${named}`,
           data: { ...error.details.data, id, start_task_id: startTaskId },
         });
-  if (id !== null) await stopIfAsked(ctx, server, failure, id, options);
-  await announcer.failed(failure);
-  return failure;
+  const halted = id === null ? null : await stopped(ctx, server, failure, { ...last, id }, options);
+  const told = halted === null ? failure : stoppedInstead(failure, error.message, halted);
+  await announcer.failed(told);
+  return told;
 }
 
 /** Servers ignore a title given at creation. */
@@ -170,25 +169,6 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
     answer: answerer(ctx, server, conversation.id, { ...options, beforeAsking: () => progress.done() }),
     onState: ({ status }) => progress.update(`conversation ${conversation.id}: ${status}`),
   }).finally(() => progress.done());
-}
-
-async function stopIfAsked(
-  ctx: Context,
-  server: Server,
-  failure: AppError | null,
-  id: string,
-  { stopOnTimeout, stopOnInterrupt }: StartOptions,
-): Promise<void> {
-  const wanted = failure?.kind === 'timeout' ? stopOnTimeout : failure?.kind === 'interrupted' && stopOnInterrupt;
-  if (!wanted) return;
-  try {
-    const awake = ctx.signal.aborted ? await server.withSignal(AbortSignal.timeout(STOP_MS)) : server;
-    await awake.conversations.stop(id);
-    await ctx.notice(`stopped conversation ${id}`);
-  } catch (error) {
-    const why = isAppError(error) ? error.message : 'it took too long';
-    await ctx.warn(`could not stop conversation ${id}: ${why}`);
-  }
 }
 
 /** As the record stands now; where it cannot be read any more, what the watch saw. */

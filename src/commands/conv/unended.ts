@@ -1,4 +1,4 @@
-/** What is said when acs stops waiting and the run goes on: deadline, silence, signal. */
+/** What is said when acs stops waiting before the run has ended: deadline, silence, signal. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError } from '../../errors.ts';
@@ -27,6 +27,18 @@ export function interruption(error: AppError, id: string, last: Conversation | n
     exitCode: error.exitCode,
     hint: goOnHint(id),
     data: { reason: 'interrupted', id, ...(last === null ? {} : { last_status: last.status }) },
+  });
+}
+
+/**
+ * The failure of a command that was told to stop the run as well, and did: the run does not go on.
+ * @param why what ended the waiting, in words
+ */
+export function stoppedInstead(failure: AppError, why: string, { id, status }: Conversation): AppError {
+  return new AppError(failure.kind, `${why}; conversation ${id} was stopped`, {
+    ...failure.details,
+    hint: `see how far it came: acs conv show ${id}`,
+    data: { ...failure.details.data, id, last_status: status },
   });
 }
 

@@ -138,7 +138,13 @@ describe('starting a conversation', () => {
       '--json',
     );
     expect(ended.code).toBe(124);
-    expect(ended.err).toContain('stopped conversation');
+    expect(json(ended)).toMatchObject({ status: 'paused', outcome: { status: 'paused', reason: { code: 'timeout' } } });
+    expect(errorOf(ended)).toMatchObject({
+      code: 'timeout',
+      message: `the time of 1500ms is up; conversation ${json(ended).id} was stopped`,
+      hint: `see how far it came: acs conv show ${json(ended).id}`,
+      last_status: 'paused',
+    });
     expect(json(await world.acs('conv', 'show', json(ended).id, '--json')).status).toBe('paused');
   });
 
@@ -158,7 +164,20 @@ describe('starting a conversation', () => {
   it('stops the run on an interrupt when told to', async () => {
     const ended = await interrupted('stops.id', '--stop-on-interrupt');
     expect(ended.code).toBe(143);
-    expect(json(await world.acs('conv', 'show', json(ended).id, '--json')).status).toBe('paused');
+    const { id } = json(ended);
+    expect(errorOf(ended)).toMatchObject({
+      code: 'interrupted',
+      message: `interrupted by SIGTERM; conversation ${id} was stopped`,
+      last_status: 'paused',
+    });
+    expect(json(await world.acs('conv', 'show', id, '--json')).status).toBe('paused');
+  });
+
+  it('tells a deadline once to people who watch', async () => {
+    const file = await replayFile(world, 'long.json', [run('sleep 60'), finish('done')]);
+    const ended = await acs('--no-repo', '--replay', file, '--follow', '--wait-timeout', '1500ms', '--stop-on-timeout');
+    expect(ended.code).toBe(124);
+    expect(`${ended.out}${ended.err}`.match(/was stopped|goes on|still running/g)).toEqual(['was stopped']);
   });
 
   /** A run that is waited for, and a SIGTERM once its id is known. */
