@@ -92,7 +92,7 @@ interface Ending {
 }
 
 async function concludeError(error: unknown, ending: Ending): Promise<number> {
-  const { context, argv, output } = ending;
+  const { context, output } = ending;
   if (error instanceof CommanderError) {
     if (isHelp(error)) return await printHelp(context, output.text);
     return await report(usageError(error, ending), ending);
