@@ -63,13 +63,17 @@ export class Announcer {
     await endAs(this.ctx, watched);
   }
 
-  /** The start failed, ran out of time or was interrupted after the server had taken it. */
-  async failed(failure: AppError): Promise<void> {
+  /**
+   * The start failed, ran out of time or was interrupted after the server had taken it, or may have: `sentId` is the
+   * id it was sent with.
+   */
+  async failed(failure: AppError, sentId?: string): Promise<void> {
     const { format } = this.ctx.globals;
     const code = typeof failure.details.data?.['reason'] === 'string' ? failure.details.data['reason'] : failure.kind;
-    const status = failure.kind === 'failed' ? 'failed' : 'starting';
+    const open = sentId === undefined ? 'starting' : 'unknown(not-read)';
+    const status = failure.kind === 'failed' ? 'failed' : open;
     const record: Conversation = {
-      ...blankConversation(this.id ?? '', status),
+      ...blankConversation(this.id ?? sentId ?? '', status),
       dialect: this.server.info.dialect,
       start_task_id: this.startTaskId,
       reason: { code, text: failure.message },

@@ -55,12 +55,13 @@ async function start(
 ): Promise<Conversation> {
   const { announcer, stay } = options;
   const limit = startLimit(ctx, options);
-  const steps = server.conversations.start(request, {
-    signal: AbortSignal.any([ctx.signal, limit.signal]),
-    until: stay === 'accepted' ? 'accepted' : 'started',
-  });
   const progress = lazyProgress(ctx);
   try {
+    // A request that hangs ends with the time for the start, too.
+    const signal = AbortSignal.any([ctx.signal, limit.signal]);
+    const starting = await server.withSignal(signal);
+    const until = stay === 'accepted' ? 'accepted' : 'started';
+    const steps = starting.conversations.start(request, { signal, until });
     for (;;) {
       const step = await steps.next();
       if (step.done) {
@@ -122,7 +123,7 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   const { id, startTaskId } = announcer;
   // A start that failed may never have made the conversation whose id was told.
   const named = error.kind === 'failed' ? (startTaskId ?? id) : (id ?? startTaskId);
-  if (named === null) return error;
+  if (named === null) return await afterUnansweredStart(ctx, server, error, options);
   const last = blankConversation(named, 'starting');
   const failure =
     error.kind === 'interrupted'
@@ -135,6 +136,21 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   const halted = id === null ? null : await stopped(ctx, server, failure, { ...last, id }, options);
   const told = halted === null ? failure : stoppedInstead(failure, error.message, halted);
   await announcer.failed(told);
+  return told;
+}
+
+/** The start was out when the signal or the deadline came: it is known by the id it was sent with, if it was taken. */
+async function afterUnansweredStart(
+  ctx: Context,
+  server: Server,
+  error: AppError,
+  options: Announced,
+): Promise<AppError> {
+  const id = error.details.data?.['conversation_id'];
+  if ((error.kind !== 'interrupted' && error.kind !== 'timeout') || typeof id !== 'string') return error;
+  const halted = await stopped(ctx, server, error, blankConversation(id, 'starting'), options);
+  const told = halted === null ? error : stoppedInstead(error, error.message, halted);
+  await options.announcer.failed(told, id);
   return told;
 }
 

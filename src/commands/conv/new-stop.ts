@@ -13,6 +13,7 @@ export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> 
 /** At most this long for --stop-on-interrupt: whoever sent the signal waits. */
 const STOP_MS = 5_000;
 const STOP_LOOK_MS = 100;
+const BETWEEN_TRIES_MS = 250;
 
 /** The watch with what became of the run where the flags ask for its end; else as it is. */
 export async function stopIfAsked(
@@ -50,13 +51,27 @@ export async function stopped(
   const limit = AbortSignal.timeout(STOP_MS);
   const awake = await server.withSignal(limit);
   try {
-    await awake.conversations.stop(id);
+    if (conversation.status === 'starting') await stopOnceThere(ctx, awake, id, limit);
+    else await awake.conversations.stop(id);
   } catch (error) {
     const why = isAppError(error) ? error.message : 'it took too long';
     await ctx.warn(`could not stop conversation ${id}: ${why}`);
     return null;
   }
   return await afterStop(ctx, awake, conversation, limit);
+}
+
+/** While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is. */
+async function stopOnceThere(ctx: Context, server: Server, id: string, limit: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await server.conversations.stop(id);
+    } catch (error) {
+      if (!isAppError(error) || (error.kind !== 'not-found' && error.kind !== 'conflict')) throw error;
+      // What it met is what is told, not that the time is over.
+      await ctx.clock.sleep(BETWEEN_TRIES_MS, limit).catch(() => Promise.reject(error));
+    }
+  }
 }
 
 /** A server takes a stop before its record shows it. */

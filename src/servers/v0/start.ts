@@ -74,9 +74,30 @@ async function sendStart(links: Links, request: NewConversation): Promise<string
     if (answer.status >= 400) throw refusedStart(answer, request);
     return normalId(read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')));
   } catch (error) {
+    if (links.signal.aborted) throw endedMeanwhile(links, request, sentAtMs, error);
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    return await findLostStart(links, request, sentAtMs, error);
+    return await findLostStart(links, request, sentAtMs, error).catch((other: unknown) => {
+      throw links.signal.aborted ? endedMeanwhile(links, request, sentAtMs, other) : other;
+    });
   }
+}
+
+/** A signal or the deadline came while the start was out: what can be said of it besides. */
+function endedMeanwhile(links: Links, request: NewConversation, sentAtMs: number, error: unknown): unknown {
+  const reason: unknown = links.signal.reason;
+  if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
+  if (!isAppError(reason)) return reason;
+  const id = request.conversation_id === null ? null : normalId(request.conversation_id);
+  const sent = `it went out at ${new Date(sentAtMs).toISOString()}`;
+  return new AppError(reason.kind, `${reason.message}; the server may have taken the start`, {
+    ...reason.details,
+    exitCode: reason.exitCode,
+    hint:
+      id === null
+        ? `${sent}; look for it: acs conv list   stop it: acs conv stop <id>`
+        : `${sent}; look: acs conv show ${id}   stop it: acs conv stop ${id}`,
+    data: { reason: reason.kind, ...reason.details.data, ...(id === null ? {} : { conversation_id: id }) },
+  });
 }
 
 function refusedStart(answer: Answer, request: NewConversation): AppError {

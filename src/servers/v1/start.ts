@@ -88,8 +88,11 @@ async function sendStart(
   try {
     return await post();
   } catch (error) {
+    if (links.signal.aborted) throw endedMeanwhile(links, facts, conversationId, error);
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    const found = await findLostStart(links, conversationId, sentAtMs, error);
+    const found = await findLostStart(links, conversationId, sentAtMs, error).catch((other: unknown) => {
+      throw links.signal.aborted ? endedMeanwhile(links, facts, conversationId, other) : other;
+    });
     if (found !== null) return found;
     // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1); a server that
     // ignores the id would start a second one.
@@ -104,6 +107,23 @@ async function sendStart(
       },
     );
   }
+}
+
+/** A signal or the deadline came while the start was out: what can be said of it besides. */
+function endedMeanwhile(links: Links, facts: ProbeFacts, conversationId: string, error: unknown): unknown {
+  const reason: unknown = links.signal.reason;
+  if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
+  if (!isAppError(reason)) return reason;
+  const id = normalId(conversationId);
+  const isKnown = facts.features.includes('caller-conversation-id');
+  return new AppError(reason.kind, `${reason.message}; the server may have taken the start, as conversation ${id}`, {
+    ...reason.details,
+    exitCode: reason.exitCode,
+    hint: isKnown
+      ? `look: acs conv show ${id}   stop it: acs conv stop ${id}`
+      : 'look whether it is there: acs conv list   stop it: acs conv stop <id>',
+    data: { reason: reason.kind, ...reason.details.data, conversation_id: id },
+  });
 }
 
 /** 400 and 422 are about the user's own values here; no model at all is a matter of configuration. */

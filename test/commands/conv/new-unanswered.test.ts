@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/errors.ts';
+import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
+import { invoke, type Ended } from '../../support/world.ts';
+import { errorOf, json, until } from './support.ts';
+
+let world: V1World;
+let dir: string;
+let interruption: AbortController;
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'acs-test-'));
+  world = await createV1World();
+  interruption = new AbortController();
+  world.before = ({ method, path: route }) =>
+    method === 'POST' && route === '/api/v1/app-conversations' ? { silence: true } : null;
+});
+afterEach(async () => {
+  await world.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+function start(...flags: string[]): Promise<Ended> {
+  return invoke({
+    args: ['conv', 'new', 'hello', '--no-repo', '--json', ...flags],
+    cwd: dir,
+    env: { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY },
+    signal: interruption.signal,
+  });
+}
+
+/** The id the start went out with, once it has. */
+async function sentId(): Promise<string> {
+  const sent = () => world.fake.asked.find(({ method }) => method === 'POST');
+  await until(() => sent() !== undefined);
+  return String((sent()?.body as Record<string, unknown>)['conversation_id']).replaceAll('-', '');
+}
+
+function interrupt(): void {
+  interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
+}
+
+describe('a start that has had no answer', () => {
+  it('is named on an interrupt, with the commands to look at it and to stop it', async () => {
+    const starting = start();
+    const id = await sentId();
+    interrupt();
+    const ended = await starting;
+    expect(ended.code).toBe(130);
+    expect(errorOf(ended)).toMatchObject({ code: 'interrupted', conversation_id: id });
+    expect(errorOf(ended).message).toContain('may have taken the start');
+    expect(errorOf(ended).hint).toBe(`look: acs conv show ${id}   stop it: acs conv stop ${id}`);
+    expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', outcome: { exit_code: 130 } });
+  });
+
+  it('ends with 124 when the time for the start is over', async () => {
+    const ended = await start('--start-timeout', '300ms');
+    expect(ended.code).toBe(124);
+    expect(errorOf(ended)).toMatchObject({ code: 'timeout', reason: 'timeout', conversation_id: await sentId() });
+    expect(errorOf(ended).message).toContain('may have taken the start');
+    expect(world.fake.asked.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('is stopped on an interrupt as soon as there is something to stop', async () => {
+    let looks = 0;
+    const routes = world.before;
+    const starting = start('--stop-on-interrupt');
+    const id = await sentId();
+    world.before = (asked) => {
+      if (asked.path.endsWith('/interrupt')) {
+        world.conversations.get(id)!['execution_status'] = 'paused';
+        return { json: { success: true } };
+      }
+      if (asked.method === 'GET' && asked.path === '/api/v1/app-conversations' && ++looks === 3)
+        world.addConversation({ id, conversation_url: `${world.fake.url}/agent/api/conversations/${id}` });
+      return routes(asked);
+    };
+    interrupt();
+    const ended = await starting;
+    expect(ended.code).toBe(130);
+    expect(ended.err).toContain(`conversation ${id} was stopped`);
+    expect(world.fake.lines()).toContain(`POST /agent/api/conversations/${id}/interrupt`);
+  });
+});
