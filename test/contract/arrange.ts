@@ -1,0 +1,29 @@
+/** What both kinds of target need to arrange a case. */
+import { json, ok } from './support.ts';
+import type { Target } from './target.ts';
+
+/** Requests with the key, past acs. */
+export function callServer(url: string, key: string): Target['request'] {
+  return async (method, path, body) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { 'x-session-api-key': key, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await response.text();
+    try {
+      return { status: response.status, body: JSON.parse(text) as unknown };
+    } catch {
+      return { status: response.status, body: text };
+    }
+  };
+}
+
+/** One sandbox for all cases that only want some sandbox; made when the first asks. */
+export function sharedSandbox(target: () => Target): () => Promise<string> {
+  let made: Promise<string> | undefined;
+  return () => {
+    made ??= ok(target(), 'sandbox', 'start', '--json').then((ended) => json<{ id: string }>(ended).id);
+    return made;
+  };
+}

@@ -1,0 +1,53 @@
+/** Who may ask, what the server turns out to be, and how it slows callers down. */
+import { expect } from 'vitest';
+import { errorOf, expectCode, json, ok } from '../support.ts';
+import type { ContractCase } from '../target.ts';
+
+export const AUTH: ContractCase[] = [
+  {
+    name: 'whoami tells what the server speaks',
+    async run(target) {
+      const me = json<{ dialect: string; dialects: string[]; features: string[]; key_source: string }>(
+        await ok(target, 'whoami', '--json'),
+      );
+      expect(me.dialects).toEqual(target.dialects);
+      expect(me.features).toEqual(expect.arrayContaining(['events', 'secrets', 'sandboxes']));
+      expect(me.key_source).toBe('env:ACS_API_KEY');
+    },
+  },
+  {
+    name: 'a wrong key is exit 4, and shown nowhere',
+    async run(target) {
+      for (const command of ['whoami', 'conv list', 'settings get', 'sandbox list']) {
+        const env = { ACS_API_KEY: 'not-the-right-key', ACS_CONFIG_DIR: `${target.dir}/wrong-key` };
+        const ended = await target.invoke({ args: [...command.split(' '), '--json', '--debug'], env });
+        expectCode(ended, 4, command);
+        expect(errorOf(ended).code).toBe('auth');
+        expect(ended.err + ended.out).not.toContain('not-the-right-key');
+      }
+    },
+  },
+  {
+    name: 'a missing key is exit 4 and says how to give one',
+    async run(target) {
+      const env = { ACS_API_KEY: undefined, ACS_CONFIG_DIR: `${target.dir}/no-key` };
+      const ended = expectCode(await target.invoke({ args: ['conv', 'list', '--json'], env }), 4);
+      expect(errorOf(ended).hint).toMatch(/ACS_API_KEY/);
+    },
+  },
+  {
+    name: 'a key that was right once and is not any more is exit 4',
+    async run(target) {
+      await ok(target, 'conv', 'list');
+      const ended = await target.invoke({ args: ['conv', 'list', '--json'], env: { ACS_API_KEY: 'changed-since' } });
+      expectCode(ended, 4);
+    },
+  },
+  {
+    name: 'many calls at once all end well, whatever the server limits',
+    async run(target) {
+      const calls = Array.from({ length: 30 }, () => target.acs('conv', 'list', '--rate', '1000', '--json'));
+      for (const ended of await Promise.all(calls)) expectCode(ended, 0);
+    },
+  },
+];

@@ -1,0 +1,36 @@
+/** Names and deletion. */
+import { expect } from 'vitest';
+import { endedRun, expectCode, finished, inEachDialect, json, ok, show } from '../support.ts';
+import type { ContractCase } from '../target.ts';
+
+export const CHANGING: ContractCase[] = [
+  ...inEachDialect('rename: gives another title, and changes nothing when it has it', async (target, dialect) => {
+    const id = await endedRun(target, dialect, 'QUICK');
+    expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json'))).toMatchObject({
+      title: 'Another title',
+      changed: true,
+    });
+    expect((await show(target, id)).title).toBe('Another title');
+    expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json')).changed).toBe(false);
+    expectCode(await target.acs('conv', 'rename', id, ''), 2);
+  }),
+  ...inEachDialect('delete: asks first, then it is gone, and only it', async (target, dialect) => {
+    const [kept, gone] = [await endedRun(target, dialect, 'QUICK'), await finished(target, dialect)];
+    expectCode(await target.acs('conv', 'delete', gone), 2, 'without a yes');
+    expect(json(await ok(target, 'conv', 'delete', gone, '-y', '--json')).changed).toBe(true);
+    expectCode(await target.acs('conv', 'show', gone), 5);
+    expectCode(await target.acs('conv', 'delete', gone, '-y'), 5);
+    await ok(target, 'conv', 'delete', gone, '-y', '--ignore-not-found');
+    expect((await show(target, kept)).status).toBe('finished');
+    const listed = (await ok(target, 'conv', 'list', '-q', '--all-pages')).out.split('\n');
+    expect(listed).toContain(kept);
+    expect(listed).not.toContain(gone);
+  }),
+  ...inEachDialect('ids: a prefix, dashes, a URL and @last all name it', async (target, dialect) => {
+    const id = await finished(target, dialect);
+    const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    for (const word of [id.slice(0, 12), dashed, `http://example.com/conversations/${id}?x=1`, '@last']) {
+      expect((await show(target, word)).id, word).toBe(id);
+    }
+  }),
+];

@@ -1,0 +1,107 @@
+/** Runs that end badly: each with an outcome, a reason in words, and its exit code. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { conversation, expectCode, inEachDialect, json, newest, ok, show, started } from '../support.ts';
+import type { ContractCase, Dialect, Scenario, Target, Verdict } from '../target.ts';
+
+/** Old servers ask again for minutes, and nothing can be set against it: there the wait ends first. */
+const retriesForMinutes = (target: Target, scenario: Scenario): boolean =>
+  target.dialects.includes('v0') && scenario !== 'FAIL401';
+
+/** The local service plays recorded runs: without one it says what is missing, with a model that it cannot use it. */
+async function refusesModels(target: Target, dialect: Dialect, scenario: Scenario): Promise<Verdict> {
+  expectCode(await conversation(target, dialect, scenario), 3, 'neither replay nor model');
+  const key = path.join(target.dir, 'model.key');
+  await writeFile(key, 'none');
+  await ok(
+    target,
+    'settings',
+    'set',
+    'llm_model=openai/gpt-4o',
+    'llm_base_url=http://127.0.0.1:9/v1',
+    `llm_api_key=@${key}`,
+  );
+  try {
+    expectCode(await conversation(target, dialect, scenario), 12, 'a model');
+  } finally {
+    await ok(target, 'settings', 'unset', 'llm_model', 'llm_base_url', 'llm_api_key');
+  }
+  return 'unsupported';
+}
+
+async function fails(target: Target, dialect: Dialect, scenario: Scenario, reason: RegExp): Promise<Verdict | void> {
+  if (!target.hasModel) return refusesModels(target, dialect, scenario);
+  if (retriesForMinutes(target, scenario)) {
+    const ended = expectCode(
+      await conversation(target, dialect, scenario, '--wait', '--wait-timeout', '6s', '--json'),
+      124,
+    );
+    const { id, status } = json(ended);
+    expect(status).toBe('running');
+    if (dialect === 'v0') await target.request('POST', `/api/conversations/${id}/stop`, {});
+    return;
+  }
+  const ended = expectCode(await conversation(target, dialect, scenario, '--wait', '--json'), 1);
+  const made = json(ended);
+  expect(made).toMatchObject({ status: 'failed', outcome: { exit_code: 1, status: 'failed' } });
+  expect(`${made.outcome?.reason?.code} ${made.outcome?.reason?.text}`).toMatch(reason);
+  expect((await show(target, made.id)).reason, 'the reason afterwards').not.toBeNull();
+  expectCode(await target.acs('conv', 'wait', made.id), 1);
+  expectCode(await target.acs('conv', 'send', made.id, 'QUICK now', '--wait'), 0, 'it goes on with a message');
+}
+
+export const FAILURES: ContractCase[] = [
+  ...inEachDialect('failure: the model refuses the key', (target, dialect) =>
+    fails(target, dialect, 'FAIL401', /authentication|API key|AUTHENTICATION/i),
+  ),
+  ...inEachDialect('failure: the model is overrun', (target, dialect) => fails(target, dialect, 'FAIL429', /rate/i)),
+  ...inEachDialect('failure: the model breaks', (target, dialect) =>
+    fails(target, dialect, 'FAIL500', /error|unavailable/i),
+  ),
+  ...inEachDialect('failure: too many steps', async (target, dialect) => {
+    await ok(target, 'settings', 'set', 'max_iterations=3');
+    try {
+      const limited = dialect === 'v0' || !target.dialects.includes('v0') || !target.hasModel;
+      const flags = limited ? ['--wait', '--json'] : ['--wait', '--wait-timeout', '8s', '--json'];
+      const ended = await conversation(target, dialect, 'COUNT', ...flags);
+      // Release 1.6.0 takes the limit and does not apply it to V1.
+      expectCode(ended, limited ? 1 : 124);
+      const { id, outcome } = json(ended);
+      if (limited) expect(`${outcome?.reason?.code} ${outcome?.reason?.text}`).toMatch(/iteration|MaxIterations/i);
+      else await ok(target, 'conv', 'stop', id);
+    } finally {
+      await ok(target, 'settings', 'unset', 'max_iterations');
+    }
+  }),
+  ...inEachDialect('failure: an agent that goes round in circles is stuck', async (target, dialect) => {
+    if (!target.hasModel) return refusesModels(target, dialect, 'LOOP');
+    const ended = expectCode(await conversation(target, dialect, 'LOOP', '--wait', '--json'), 1);
+    expect(json(ended).outcome).toMatchObject({ exit_code: 1 });
+    expect(['stuck', 'failed']).toContain(json(ended).status);
+  }),
+  {
+    name: 'failure: a model that cannot be reached',
+    async run(target) {
+      if (!target.hasModel) return refusesModels(target, newest(target), 'FAIL500');
+      const before = json<{ llm_base_url: string }>(await ok(target, 'settings', 'get', '--json')).llm_base_url;
+      await ok(target, 'settings', 'set', 'llm_base_url=http://127.0.0.1:9/v1');
+      try {
+        const flags = target.dialects.includes('v0') ? ['--wait', '--wait-timeout', '6s'] : ['--wait'];
+        const ended = await conversation(target, 'v1', 'QUICK', ...flags, '--json');
+        expectCode(ended, target.dialects.includes('v0') ? 124 : 1);
+        if (ended.code === 1) expect(json(ended).outcome?.reason?.text).toBeTruthy();
+      } finally {
+        await ok(target, 'settings', 'set', `llm_base_url=${before}`);
+      }
+    },
+  },
+  {
+    name: 'failure: a start without any way to go on',
+    async run(target) {
+      const { id } = await started(target, newest(target), 'QUICK', '--wait');
+      expectCode(await target.acs('conv', 'send', id, ''), 2);
+      expectCode(await target.acs('conv', 'new', '', '--no-repo'), 2);
+    },
+  },
+];

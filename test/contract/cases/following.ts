@@ -1,0 +1,87 @@
+/** Events: complete, once, in order, with whole times; live and afterwards. */
+import { expect } from 'vitest';
+import {
+  conversation,
+  events,
+  expectCode,
+  endedRun,
+  inEachDialect,
+  json,
+  lines,
+  ok,
+  type EventJson,
+  type OutcomeJson,
+} from '../support.ts';
+import type { ContractCase } from '../target.ts';
+
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+const isEvent = (line: { type: string }): boolean => line.type === 'event';
+const withoutDeltas = (all: EventJson[]): string[] =>
+  all.filter(({ kind }) => kind !== 'StreamingDeltaEvent').map(({ id }) => id);
+
+export const FOLLOWING: ContractCase[] = [
+  ...inEachDialect('events: live ones are those read afterwards, each once and in order', async (target, dialect) => {
+    const ended = expectCode(await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'), 0);
+    const all = lines<EventJson>(ended);
+    const id = all[0]?.id ?? '';
+    const live = all.filter(isEvent);
+    const read = await events(target, id);
+    expect(new Set(read.map((event) => event.id)).size).toBe(read.length);
+    expect(new Set(live.map((event) => event.id)).size).toBe(live.length);
+    expect(withoutDeltas(live)).toEqual(withoutDeltas(read));
+    for (const event of read) expect(event.timestamp).toMatch(RFC3339);
+    expect(read.every((event) => event.conversation_id === id)).toBe(true);
+    expect(read.map(({ text }) => text)).toContain('WORK please');
+    expect((await ok(target, 'conv', 'result', id)).out).toBe('All done.');
+  }),
+  ...inEachDialect('events: from a place, the newest, and by kind', async (target, dialect) => {
+    const id = await endedRun(target, dialect, 'WORK');
+    const all = await events(target, id);
+    const middle = all[Math.floor(all.length / 2)] as EventJson;
+    expect((await events(target, id, '--tail', '3')).map((event) => event.id)).toEqual(
+      all.slice(-3).map((event) => event.id),
+    );
+    const after = all.slice(all.indexOf(middle) + 1).map((event) => event.id);
+    expect((await events(target, id, '--since', middle.id)).map((event) => event.id)).toEqual(after);
+    const since = await events(target, id, '--since', middle.timestamp);
+    expect(since.map((event) => event.id)).toContain(middle.id);
+    const kind = middle.kind;
+    expect((await events(target, id, '--kind', kind)).every((event) => event.kind === kind)).toBe(true);
+    const users = await events(target, id, '--source', 'user');
+    expect(users.every((event) => event.source === 'user')).toBe(true);
+    expect(users.map(({ text }) => text)).toContain('WORK please');
+  }),
+  ...inEachDialect('follow: an ended run is shown whole, with its outcome', async (target, dialect) => {
+    const id = await endedRun(target, dialect, 'QUICK');
+    const followed = lines<EventJson>(await ok(target, 'conv', 'follow', id, '--json'));
+    expect(followed.at(-1)).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0 });
+    expect(withoutDeltas(followed.filter(isEvent))).toEqual(withoutDeltas(await events(target, id)));
+    expect((await ok(target, 'conv', 'follow', id)).out).toContain('Done at once.');
+  }),
+  ...inEachDialect('wait: several, and for a state', async (target, dialect) => {
+    const [one, two] = [await endedRun(target, dialect, 'WORK'), await endedRun(target, dialect, 'QUICK')];
+    const { items } = json<{ items: OutcomeJson[] }>(await ok(target, 'conv', 'wait', one, two, '--json'));
+    expect(items.map(({ conversation_id }) => conversation_id)).toEqual([one, two]);
+    expectCode(await target.acs('conv', 'wait', one, '--for', 'finished'), 0);
+  }),
+  {
+    name: 'an unknown conversation is exit 5, whatever is asked of it',
+    async run(target) {
+      const id = 'abcdef0123456789abcdef0123456789';
+      const asked = [
+        ['show', id],
+        ['events', id],
+        ['follow', id],
+        ['wait', id],
+        ['result', id],
+        ['send', id, 'hello'],
+        ['stop', id],
+        ['rename', id, 'x'],
+        ['delete', id, '-y'],
+        ['diff', id],
+      ];
+      for (const args of asked) expectCode(await target.acs('conv', ...args), 5, args.join(' '));
+    },
+  },
+];

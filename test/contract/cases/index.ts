@@ -1,0 +1,27 @@
+/** All cases, in the order they run: those that end the server come last. */
+import type { ContractCase } from '../target.ts';
+import { AUTH } from './auth.ts';
+import { CHANGING } from './changing.ts';
+import { FAILURES } from './failures.ts';
+import { FOLLOWING } from './following.ts';
+import { LISTS } from './lists.ts';
+import { REPOSITORIES } from './repositories.ts';
+import { RESTART } from './restart.ts';
+import { SANDBOXES } from './sandboxes.ts';
+import { SENDING } from './sending.ts';
+import { SETTINGS } from './settings.ts';
+import { STARTING } from './starting.ts';
+
+export const CASES: readonly ContractCase[] = [
+  ...AUTH,
+  ...SETTINGS,
+  ...SANDBOXES,
+  ...STARTING,
+  ...FOLLOWING,
+  ...SENDING,
+  ...CHANGING,
+  ...REPOSITORIES,
+  ...FAILURES,
+  ...LISTS,
+  ...RESTART,
+];

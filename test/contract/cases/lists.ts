@@ -1,0 +1,62 @@
+/** Lists: pages, filters, and what they leave out. */
+import { expect } from 'vitest';
+import { json, newest, ok, type ConversationJson, type ListJson, until } from '../support.ts';
+import type { ContractCase, Target } from '../target.ts';
+
+const WANTED = 25;
+
+const list = async (target: Target, ...flags: string[]): Promise<ListJson<ConversationJson>> =>
+  json(await ok(target, 'conv', 'list', '--json', ...flags));
+
+/** Conversations without a message, past acs, until there are enough. */
+async function fill(target: Target): Promise<void> {
+  const there = (await list(target, '--all-pages')).items.length;
+  const replay = target.hasModel ? {} : { replay_json: 'demo' };
+  const isV1 = newest(target) === 'v1';
+  const path = isV1 ? '/api/v1/app-conversations' : '/api/conversations';
+  const body = isV1 ? { sandbox_id: await target.sandbox(), ...replay } : replay;
+  for (let made = there; made < WANTED; made += 5) {
+    const starts = Array.from({ length: 5 }, () => target.request('POST', path, body));
+    for (const { status } of await Promise.all(starts)) expect(status).toBe(200);
+  }
+  await until(
+    `${WANTED} conversations`,
+    async () => (await list(target, '--all-pages')).items.length >= WANTED,
+    90_000,
+  );
+}
+
+export const LISTS: ContractCase[] = [
+  {
+    name: 'list: 25 conversations with limit 10, and all of them, each once',
+    timeoutMs: 180_000,
+    async run(target) {
+      await fill(target);
+      const page = await list(target, '-L', '10');
+      expect(page.items).toHaveLength(10);
+      expect(page.has_more).toBe(true);
+      const all = await list(target, '--all-pages');
+      expect(all.has_more).toBe(false);
+      expect(all.items.length).toBeGreaterThanOrEqual(WANTED);
+      expect(new Set(all.items.map(({ id }) => id)).size).toBe(all.items.length);
+      expect(all.items.slice(0, 10).map(({ id }) => id)).toEqual(page.items.map(({ id }) => id));
+    },
+  },
+  {
+    name: 'list: filters by status, repository, age; and what it says is what show says',
+    async run(target) {
+      const all = (await list(target, '--all-pages')).items;
+      const finished = (await list(target, '--all-pages', '--status', 'finished')).items;
+      expect(finished.length).toBeGreaterThan(0);
+      expect(finished.every(({ status }) => status === 'finished')).toBe(true);
+      const others = (await list(target, '--all-pages', '--not-status', 'finished')).items;
+      expect(others.length + finished.length).toBe(all.length);
+      const cloned = (await list(target, '--all-pages', '--repo', '*hello*,**/hello*')).items;
+      expect(cloned.length).toBeGreaterThan(0);
+      expect(cloned.every(({ repository }) => repository !== null)).toBe(true);
+      expect((await list(target, '--older-than', '1d')).items).toEqual([]);
+      const [one] = finished;
+      expect(json(await ok(target, 'conv', 'show', one?.id ?? '', '--json')).title).toBe(one?.title);
+    },
+  },
+];

@@ -1,0 +1,130 @@
+/** Specs, and sandboxes from start to deletion. */
+import { expect } from 'vitest';
+import { conversation, errorOf, expectCode, json, ok, started, type ListJson, withSandboxes } from '../support.ts';
+import type { ContractCase, Target } from '../target.ts';
+
+interface SandboxJson {
+  id: string;
+  status: string;
+  spec_id: string;
+  conversation_ids: string[];
+  changed?: boolean;
+}
+
+const sandbox = async (target: Target, ...args: string[]): Promise<SandboxJson> =>
+  json<SandboxJson>(await ok(target, 'sandbox', ...args, '--json'));
+const ids = async (target: Target, ...flags: string[]): Promise<string[]> =>
+  json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '--json', ...flags)).items.map(({ id }) => id);
+
+const CASES: ContractCase[] = [
+  {
+    name: 'specs: listed with the default first, shown, and an unknown one is exit 5',
+    async run(target) {
+      const { items } = json<ListJson<{ id: string; default: boolean }>>(await ok(target, 'specs', 'list', '--json'));
+      expect(items.map(({ id }) => id)).toEqual(expect.arrayContaining([...target.specs]));
+      expect(items.filter((spec) => spec.default)).toHaveLength(1);
+      expect(json(await ok(target, 'specs', 'show', target.specs[1], '--json')).id).toBe(target.specs[1]);
+      expectCode(await target.acs('specs', 'show', 'no-such-spec'), 5);
+    },
+  },
+  {
+    name: 'sandboxes: started from a spec, paused, resumed, deleted; and no other is touched',
+    timeoutMs: 180_000,
+    async run(target) {
+      const shared = await target.sandbox();
+      const made = await sandbox(target, 'start', '--spec', target.specs[0]);
+      expect(made).toMatchObject({ status: 'running', spec_id: target.specs[0], changed: true });
+      expect(await ids(target)).toEqual(expect.arrayContaining([shared, made.id]));
+      expect(json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '-L', '1', '--json')).has_more).toBe(true);
+      expect(await sandbox(target, 'show', made.id)).toMatchObject({ id: made.id, status: 'running' });
+
+      expect(await sandbox(target, 'pause', made.id)).toMatchObject({ status: 'paused', changed: true });
+      expect(await sandbox(target, 'pause', made.id)).toMatchObject({ status: 'paused', changed: false });
+      expect(await ids(target, '--status', 'paused')).toEqual([made.id]);
+      expect(await sandbox(target, 'resume', made.id)).toMatchObject({ status: 'running', changed: true });
+      expect(await sandbox(target, 'start', made.id)).toMatchObject({ status: 'running', changed: false });
+
+      expectCode(await target.acs('sandbox', 'delete', made.id), 2, 'without a yes');
+      expect((await sandbox(target, 'delete', made.id, '-y')).changed).toBe(true);
+      expect(await ids(target)).not.toContain(made.id);
+      expect(await ids(target)).toContain(shared);
+      expectCode(await target.acs('sandbox', 'show', made.id), 5);
+      expectCode(await target.acs('sandbox', 'delete', made.id, '-y'), 5);
+      expect((await ok(target, 'sandbox', 'delete', made.id, '-y', '--ignore-not-found')).code).toBe(0);
+    },
+  },
+  {
+    name: 'sandboxes: an unknown id or spec is exit 5, and nothing is made',
+    async run(target) {
+      const before = await ids(target);
+      for (const args of [
+        ['show', 'nobody'],
+        ['pause', 'nobody'],
+        ['resume', 'nobody'],
+        ['delete', 'nobody', '-y'],
+      ]) {
+        expectCode(await target.acs('sandbox', ...args), 5, args.join(' '));
+      }
+      expectCode(await target.acs('sandbox', 'start', '--spec', 'no-such-spec'), 5);
+      expect(await ids(target)).toEqual(before);
+    },
+  },
+  {
+    name: 'sandboxes: no session key is shown unless it is asked for',
+    async run(target) {
+      const id = await target.sandbox();
+      const shown = json<Record<string, unknown>>(await ok(target, 'sandbox', 'show', id, '--show-secrets', '--json'));
+      const key = JSON.stringify(shown).match(/"session_api_key":"([^"]+)"/)?.[1];
+      expect(key, 'a session key').toBeDefined();
+      const quiet = await ok(target, 'sandbox', 'show', id, '--json', '--debug');
+      const list = await ok(target, 'sandbox', 'list', '--json', '--debug');
+      expect(quiet.out + quiet.err + list.out + list.err).not.toContain(key);
+    },
+  },
+  {
+    name: 'a paused sandbox: what was said stays readable, a message needs --resume',
+    timeoutMs: 180_000,
+    async run(target) {
+      const { id: box } = await sandbox(target, 'start');
+      const { id } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
+      await ok(target, 'sandbox', 'pause', box);
+      expect(json(await ok(target, 'conv', 'show', id, '--json'))).toMatchObject({
+        status: 'finished',
+        sandbox_status: 'paused',
+      });
+      expect((await ok(target, 'conv', 'result', id)).out).toBe('Done at once.');
+      expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('QUICK please');
+      expectCode(await target.acs('conv', 'wait', id), 0);
+      expectCode(await target.acs('conv', 'diff', id), 6);
+      expect(errorOf(expectCode(await target.acs('conv', 'send', id, 'QUICK again', '--json'), 6)).hint).toMatch(
+        /--resume/,
+      );
+      expectCode(await target.acs('conv', 'send', id, 'QUICK again', '--resume', '--wait'), 0);
+
+      await ok(target, 'sandbox', 'pause', box);
+      const next = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
+      expect(next).toMatchObject({ status: 'finished', sandbox_id: box });
+
+      await ok(target, 'sandbox', 'delete', box, '-y');
+      expect(json(await ok(target, 'conv', 'show', id, '--json')).status).toMatch(/finished|archived/);
+      expect((await ok(target, 'conv', 'result', id)).out).toBe('Done at once.');
+      expectCode(await target.acs('conv', 'send', id, 'QUICK again'), 6, 'a message to an archived conversation');
+      expectCode(
+        await target.acs('conv', 'send', id, 'QUICK again', '--resume'),
+        6,
+        'to an archived one with --resume',
+      );
+    },
+  },
+  {
+    name: 'a conversation in a sandbox that is not there is exit 5, and in V0 exit 12',
+    async run(target) {
+      expectCode(await conversation(target, 'v1', 'QUICK', '--sandbox', 'nobody'), 5);
+      if (target.dialects.includes('v0')) {
+        expectCode(await conversation(target, 'v0', 'QUICK', '--sandbox', await target.sandbox()), 12);
+      }
+    },
+  },
+];
+
+export const SANDBOXES: ContractCase[] = CASES.map(withSandboxes);

@@ -1,0 +1,89 @@
+/** Starting conversations. */
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect } from 'vitest';
+import {
+  conversation,
+  expectCode,
+  inEachDialect,
+  json,
+  lines,
+  newest,
+  ok,
+  show,
+  started,
+  untilAtWork,
+  type OutcomeJson,
+} from '../support.ts';
+import type { ContractCase } from '../target.ts';
+
+export const STARTING: ContractCase[] = [
+  ...inEachDialect('start: waits for the end and prints one document', async (target, dialect) => {
+    const done = await started(target, dialect, 'QUICK', '--wait');
+    // The local service reads every conversation in both dialects, and acs prefers the newer one.
+    if (target.hasModel) expect(done.dialect).toBe(dialect);
+    expect(done).toMatchObject({ status: 'finished', changed: true, outcome: { exit_code: 0 } });
+    expect(done.id).toMatch(/^[0-9a-f]{32}$/);
+    expect((await show(target, done.id)).status).toBe('finished');
+  }),
+  ...inEachDialect('start: shows the run and tells its outcome last', async (target, dialect) => {
+    const ended = expectCode(await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'), 0);
+    const [first, ...rest] = lines<{ type: string; id: string }>(ended);
+    const last = rest.at(-1) as unknown as OutcomeJson;
+    expect(first).toMatchObject({ type: 'started' });
+    expect(last).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0, conversation_id: first?.id });
+    expect(rest.slice(0, -1).every(({ type }) => type === 'event')).toBe(true);
+  }),
+  ...inEachDialect('start: an answer in words is a good end too', async (target, dialect) => {
+    const { id } = await started(target, dialect, 'PLAIN', '--wait');
+    expect((await ok(target, 'conv', 'result', id)).out).toBe('A plain answer, no tool was needed.');
+  }),
+  ...inEachDialect('start: the title that was asked for, whatever the server makes up', async (target, dialect) => {
+    const { id } = await started(target, dialect, 'QUICK', '--title', 'Chosen by hand', '--wait');
+    expect((await show(target, id)).title).toBe('Chosen by hand');
+  }),
+  ...inEachDialect('start: returns with the id while the agent is at work', async (target, dialect) => {
+    const file = path.join(target.dir, `${randomUUID()}.id`);
+    const ended = expectCode(await conversation(target, dialect, 'SLOW', '-q', '--id-file', file), 0);
+    const id = ended.out.trim();
+    expect((await readFile(file, 'utf8')).trim()).toBe(id);
+    await untilAtWork(target, id);
+    expect((await show(target, id)).status).toBe('running');
+    expectCode(await target.acs('conv', 'result', id), 5, 'no answer yet');
+    expectCode(await target.acs('conv', 'show', id, '--exit-status'), 6);
+    expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '500ms'), 124);
+    await ok(target, 'conv', 'stop', id);
+  }),
+  ...inEachDialect(
+    'start: an id of our own is kept, and the same start again sends nothing',
+    async (target, dialect) => {
+      const id = randomUUID().replaceAll('-', '');
+      const first = await started(target, dialect, 'QUICK', '--id', id, '--wait');
+      expect(first.id).toBe(id);
+      const again = await started(target, dialect, 'QUICK', '--id', id);
+      expect(again).toMatchObject({ id, changed: false });
+    },
+  ),
+  {
+    name: 'start: a model of its own (v1), exit 12 (v0)',
+    async run(target) {
+      const flags = ['--model', 'openai/gpt-4o-mini', '--json'];
+      if (target.dialects.includes('v0')) expectCode(await conversation(target, 'v0', 'QUICK', ...flags), 12);
+      if (!target.dialects.includes('v1')) return 'unsupported';
+      const made = json(expectCode(await conversation(target, 'v1', 'QUICK', ...flags, '--wait'), 0));
+      expect(made.model).toBe('openai/gpt-4o-mini');
+    },
+  },
+  {
+    name: 'start: a dry run shows the requests and starts nothing',
+    async run(target) {
+      const before = (await ok(target, 'conv', 'list', '-q', '--all-pages')).out;
+      const dry = json<{ requests: { method: string }[] }>(
+        expectCode(await conversation(target, newest(target), 'QUICK', '--dry-run', '--json'), 0),
+      );
+      expect(dry.requests.map(({ method }) => method)).toContain('POST');
+      expect((await ok(target, 'conv', 'list', '-q', '--all-pages')).out).toBe(before);
+    },
+  },
+];

@@ -1,0 +1,146 @@
+/** A genuine server as a target, with a scripted model and a git host; all of it on loopback, in a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startGitHost, GIT_TOKEN } from '../genuine/git-host.ts';
+import { startModel } from '../genuine/model.ts';
+import { setUp } from '../genuine/set-up.mjs';
+import { invoke } from '../support/world.ts';
+import { callServer, sharedSandbox } from './arrange.ts';
+import type { Dialect, Target } from './target.ts';
+
+const KEY = 'key-of-the-contract';
+const READY_MS = 120_000;
+const END_MS = 20_000;
+
+const DIALECTS: Record<string, readonly Dialect[]> = { '1.11.0': ['v1'], '1.6.0': ['v1', 'v0'] };
+
+/** Starts that release. Throws SetUpError when it cannot be installed, else what the server said last. */
+export async function createGenuineTarget(release: string): Promise<Target> {
+  const dialects = DIALECTS[release];
+  if (dialects === undefined) throw new Error(`there is no genuine release ${release} here`);
+  const python = await setUp(release, () => {});
+  const dir = await mkdtemp(path.join(tmpdir(), 'acs-oh-'));
+  const [model, gitHost] = [await startModel(), await startGitHost(await subfolder(dir, 'git'))];
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const serverOptions = { python, port, sandboxPort: await freePort(), dir, modelUrl: model.url };
+  const closeAll = async (server: ChildProcess | null): Promise<void> => {
+    if (server !== null) await end(server);
+    await Promise.all([model.close(), gitHost.close()]);
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  };
+  let server = await startServer(serverOptions).catch(async (error: unknown) => {
+    await closeAll(null);
+    throw error;
+  });
+  const request = callServer(url, KEY);
+  const env = {
+    PATH: process.env.PATH,
+    HOME: await subfolder(dir, 'user'),
+    ACS_CONFIG_DIR: path.join(dir, 'config'),
+    ACS_BASE_URL: url,
+    ACS_API_KEY: KEY,
+  };
+  const cwd = await subfolder(dir, 'cwd');
+  const target: Target = {
+    name: release,
+    dialects,
+    hasModel: true,
+    env,
+    dir: cwd,
+    key: KEY,
+    specs: ['agent-default', 'agent-alt'],
+    repository: {
+      flags: ['--repo', 'demo/hello', '--git-provider', 'forgejo'],
+      unknown: ['--repo', 'demo/nowhere', '--git-provider', 'forgejo'],
+    },
+    acs: (...args) => target.invoke({ args }),
+    invoke: (invocation) => invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } }),
+    begin: (scenario) => Promise.resolve([`${scenario} please`]),
+    sandbox: sharedSandbox(() => target),
+    request,
+    async restart() {
+      await end(server);
+      server = await startServer(serverOptions);
+    },
+    close: () => closeAll(server),
+  };
+  await arrange(target, gitHost.url);
+  return target;
+}
+
+/** The git host as a provider, and a model that is asked once: retries take minutes. */
+async function arrange(target: Target, gitHostUrl: string): Promise<void> {
+  const onlyV1 = !target.dialects.includes('v0');
+  const providers = { provider_tokens: { forgejo: { token: GIT_TOKEN, host: gitHostUrl } } };
+  const path = onlyV1 ? '/api/v1/secrets/git-providers' : '/api/add-git-providers';
+  const answers = [await target.request('POST', path, providers)];
+  if (onlyV1) {
+    const settings = { agent_settings_diff: { llm: { num_retries: 0 } } };
+    answers.push(await target.request('POST', '/api/v1/settings', settings));
+  }
+  const refused = answers.find(({ status }) => status !== 200);
+  if (refused) throw new Error(`the server could not be arranged: ${JSON.stringify(refused)}`);
+}
+
+interface ServerOptions {
+  python: string;
+  port: number;
+  sandboxPort: number;
+  dir: string;
+  modelUrl: string;
+}
+
+/** Resolves when it answers. It ends by itself when this process does: its stdin is ours. */
+async function startServer({ python, port, sandboxPort, dir, modelUrl }: ServerOptions): Promise<ChildProcess> {
+  const script = path.join(import.meta.dirname, '..', 'genuine', 'serve.py');
+  const options = { port, 'sandbox-port': sandboxPort, data: path.join(dir, 'data'), key: KEY, 'model-url': modelUrl };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(python, [script, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let said = '';
+  const hear = (chunk: Buffer): void => {
+    said = (said + chunk.toString()).slice(-4000);
+  };
+  child.stdout.on('data', hear);
+  child.stderr.on('data', hear);
+  const deadline = Date.now() + READY_MS;
+  while (!said.includes('ready http')) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await end(child);
+      throw new Error(`the genuine server did not start: ${said.slice(-1500)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return child;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'close');
+  child.stdin?.end();
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+async function subfolder(dir: string, name: string): Promise<string> {
+  const folder = path.join(dir, name);
+  await mkdir(folder);
+  return folder;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

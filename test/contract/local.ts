@@ -1,0 +1,95 @@
+/** The local service as a target: its agent plays recorded runs that do what the scripted model makes an agent do. */
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createWorld, invoke, PACKAGE_ROOT } from '../support/world.ts';
+import { startService } from '../../src/service/index.ts';
+import type { Scenario, Target } from './target.ts';
+import { callServer, sharedSandbox } from './arrange.ts';
+
+const run = (command: string): object => ({ action: 'run', args: { command } });
+const finish = (text: string): object => ({ action: 'finish', args: { final_thought: text } });
+const risky = (command: string): object => ({
+  kind: 'ActionEvent',
+  source: 'agent',
+  security_risk: 'HIGH',
+  thought: [],
+  action: { kind: 'TerminalAction', command },
+});
+
+const RUNS: Partial<Record<Scenario, object[]>> = {
+  QUICK: [finish('Done at once.')],
+  PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer, no tool was needed.' } }],
+  WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
+  SLOW: [run('sleep 5; date'), finish('All done.')],
+  RISKY: [risky('echo carried out > risky.txt'), finish('All done.')],
+  COUNT: Array.from({ length: 200 }, (_, index) => run(`sleep 0.2; echo round ${index + 1}`)),
+};
+
+/** A run goes on with these when it gets another message. */
+const ANSWERS = Array.from({ length: 5 }, () => finish('Done at once.'));
+
+/** A service in a folder of its own that serves both dialects, or V0 alone as an old server does. */
+export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
+  const world = await createWorld({ api, spec: 'process' });
+  const { dir, env } = world;
+  let service = world.service;
+  const repository = makeRepository(path.join(dir, 'hello'));
+  const call = callServer(service.url, service.key);
+  const target: Target = {
+    name: api === 'v0' ? 'local-v0' : 'local',
+    dialects: api === 'v0' ? ['v0'] : ['v1', 'v0'],
+    hasModel: false,
+    env,
+    dir,
+    key: service.key,
+    specs: ['process', 'bubblewrap'],
+    repository: { flags: ['--repo', repository], unknown: ['--repo', path.join(dir, 'nowhere.git')] },
+    acs: (...args) => target.invoke({ args }),
+    invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
+    async begin(scenario) {
+      const steps = RUNS[scenario];
+      if (steps === undefined) return [`${scenario} please`];
+      const file = path.join(dir, `${scenario}.json`);
+      // A message of the user before each answer, so that words of the agent end their turn.
+      const more = ANSWERS.flatMap((answer) => [
+        { action: 'message', source: 'user', args: { content: 'go on' } },
+        answer,
+      ]);
+      await writeFile(file, JSON.stringify([...steps, ...more]));
+      return [`${scenario} please`, '--replay', file];
+    },
+    sandbox: sharedSandbox(() => target),
+    request: call,
+    async restart() {
+      const { port } = new URL(service.url);
+      await service.close('it is started again');
+      service = await startService({
+        dataDir: world.dataDir,
+        root: PACKAGE_ROOT,
+        version: '0.0.0-test',
+        env: { PATH: process.env.PATH, HOME: world.home },
+        api,
+        spec: 'process',
+        port: Number(port),
+        idleTimeoutMs: 0,
+      });
+    },
+    async close() {
+      if (service !== world.service) await service.close('the test is over');
+      await world.close();
+    },
+  };
+  return target;
+}
+
+function makeRepository(dir: string): string {
+  const git = (...args: string[]): void => {
+    const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { env, stdio: 'pipe' });
+  };
+  git('init', '-q', '-b', 'main', dir);
+  git('-C', dir, 'commit', '-q', '--allow-empty', '-m', 'first');
+  git('-C', dir, 'branch', 'next');
+  return dir;
+}

@@ -1,0 +1,188 @@
+/** What cases have in common: commands with their JSON, conversations that run, and waiting for a condition. */
+import { expect } from 'vitest';
+import type { Ended } from '../support/world.ts';
+import type { ContractCase, Dialect, Scenario, Target, Verdict } from './target.ts';
+
+export interface ConversationJson {
+  id: string;
+  title: string | null;
+  status: string;
+  reason: { code: string; text: string } | null;
+  waiting_for: unknown;
+  dialect: Dialect;
+  sandbox_id: string | null;
+  sandbox_status: string | null;
+  repository: string | null;
+  branch: string | null;
+  model: string | null;
+  changed?: boolean;
+  outcome?: OutcomeJson;
+}
+
+export interface OutcomeJson {
+  type: 'outcome';
+  conversation_id: string;
+  status: string;
+  reason: { code: string; text: string } | null;
+  exit_code: number;
+}
+
+export interface EventJson {
+  type: 'event';
+  id: string;
+  conversation_id: string;
+  timestamp: string;
+  source: string;
+  kind: string;
+  text: string;
+  payload: Record<string, unknown>;
+}
+
+export interface ListJson<T> {
+  items: T[];
+  has_more: boolean;
+}
+
+/** The document a command printed. */
+export function json<T = ConversationJson>({ out, err, code }: Ended): T {
+  try {
+    return JSON.parse(out) as T;
+  } catch {
+    throw new Error(`no JSON document on stdout (exit ${code}): ${out}\n${err}`);
+  }
+}
+
+export function lines<T>({ out }: Ended): T[] {
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** The error of a command that was asked for JSON. */
+export function errorOf({ err }: Ended): { code: string; message: string; hint: string | null } {
+  const last = err.trimEnd().split('\n').at(-1) ?? '';
+  return (JSON.parse(last) as { error: { code: string; message: string; hint: string | null } }).error;
+}
+
+/** Expects this exit code, and shows what the command said when it is another. */
+export function expectCode(ended: Ended, code: number, what = 'exit code'): Ended {
+  expect(ended.code, `${what}: ${ended.err}${ended.out.slice(0, 600)}`).toBe(code);
+  return ended;
+}
+
+export async function ok(target: Target, ...args: string[]): Promise<Ended> {
+  return expectCode(await target.acs(...args), 0, `acs ${args.join(' ')}`);
+}
+
+/** Runs `conv new` in that dialect, without a repository and in the shared sandbox unless the flags name others. */
+export async function conversation(
+  target: Target,
+  dialect: Dialect,
+  scenario: Scenario,
+  ...flags: string[]
+): Promise<Ended> {
+  const args = ['conv', 'new', ...(await target.begin(scenario)), '--api', dialect];
+  if (!flags.includes('--repo')) args.push('--no-repo');
+  if (dialect === 'v1' && !flags.includes('--sandbox') && !flags.includes('--spec')) {
+    args.push('--sandbox', await target.sandbox());
+  }
+  return target.acs(...args, ...flags);
+}
+
+/** Starts one and gives its record as it was when it had started. */
+export async function started(
+  target: Target,
+  dialect: Dialect,
+  scenario: Scenario,
+  ...flags: string[]
+): Promise<ConversationJson> {
+  return json(expectCode(await conversation(target, dialect, scenario, '--json', ...flags), 0, 'conv new'));
+}
+
+/** Starts one and waits for its good end; its id. */
+export async function finished(target: Target, dialect: Dialect, scenario: Scenario = 'QUICK'): Promise<string> {
+  return (await started(target, dialect, scenario, '--wait')).id;
+}
+
+const ENDED = new WeakMap<Target, Map<string, Promise<string>>>();
+
+/** A run that has ended and that cases share: they read it, and change nothing that another might read. */
+export function endedRun(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
+  const runs = ENDED.get(target) ?? new Map<string, Promise<string>>();
+  ENDED.set(target, runs);
+  const name = `${dialect} ${scenario}`;
+  const run = runs.get(name) ?? finished(target, dialect, scenario);
+  runs.set(name, run);
+  return run;
+}
+
+export async function show(target: Target, id: string): Promise<ConversationJson> {
+  return json(await ok(target, 'conv', 'show', id, '--json'));
+}
+
+export async function events(target: Target, id: string, ...flags: string[]): Promise<EventJson[]> {
+  return json<ListJson<EventJson>>(await ok(target, 'conv', 'events', id, '--json', ...flags)).items;
+}
+
+/** Until it holds; throws after the bound, which means that it never came. */
+export async function until(what: string, holds: () => Promise<boolean>, boundMs = 40_000): Promise<void> {
+  const end = Date.now() + boundMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`did not come: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** Until the agent carries out its first command. */
+export async function untilAtWork(target: Target, id: string): Promise<void> {
+  await until('the agent at work', async () =>
+    (await events(target, id)).some(({ kind }) => kind === 'ActionEvent' || kind === 'action:run'),
+  );
+}
+
+/** The same case in each dialect. Where the server does not speak it, acs must say so before it sends anything. */
+export function inEachDialect(
+  name: string,
+  run: (target: Target, dialect: Dialect) => Promise<Verdict | void>,
+  timeoutMs?: number,
+): ContractCase[] {
+  return (['v1', 'v0'] as const).map((dialect) => ({
+    name: `${name} (${dialect})`,
+    timeoutMs,
+    run: async (target) => {
+      if (target.dialects.includes(dialect)) return run(target, dialect);
+      expectCode(await target.acs('conv', 'new', 'anything', '--no-repo', '--api', dialect), 12);
+      return 'unsupported';
+    },
+  }));
+}
+
+/** A case about sandboxes: a server of V0 alone has none, and acs must say so. */
+export function withSandboxes(each: ContractCase): ContractCase {
+  return {
+    ...each,
+    run: async (target) => {
+      if (target.dialects.includes('v1')) return each.run(target);
+      for (const args of [
+        ['sandbox', 'list'],
+        ['sandbox', 'start'],
+        ['specs', 'list'],
+      ]) {
+        expectCode(await target.acs(...args), 12, args.join(' '));
+      }
+      return 'unsupported';
+    },
+  };
+}
+
+/** The dialect that acs prefers there. */
+export function newest(target: Target): Dialect {
+  return target.dialects.includes('v1') ? 'v1' : 'v0';
+}
+
+/** Whether this acs has the command, e.g. `conv confirm`. */
+export async function hasCommand(target: Target, noun: string, verb?: string): Promise<boolean> {
+  const { out } = await target.acs(...(verb === undefined ? [] : [noun]), '--help');
+  return new RegExp(`^  ${verb ?? noun}\\b`, 'm').test(out);
+}

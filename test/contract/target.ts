@@ -1,0 +1,52 @@
+/**
+ * The contract of acs as cases that any server is put to: the local service, and genuine servers of two releases. Here:
+ * what a case may ask of the server it runs on. `cases/` holds the cases by subject, `local.ts` and `genuine.ts` make
+ * the targets, `contract.test.ts` runs the one that the environment names.
+ */
+import type { Ended, Invocation } from '../support/world.ts';
+import type { ScenarioWord } from '../genuine/model.ts';
+
+export type Dialect = 'v0' | 'v1';
+
+/** What the agent of a conversation does; see test/genuine/model.ts. */
+export type Scenario = ScenarioWord;
+
+export interface Repository {
+  /** Flags of `conv new` that name it; it has the branches main and next. */
+  flags: string[];
+  /** The same for one that is not there. */
+  unknown: string[];
+}
+
+export interface Target {
+  readonly name: string;
+  readonly dialects: readonly Dialect[];
+  /** Genuine servers have a scripted model; the local service plays recorded runs. */
+  readonly hasModel: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly dir: string;
+  readonly key: string;
+  /** Specs there are, the default first. */
+  readonly specs: readonly [string, string];
+  readonly repository: Repository;
+  invoke(invocation: Invocation): Promise<Ended>;
+  acs(...args: string[]): Promise<Ended>;
+  /** Arguments of `conv new` for a conversation whose agent does this. */
+  begin(scenario: Scenario): Promise<string[]>;
+  /** A running sandbox that cases share; they neither pause nor delete it. */
+  sandbox(): Promise<string>;
+  /** A request to the app server past acs, to arrange or to look. The body is parsed JSON, or text. */
+  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+  /** Ends the server and starts it again on the same data and port. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `unsupported`: the server cannot do it, and acs said so with exit code 12. */
+export type Verdict = 'passed' | 'unsupported';
+
+export interface ContractCase {
+  name: string;
+  run(target: Target): Promise<Verdict | void>;
+  timeoutMs?: number;
+}

@@ -1,0 +1,168 @@
+/**
+ * A scripted model behind an OpenAI-compatible interface. The last of these words found in a user message chooses
+ * what it does; without one it is WORK. Requests without tools (titles) are always answered.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export const SCENARIOS = [
+  'QUICK', // finish at once
+  'PLAIN', // answer in text, call no tool
+  'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
+  'SLOW', // a command of 20 s, then finish
+  'RISKY', // a command marked as high risk, which leaves `risky.txt`
+  'LOOP', // the same harmless command for ever
+  'COUNT', // another command for ever
+  'FAIL401',
+  'FAIL429',
+  'FAIL500',
+] as const;
+
+export type ScenarioWord = (typeof SCENARIOS)[number];
+
+const COMMANDS: Partial<Record<ScenarioWord, readonly string[]>> = {
+  WORK: ['ls -la', 'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true'],
+  SLOW: ['sleep 20; date'],
+  RISKY: ['echo carried out > risky.txt'],
+};
+
+const ERRORS: Partial<Record<ScenarioWord, readonly [number, string, string]>> = {
+  FAIL401: [401, 'Incorrect API key provided', 'invalid_api_key'],
+  FAIL429: [429, 'Rate limit reached for requests', 'rate_limit_exceeded'],
+  FAIL500: [500, 'The server had an error while processing your request', 'server_error'],
+};
+
+interface ModelMessage {
+  role: string;
+  content?: string | { text?: string }[] | null;
+}
+
+interface ModelRequest {
+  model?: string;
+  messages?: ModelMessage[];
+  tools?: { function: { name: string } }[];
+  stream?: boolean;
+}
+
+interface Answer {
+  role: 'assistant';
+  content: string | null;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
+}
+
+export interface ScriptedModel {
+  /** Base URL for the settings of a server. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of the loopback. */
+export async function startModel(): Promise<ScriptedModel> {
+  let calls = 0;
+  const server = createServer((request, response) => {
+    let raw = '';
+    request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
+    request.on('end', () => {
+      if (!request.url?.endsWith('/chat/completions')) {
+        return sendJson(response, 200, { object: 'list', data: [{ id: 'gpt-4o', object: 'model' }] });
+      }
+      calls += 1;
+      complete(JSON.parse(raw === '' ? '{}' : raw) as ModelRequest, calls, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function complete(body: ModelRequest, call: number, response: ServerResponse): void {
+  const { scenario, step } = readScenario(body.messages ?? []);
+  const tools = (body.tools ?? []).map((tool) => tool.function.name);
+  const error = ERRORS[scenario];
+  if (error && tools.length > 0) {
+    const [status, message, code] = error;
+    return sendJson(response, status, { error: { message, type: code, param: null, code } });
+  }
+  const message = answer(scenario, step, tools, call);
+  const head = { id: `chat-${call}`, created: Math.floor(Date.now() / 1000), model: body.model };
+  const finish_reason = message.tool_calls ? 'tool_calls' : 'stop';
+  const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+  if (body.stream !== true) {
+    return sendJson(response, 200, {
+      ...head,
+      object: 'chat.completion',
+      choices: [{ index: 0, message, finish_reason }],
+      usage,
+    });
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const send = (choices: unknown[], more: object = {}): void => {
+    response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`);
+  };
+  for (const delta of deltas(message)) send([{ index: 0, delta, finish_reason: null }]);
+  send([{ index: 0, delta: {}, finish_reason }]);
+  send([], { usage });
+  response.end('data: [DONE]\n\n');
+}
+
+/** What the latest message that names a scenario chose, and how many of its steps were taken since. */
+function readScenario(messages: ModelMessage[]): { scenario: ScenarioWord; step: number } {
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const chosenAt = messages.findLastIndex((message) => message.role === 'user' && wordIn(message) !== undefined);
+  const at = chosenAt === -1 ? last : chosenAt;
+  const scenario = (messages[at] && wordIn(messages[at])) ?? 'WORK';
+  const from = scenario === 'WORK' ? last : at;
+  return { scenario, step: messages.slice(from + 1).filter(({ role }) => role === 'tool').length };
+}
+
+function wordIn(message: ModelMessage): ScenarioWord | undefined {
+  const content = message.content ?? '';
+  const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(' ');
+  return SCENARIOS.find((name) => new RegExp(`\\b${name}\\b`).test(text));
+}
+
+function answer(scenario: ScenarioWord, step: number, tools: string[], call: number): Answer {
+  if (tools.length === 0) return { role: 'assistant', content: 'A short title' };
+  if (scenario === 'PLAIN') return { role: 'assistant', content: 'A plain answer, no tool was needed.' };
+  const terminal = tools.find((name) => ['terminal', 'execute_bash'].includes(name));
+  const endless = scenario === 'LOOP' ? 'echo the same again' : `sleep 0.2; echo round ${step + 1}`;
+  const command = scenario === 'LOOP' || scenario === 'COUNT' ? endless : COMMANDS[scenario]?.[step];
+  if (terminal !== undefined && command !== undefined) {
+    const words = scenario === 'LOOP' ? 'Again.' : `Step ${step + 1}.`;
+    return toolCall(call, terminal, { command, security_risk: scenario === 'RISKY' ? 'HIGH' : 'LOW' }, words);
+  }
+  return toolCall(call, 'finish', { message: scenario === 'QUICK' ? 'Done at once.' : 'All done.' }, null);
+}
+
+function toolCall(call: number, name: string, args: object, content: string | null): Answer {
+  const id = `call_${call}`;
+  return {
+    role: 'assistant',
+    content,
+    tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+  };
+}
+
+function* deltas(message: Answer): Generator<object> {
+  yield { role: 'assistant', content: '' };
+  for (const content of message.content?.match(/.{1,8}/gs) ?? []) yield { content };
+  for (const [index, tool] of (message.tool_calls ?? []).entries()) {
+    yield {
+      tool_calls: [{ index, id: tool.id, type: 'function', function: { name: tool.function.name, arguments: '' } }],
+    };
+    for (const part of tool.function.arguments.match(/.{1,16}/gs) ?? []) {
+      yield { tool_calls: [{ index, function: { arguments: part } }] };
+    }
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,227 @@
+"""Run a genuine OpenHands app server on loopback, with agent servers as plain processes.
+
+Call it with the Python of an environment made by set-up.mjs:
+    ENV/bin/python serve.py --port 3111 --data DIR [--key KEY] [--model-url URL]
+Prints "ready http://127.0.0.1:PORT" when it answers. SIGTERM, Ctrl-C or the end of stdin ends it and its sandboxes:
+whoever started it may die as it likes.
+"""
+import argparse
+import asyncio
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
+
+HERE = '127.0.0.1'
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--port', type=int, default=3111)
+    p.add_argument('--data', default='openhands-data', help='folder for everything the server keeps')
+    p.add_argument('--key', default='', help='what X-Session-API-Key must be; empty = an open server')
+    p.add_argument('--model-url', help='store settings for this OpenAI-compatible URL once the server is up')
+    p.add_argument('--model', default='openai/gpt-4o', help='model name to go with --model-url')
+    p.add_argument('--sandbox-port', type=int, help='first port tried for sandboxes (default: port + 5000)')
+    p.add_argument('--sandbox-env', action='append', default=[], metavar='NAME=VALUE')
+    p.add_argument('--event-delay', type=float, help='seconds a sandbox may hold back events (upstream: 30)')
+    p.add_argument('--verbose', action='store_true', help='let the server log to stderr')
+    return p.parse_args()
+
+
+def environment(a, data):
+    """What the server reads from its environment; kept to the names both versions know."""
+    url = f'http://{HERE}:{a.port}'
+    sandbox_env = {
+        'OH_ENABLE_VS_CODE': '0',
+        # Without a webhook the app server never sees an event of the sandbox.
+        'OH_WEBHOOKS_0_BASE_URL': f'{url}/api/v1/webhooks',
+        **({'OH_WEBHOOKS_0_FLUSH_DELAY': str(a.event_delay)} if a.event_delay else {}),
+        **dict(pair.split('=', 1) for pair in a.sandbox_env),
+    }
+    spec = lambda name: {'id': name, 'command': ['python', '-m', 'openhands.agent_server'],
+                         'initial_env': sandbox_env, 'working_dir': '.'}
+    for name in ('home', 'tmp', 'sandboxes'):
+        (data / name).mkdir(parents=True, exist_ok=True)
+    env = {
+        'HOME': data / 'home', 'TMPDIR': data / 'tmp', 'OH_PERSISTENCE_DIR': data, 'FILE_STORE_PATH': data,
+        'OH_WEB_URL': url, 'SERVE_FRONTEND': 'false', 'OH_SANDBOX_KIND': 'ProcessSandboxServiceInjector',
+        'OH_SANDBOX_BASE_WORKING_DIR': data / 'sandboxes',
+        'OH_SANDBOX_BASE_PORT': a.sandbox_port or a.port + 5000,
+        'OH_SANDBOX_SPEC_KIND': 'ProcessSandboxSpecServiceInjector',
+        'OH_SANDBOX_SPEC_SPECS': json.dumps([spec('agent-default'), spec('agent-alt')]),
+        # V0 part of 1.6.0: runtime without a container, no browser, caller may choose ids.
+        'RUNTIME': 'cli', 'ALLOW_SET_CONVERSATION_ID': '1', 'SKIP_DEPENDENCY_CHECK': '1',
+        'ALLOW_INSECURE_GIT_ACCESS': 'true',  # a git host of the tests has no TLS
+        'LITELLM_LOCAL_MODEL_COST_MAP': 'True', 'OPENHANDS_SUPPRESS_BANNER': '1',  # no look-up on the internet
+        'ENABLE_BROWSER': 'false', 'AGENT_ENABLE_BROWSING': 'false', 'AGENT_ENABLE_JUPYTER': 'false',
+        'PATH': f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}',
+        **loopback_only(),
+    }
+    for name in [n for n in os.environ if n.startswith(('OH_', 'LLM_', 'SANDBOX_', 'GIT_')) or
+                 n.lower().endswith('_proxy') or n == 'PYTHONDONTWRITEBYTECODE']:
+        del os.environ[name]
+    os.environ.update({k: str(v) for k, v in env.items()})
+    os.environ.setdefault('USER', 'user')
+    os.environ.pop('SESSION_API_KEY', None)
+    if a.key:
+        os.environ['SESSION_API_KEY'] = a.key
+
+
+def loopback_only():
+    """Whatever the server or a sandbox asks the internet for fails at once, with or without a network."""
+    nowhere, here = 'http://127.0.0.1:9', f'{HERE},localhost'
+    return {'HTTP_PROXY': nowhere, 'HTTPS_PROXY': nowhere, 'ALL_PROXY': nowhere, 'NO_PROXY': here,
+            'http_proxy': nowhere, 'https_proxy': nowhere, 'all_proxy': nowhere, 'no_proxy': here,
+            'GIT_CONFIG_NOSYSTEM': '1', 'GIT_TERMINAL_PROMPT': '0'}
+
+
+def adapt():
+    """Corrections that plain processes need; requests and answers stay as they are."""
+    for name in ('openhands.app_server.utils.environment', 'openhands.utils.environment'):
+        with contextlib.suppress(ModuleNotFoundError):
+            # In a container the server would call its sandboxes by a host name that only Docker knows.
+            importlib.import_module(name).is_running_in_docker = lambda: False
+    import psutil
+    from openhands.app_server.sandbox import process_sandbox_service as service
+    from openhands.app_server.sandbox.sandbox_models import SandboxStatus
+
+    def status(self, info):
+        # Upstream calls a process RUNNING only while it is on a CPU, so an idle one stays STARTING.
+        try:
+            state = psutil.Process(info.pid).status()
+        except psutil.Error:
+            return SandboxStatus.MISSING
+        if state == psutil.STATUS_ZOMBIE:
+            return SandboxStatus.MISSING
+        return SandboxStatus.PAUSED if state == psutil.STATUS_STOPPED else SandboxStatus.RUNNING
+
+    async def start(self, sandbox_id, port, working_dir, session_api_key, sandbox_spec):
+        # Upstream binds every interface, and 1.6.0 logs into a pipe that nobody reads and that fills up.
+        # An agent server clears the tmux sessions it finds when it starts: each has a socket of its own.
+        sockets = tempfile.mkdtemp(dir=os.environ['TMUX_TMPDIR'])
+        env = {**os.environ, **sandbox_spec.initial_env, 'SESSION_API_KEY': session_api_key, 'TMUX_TMPDIR': sockets}
+        log = open(os.path.join(working_dir, '.agent-server.log'), 'ab')
+        process = subprocess.Popen(
+            [self.python_executable, '-m', self.agent_server_module, '--host', HERE, '--port', str(port)],
+            env=env, cwd=working_dir, stdout=log, stderr=log, start_new_session=True, preexec_fn=die_with_parent)
+        await asyncio.sleep(1)
+        if process.poll() is not None:
+            raise service.SandboxError(f'Agent process failed to start, see {log.name}')
+        return process
+
+    service.ProcessSandboxService._get_process_status = status
+    service.ProcessSandboxService._start_agent_process = start
+    with contextlib.suppress(ModuleNotFoundError):
+        adapt_v0(importlib.import_module('openhands.runtime.impl.cli.cli_runtime'))
+    return service._processes
+
+
+def adapt_v0(cli):
+    """The V0 runtime without a container moves the whole server into the newest workspace, breaks it when that
+    is deleted, and refuses its own helper scripts for git changes because they lie outside of the workspace."""
+    cli.os = SimpleNamespace(**{**vars(os), 'chdir': lambda path: None})
+    run, check = cli.CLIRuntime._execute_shell_command, cli.CLIRuntime._sanitize_filename
+
+    def run_in_workspace(self, command, timeout):
+        result = run(self, f'cd {shlex.quote(self._workspace_path)}\n{command}', timeout)
+        result.command = command
+        return result
+
+    cli.CLIRuntime._execute_shell_command = run_in_workspace
+    cli.CLIRuntime._sanitize_filename = lambda self, name: (
+        name if name.endswith(('/git_changes.py', '/git_diff.py')) else check(self, name))
+
+
+def die_with_parent():
+    if sys.platform == 'linux':
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def call(a, path, body=None):
+    request = urllib.request.Request(
+        f'http://{HERE}:{a.port}{path}', json.dumps(body).encode() if body else None,
+        {'Content-Type': 'application/json', 'X-Session-API-Key': a.key})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return answer.status
+
+
+def announce(a, flavour):
+    for _ in range(600):
+        try:
+            call(a, '/health')
+            break
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    if a.model_url:
+        if flavour == '1.6.0':
+            call(a, '/api/settings', {'language': 'en', 'agent': 'CodeActAgent', 'llm_model': a.model,
+                                      'llm_base_url': a.model_url, 'llm_api_key': 'none'})
+        else:
+            call(a, '/api/v1/settings', {'agent_settings_diff': {
+                'llm': {'model': a.model, 'base_url': a.model_url, 'api_key': 'none'}}})
+    print(f'ready http://{HERE}:{a.port}', flush=True)
+
+
+def end(processes, sockets):
+    for info in list(processes.values()):
+        for sig in (signal.SIGCONT, signal.SIGTERM):
+            with contextlib.suppress(OSError):
+                os.killpg(info.pid, sig)
+    deadline = time.monotonic() + 2
+    for info in list(processes.values()):
+        with contextlib.suppress(OSError):
+            while time.monotonic() < deadline and os.waitpid(info.pid, os.WNOHANG) == (0, 0):
+                time.sleep(0.1)
+            os.killpg(info.pid, signal.SIGKILL)
+    for folder in [sockets, *(entry.path for entry in os.scandir(sockets) if entry.is_dir())]:
+        if shutil.which('tmux'):
+            subprocess.run(['tmux', '-L', 'openhands', 'kill-server'], env={**os.environ, 'TMUX_TMPDIR': folder},
+                           capture_output=True)
+    shutil.rmtree(sockets, ignore_errors=True)
+
+
+def end_with_stdin():
+    with contextlib.suppress(OSError, ValueError):
+        while os.read(0, 4096):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main():
+    a = arguments()
+    flavour = version('openhands-ai')
+    data = Path(a.data).resolve()
+    environment(a, data)
+    sockets = os.environ['TMUX_TMPDIR'] = tempfile.mkdtemp(prefix='oh-')  # short: socket paths are limited
+    os.chdir(data)
+    processes = adapt()
+    import uvicorn
+    app = 'openhands.server.listen:app' if flavour == '1.6.0' else 'openhands.app_server.app:app'
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, lambda *_: sys.exit(0))
+    threading.Thread(target=end_with_stdin, daemon=True).start()
+    threading.Thread(target=announce, args=(a, flavour), daemon=True).start()
+    try:
+        uvicorn.run(app, host=HERE, port=a.port, log_level='info' if a.verbose else 'error',
+                    timeout_graceful_shutdown=3)
+    finally:
+        end(processes, sockets)
+
+
+if __name__ == '__main__':
+    main()

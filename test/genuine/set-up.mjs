@@ -1,0 +1,191 @@
+/**
+ * Environments with one release of the genuine server each, made once and kept outside the repository. What belongs in
+ * this folder: everything that makes genuine servers run on loopback for the contract suite, and nothing that knows acs.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rm, statfs, unlink, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+/** The releases the suite runs on: the newest, and the newest that serves V0 as well. */
+export const RELEASES = ['1.11.0', '1.6.0'];
+
+const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
+const STEP_TIMEOUT_MS = 8 * 60_000;
+const LOCK_TIMEOUT_MS = 10 * 60_000;
+const SYSTEM_PACKAGES = { chromium: ['chromium', 'chromium-browser', 'google-chrome'], tmux: ['tmux'] };
+
+/** Why no environment could be made, in one line for the person who has to change it. */
+export class SetUpError extends Error {}
+
+/** Where environments are kept: `ACS_GENUINE_CACHE`, else below the user's own cache. */
+export function cacheFolder(env = process.env) {
+  return path.resolve(env.ACS_GENUINE_CACHE || path.join(homedir(), '.cache', 'acs-genuine'));
+}
+
+/**
+ * The Python of an environment that holds this release, made now when it is not there or was made from other pins.
+ * Throws SetUpError. `say` gets a line for each step that takes long.
+ */
+export async function setUp(release, say) {
+  await needSystemPackages(say);
+  const cache = cacheFolder();
+  await mkdir(cache, { recursive: true });
+  const pins = path.join(import.meta.dirname, 'pins', `openhands-${release}.txt`);
+  const digest = createHash('sha256')
+    .update(await readFile(pins))
+    .digest('hex')
+    .slice(0, 12);
+  const folder = path.join(cache, `${release}-${digest}`);
+  const python = path.join(folder, 'bin', 'python');
+  const done = path.join(folder, 'complete');
+  const unlock = await lock(path.join(cache, 'lock'));
+  try {
+    if (existsSync(done) && existsSync(python)) return python;
+    await needSpace(cache);
+    const base = await findPython();
+    const uv = await findUv(cache, base, say);
+    // A connection that broke off is worth a second try; anything else fails the same way again.
+    await makeEnvironment({ uv, base, folder, pins, say }).catch(async (error) => {
+      say(`${release}: ${error.message}; once more`);
+      await makeEnvironment({ uv, base, folder, pins, say });
+    });
+    await writeFile(done, '');
+    return python;
+  } finally {
+    await unlock();
+  }
+}
+
+async function makeEnvironment({ uv, base, folder, pins, say }) {
+  say(`making ${folder}`);
+  await rm(folder, { recursive: true, force: true });
+  await run(uv, ['venv', '-q', '--python', base, folder], 'the environment could not be made');
+  const python = path.join(folder, 'bin', 'python');
+  // Compiled now: an agent server must be up within 30 s of its first start.
+  const install = ['pip', 'install', '-q', '--no-deps', '--compile-bytecode', '--python', python, '-r', pins];
+  await run(uv, install, 'the packages could not be installed');
+}
+
+/** The agent server looks for a browser and for tmux before it runs an agent. */
+async function needSystemPackages(say) {
+  const missing = Object.entries(SYSTEM_PACKAGES)
+    .filter(([, programs]) => !programs.some(onPath))
+    .map(([name]) => name);
+  if (missing.length === 0) return;
+  const list = missing.join(' and ');
+  if (!onPath('apt-get')) throw new SetUpError(`${list} must be installed, and there is no apt-get to do it`);
+  const root = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  say(`installing ${list}`);
+  const apt = async (...words) => {
+    const [program, ...args] = [...root, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...words];
+    await run(program, args, `${list} could not be installed (as root: apt-get install ${missing.join(' ')})`);
+  };
+  await apt('install', '-y', '--no-install-recommends', ...missing).catch(async () => {
+    await apt('update');
+    await apt('install', '-y', '--no-install-recommends', ...missing);
+  });
+}
+
+function onPath(program) {
+  return (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .some((dir) => dir !== '' && existsSync(path.join(dir, program)));
+}
+
+async function needSpace(cache) {
+  const { bavail, bsize } = await statfs(cache);
+  if (bavail * bsize >= BYTES_FOR_ONE) return;
+  const free = (bavail * bsize) / 1024 ** 3;
+  throw new SetUpError(
+    `${cache} has ${free.toFixed(1)} GB free, an environment needs 2.5 (ACS_GENUINE_CACHE moves it)`,
+  );
+}
+
+async function findPython() {
+  const pyenv = process.env.PYENV_ROOT ?? path.join(homedir(), '.pyenv');
+  const { stdout } = await promisify(execFile)('sh', ['-c', `ls -d "${pyenv}"/versions/3.1[23].*/bin/python || true`]);
+  const names = [process.env.PYTHON, 'python3.12', 'python3.13', 'python3', ...stdout.split('\n')];
+  for (const name of names.filter(Boolean)) {
+    const found = await pythonAt(name);
+    if (found !== null) return found;
+  }
+  throw new SetUpError('no Python 3.12 or 3.13 was found; PYTHON=<path> names one');
+}
+
+async function pythonAt(name) {
+  const code = 'import sys; print(sys.executable); sys.exit(not (3, 12) <= sys.version_info < (3, 14))';
+  try {
+    return (await promisify(execFile)(name, ['-c', code], { timeout: 20_000 })).stdout.trim();
+  } catch {
+    return null;
+  }
+}
+
+/** uv installs in a minute what takes pip many; one that is not there comes into a folder of the cache. */
+async function findUv(cache, python, say) {
+  const installed = await promisify(execFile)('uv', ['--version'], { timeout: 20_000 }).then(
+    () => true,
+    () => false,
+  );
+  if (installed) return 'uv';
+  const folder = path.join(cache, 'uv');
+  const uv = path.join(folder, 'bin', 'uv');
+  if (existsSync(uv)) return uv;
+  say('installing uv');
+  await run(
+    python,
+    ['-m', 'venv', folder],
+    'Python cannot make environments (on Debian: apt-get install python3-venv)',
+  );
+  await run(path.join(folder, 'bin', 'python'), ['-m', 'pip', 'install', '-q', 'uv'], 'uv could not be installed');
+  return uv;
+}
+
+/** Two runs at once share the cache: one makes what the other waits for. */
+async function lock(file) {
+  const end = Date.now() + LOCK_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const handle = await open(file, 'wx');
+      await handle.writeFile(String(process.pid));
+      await handle.close();
+      return () => unlink(file);
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw new SetUpError(`${file} cannot be written: ${error.message}`);
+    }
+    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
+    if (owner > 0 && !isAlive(owner)) await unlink(file).catch(() => {});
+    else if (Date.now() > end) throw new SetUpError(`process ${owner} holds ${file}`);
+    else await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Runs one program to its end; throws SetUpError with `complaint` and the last line it said. */
+function run(program, args, complaint) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
+    let said = '';
+    const hear = (chunk) => (said = (said + chunk).slice(-4000));
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.on('error', (error) => reject(new SetUpError(`${complaint}: ${error.message}`)));
+    child.on('close', (code, signal) => {
+      if (code === 0) return resolve();
+      const lines = said.split('\n').filter((line) => line.trim() !== '');
+      reject(new SetUpError(`${complaint}: ${lines.slice(-3).join(' / ') || `status ${code ?? signal}`}`));
+    });
+  });
+}
