@@ -43,6 +43,12 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./settings/index.ts')).declareSettings,
   },
   {
+    usage: 'secret',
+    aliases: ['secrets'],
+    description: 'what your sandboxes get as environment variables',
+    load: async () => (await import('./secret/index.ts')).declareSecret,
+  },
+  {
     usage: 'profile',
     aliases: [],
     description: 'name servers and keep their keys',

@@ -8,8 +8,10 @@
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
+import type { ModelChoice, ModelProfile } from '../domain/model-profile.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { SettingsSnapshot, SettingsChange, SettingsField } from '../domain/settings.ts';
 import type { Spec } from '../domain/spec.ts';
 
@@ -175,6 +177,37 @@ export interface Server {
     write(change: SettingsChange): Promise<SettingsSnapshot>;
     schema(): Promise<SettingsField[]>;
   };
+
+  /** What sandboxes get as environment variables. Values go in and never come out. */
+  readonly secrets: {
+    list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
+    /**
+     * Stores a value under a name. One that exists is deleted and created anew, because no server changes a value;
+     * its description stays unless another is given.
+     */
+    set(secret: NewSecret): Promise<Secret & { before: 'absent' | 'present' }>;
+    remove(name: string): Promise<void>;
+  };
+
+  /** Named model settings; `unsupported` where the server keeps none. */
+  readonly modelProfiles: {
+    list(): Promise<ModelProfile[]>;
+    /** `config`: all model settings of it under the server's names, keys redacted. */
+    get(name: string): Promise<ModelProfile & { config: Record<string, unknown> }>;
+    /** Keeps the current model settings (null), or these. An existing one is replaced. */
+    save(name: string, choice: ModelChoice | null): Promise<ModelProfile>;
+    /** Makes it the current model settings. */
+    use(name: string): Promise<ModelProfile>;
+    rename(name: string, newName: string): Promise<ModelProfile>;
+    remove(name: string): Promise<void>;
+  };
+}
+
+export interface NewSecret {
+  name: string;
+  value: string;
+  /** Null: that of the secret it replaces. */
+  description: string | null;
 }
 
 export interface StartOptions {

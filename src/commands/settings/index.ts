@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { declareEdit } from './edit.ts';
 import { declareGet } from './get.ts';
+import { declareModelProfile } from './profile/index.ts';
 import { declareSchema } from './schema.ts';
 import { declareSet } from './set.ts';
 import { declareUnset } from './unset.ts';
@@ -14,4 +15,5 @@ export function declareSettings(root: Command, ctx: Context): void {
   declareUnset(command, ctx);
   declareEdit(command, ctx);
   declareSchema(command, ctx);
+  declareModelProfile(command, ctx);
 }

@@ -6,6 +6,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import { parseTime } from '../../text/time.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { createSecrets } from '../secrets.ts';
 import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { serverText } from '../transport/answer.ts';
@@ -85,6 +86,8 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
     sandboxes: sandboxesOfV0(),
     specs: { list: () => lacks('sandbox specs'), get: () => lacks('sandbox specs') },
     settings: createSettingsV0(links, facts),
+    secrets: createSecrets(links, facts, 'v0'),
+    modelProfiles: modelProfilesOfV0(),
   };
 }
 
@@ -95,6 +98,11 @@ function lacks(what: string): Promise<never> {
 function sandboxesOfV0(): Server['sandboxes'] {
   const none = (): Promise<never> => lacks('sandboxes');
   return { list: none, get: none, secrets: none, create: none, pause: none, resume: none, remove: none };
+}
+
+function modelProfilesOfV0(): Server['modelProfiles'] {
+  const none = (): Promise<never> => lacks('model profiles');
+  return { list: none, get: none, save: none, use: none, rename: none, remove: none };
 }
 
 /** V0 has no such filters; they are applied here, so a page may be short. */

@@ -7,12 +7,14 @@ import { isRecord } from '../../protocol/shape.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { createSecrets } from '../secrets.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation, getStartTask, noConversation, searchConversations } from './calls.ts';
 import { removeV1, renameV1, sendV1, stopV1 } from './changes.ts';
 import { diffV1 } from './diff.ts';
 import { eventsV1 } from './events.ts';
 import { followV1 } from './follow.ts';
+import { createModelProfilesV1 } from './model-profiles.ts';
 import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { resultV1 } from './result.ts';
 import { createSandboxes } from './sandboxes.ts';
@@ -57,6 +59,9 @@ export function createV1(links: Links, facts: ProbeFacts): V1 {
     sandboxes,
     specs: createSpecs(links),
     settings: createSettingsV1(links, facts),
+    // Where V0 is spoken too its routes know all secrets; some of those releases have no others.
+    secrets: createSecrets(links, facts, facts.dialects.includes('v0') ? 'v0' : 'v1'),
+    modelProfiles: createModelProfilesV1(links, facts),
   };
 }
 

@@ -1,0 +1,16 @@
+/** The user's secrets at the server: what every sandbox gets as environment variables. Values are never shown. */
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
+import { declareDelete } from './delete.ts';
+import { declareList } from './list.ts';
+import { declareSet } from './set.ts';
+
+export function declareSecret(root: Command, ctx: Context): void {
+  const command = root
+    .command('secret')
+    .alias('secrets')
+    .description('what your sandboxes get as environment variables');
+  declareList(command, ctx);
+  declareSet(command, ctx);
+  declareDelete(command, ctx);
+}

@@ -1,0 +1,16 @@
+/** Model settings kept under names at the server; not to be mixed up with `acs profile`, which names servers. */
+import type { Command } from 'commander';
+import type { Context } from '../../../context.ts';
+import { declareChange } from './change.ts';
+import { declareRead } from './read.ts';
+import { declareSave } from './save.ts';
+
+export function declareModelProfile(parent: Command, ctx: Context): void {
+  const command = parent
+    .command('profile')
+    .alias('profiles')
+    .description('model settings kept under names at the server (servers are named by acs profile)');
+  declareRead(command, ctx);
+  declareSave(command, ctx);
+  declareChange(command, ctx);
+}

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { Context } from '../../../context.ts';
+import { explain } from '../../declare.ts';
+import { printList, type PagingOptions } from '../../paging.ts';
+import { MODEL_PROFILE_JSON, modelProfileDetailView, modelProfileView } from './view.ts';
+import { checkModelProfileName } from './name.ts';
+
+export function declareRead(parent: Command, ctx: Context): void {
+  const list = parent.command('list').alias('ls').description('list the model profiles of the server');
+  explain(list, {
+    json: [`{"items":[${MODEL_PROFILE_JSON}],"has_more":false}`],
+    exits: ['failed', 'unsupported'],
+    examples: [
+      { command: 'acs settings profile list', does: 'names and models; keys are never shown' },
+      { command: 'acs settings profile list -q', does: 'names only' },
+    ],
+  });
+  list.action(() => listModelProfiles(ctx));
+
+  const show = parent.command('show').aliases(['view', 'get']).description('show a model profile');
+  show.argument('<name>', 'the profile');
+  explain(show, {
+    notes: ['"config" holds all model settings under the names of the server, without keys.'],
+    json: [`${MODEL_PROFILE_JSON} plus "config":{…}`],
+    exits: ['not-found', 'unsupported'],
+    examples: [
+      { command: 'acs settings profile show fast', does: 'its model, its address, and whether it has a key' },
+      { command: 'acs settings profile show fast --fields config --json', does: 'all of its settings' },
+    ],
+  });
+  show.action((name: string) => showModelProfile(name, ctx));
+}
+
+/** There are ten at most: servers give them all at once. */
+const ALL: PagingOptions = { allPages: true };
+
+async function listModelProfiles(ctx: Context): Promise<void> {
+  await printList(ctx, {
+    view: modelProfileView,
+    paging: ALL,
+    fetch: async (server) => ({ items: await server.modelProfiles.list(), next: null }),
+  });
+}
+
+async function showModelProfile(name: string, ctx: Context): Promise<void> {
+  ctx.out.check(modelProfileDetailView, 'item');
+  checkModelProfileName(name);
+  const server = await ctx.server();
+  await ctx.out.item(modelProfileDetailView, await server.modelProfiles.get(name));
+}

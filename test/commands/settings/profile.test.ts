@@ -1,0 +1,157 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { recordingProxy } from '../../support/recording-proxy.ts';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+
+const KEY = 'model-key-0815-4711';
+
+interface ProfileJson {
+  name: string;
+  model: string | null;
+  base_url: string | null;
+  api_key_set: boolean;
+  active: boolean;
+  changed?: boolean;
+}
+
+function json<T = ProfileJson>({ out }: Ended): T {
+  return JSON.parse(out) as T;
+}
+
+describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+    await writeFile(path.join(world.dir, 'key.txt'), `${KEY}\n`);
+  });
+  afterAll(() => world.close());
+  afterEach(async () => {
+    for (const { name } of await all()) await profile('delete', name, '-y');
+  });
+
+  const profile = (...args: string[]): Promise<Ended> => world.acs('settings', 'profile', ...args);
+  const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
+  const model = async () => json<{ llm_model: string }>(await world.acs('settings', 'get', '--json')).llm_model;
+
+  it('has nothing to keep before a model is set', async () => {
+    const { code, err } = await profile('save', 'early');
+    expect(code).toBe(3);
+    expect(err).toContain('llm_model');
+    expect(await all()).toEqual([]);
+  });
+
+  it('keeps the current model settings, and brings them back', async () => {
+    await world.acs('settings', 'set', 'llm_model=openai/usual', 'llm_api_key=@key.txt');
+    const saved = await profile('save', 'usual', '--json');
+    expect(saved.code, saved.err).toBe(0);
+    expect(json(saved)).toEqual({
+      name: 'usual',
+      model: 'openai/usual',
+      base_url: null,
+      api_key_set: true,
+      active: false,
+      changed: true,
+    });
+    await world.acs('settings', 'set', 'llm_model=openai/other');
+    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ name: 'usual', active: true, changed: true });
+    expect(await model()).toBe('openai/usual');
+  });
+
+  it('keeps other settings beside the current ones, and shows no key', async () => {
+    await world.acs('settings', 'set', 'llm_model=openai/usual');
+    const words = ['llm_model=openai/fast', 'llm_base_url=http://127.0.0.1:9/v1', 'llm_api_key=@key.txt'];
+    const saved = await profile('save', 'fast', ...words, '--json', '--debug');
+    expect(json(saved)).toMatchObject({ model: 'openai/fast', base_url: 'http://127.0.0.1:9/v1', api_key_set: true });
+    expect(await model()).toBe('openai/usual');
+    const shown = await profile('show', 'fast', '--json');
+    expect(json<{ config: Record<string, unknown> }>(shown).config).toMatchObject({ model: 'openai/fast' });
+    for (const { out, err } of [saved, shown]) expect(out + err).not.toContain(KEY);
+  });
+
+  it('keeps the key of a profile that is saved again without one', async () => {
+    await profile('save', 'fast', 'llm_model=openai/fast', 'llm_api_key=@key.txt');
+    const again = await profile('save', 'fast', 'llm_model=openai/faster', '--json');
+    expect(json(again)).toMatchObject({ model: 'openai/faster', api_key_set: true });
+  });
+
+  it('renames, and refuses a name that is taken', async () => {
+    for (const name of ['one', 'two']) await profile('save', name, `llm_model=openai/${name}`);
+    expect((await profile('rename', 'one', 'two')).code).toBe(6);
+    expect(json(await profile('rename', 'one', 'three', '--json'))).toMatchObject({ name: 'three', changed: true });
+    expect((await all()).map(({ name }) => name).sort()).toEqual(['three', 'two']);
+  });
+
+  it('deletes, after a yes, and once', async () => {
+    await profile('save', 'gone', 'llm_model=openai/gone');
+    expect((await profile('delete', 'gone')).code).toBe(2);
+    expect(json(await profile('delete', 'gone', '-y', '--json'))).toMatchObject({ name: 'gone', changed: true });
+    expect((await profile('rm', 'gone', '-y')).code).toBe(5);
+    expect(json(await profile('delete', 'gone', '-y', '--ignore-not-found', '--json'))).toMatchObject({
+      changed: false,
+    });
+  });
+
+  it('does not know what is not there', async () => {
+    for (const args of [
+      ['show', 'nobody'],
+      ['use', 'nobody'],
+      ['rename', 'nobody', 'somebody'],
+    ])
+      expect((await profile(...args)).code).toBe(5);
+  });
+
+  it.each([
+    ['a name that servers refuse', ['save', 'a b']],
+    ['values without a model', ['save', 'x', 'llm_base_url=http://127.0.0.1:9']],
+    ['a setting that is not of the model', ['save', 'x', 'llm_model=y', 'language=de']],
+    ['a key in the open', ['save', 'x', 'llm_model=y', `llm_api_key=${KEY}`]],
+  ])('refuses %s, before any request', async (_what, args) => {
+    const proxy = await recordingProxy(world.service.url);
+    const { code, out, err } = await world.invoke({
+      args: ['settings', 'profile', ...args],
+      env: { ACS_BASE_URL: proxy.url },
+    });
+    await proxy.close();
+    expect(code).toBe(2);
+    expect(out + err).not.toContain(KEY);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  it('sends nothing in a dry run, and shows no key there', async () => {
+    const dry = await profile('save', 'x', 'llm_model=openai/x', 'llm_api_key=@key.txt', '--dry-run', '--json');
+    expect(dry.code).toBe(0);
+    expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
+      { method: 'POST', body: { llm: { model: 'openai/x' }, preserve_existing_api_key: false } },
+    ]);
+    expect(dry.out + dry.err).not.toContain(KEY);
+    expect(await all()).toEqual([]);
+  });
+
+  it('keeps ten at most, as servers do', async () => {
+    for (let number = 1; number <= 10; number++) await profile('save', `p${number}`, 'llm_model=openai/x');
+    expect((await profile('save', 'p11', 'llm_model=openai/x')).code).toBe(6);
+  });
+});
+
+describe('settings profile over v0', () => {
+  it('is not there, and says who has it', async () => {
+    const world = await createWorld({ api: 'v0', spec: 'process' });
+    try {
+      for (const args of [
+        ['list'],
+        ['show', 'x'],
+        ['save', 'x'],
+        ['use', 'x'],
+        ['rename', 'x', 'y'],
+        ['delete', 'x', '-y'],
+      ]) {
+        const { code, err } = await world.acs('settings', 'profile', ...args);
+        expect(code).toBe(12);
+        expect(err).toContain('V1');
+      }
+    } finally {
+      await world.close();
+    }
+  });
+});
