@@ -53,6 +53,14 @@ async function start(request: NewConversation): Promise<{ steps: StartProgress[]
 }
 
 describe('reading', () => {
+  it('takes the id of a start that failed, though it names a conversation that never came to be', async () => {
+    const task = { id: OTHER_ID, status: 'ERROR', detail: 'the clone failed', app_conversation_id: ID, request: {} };
+    on({ 'GET /api/v1/app-conversations/start-tasks': () => ({ json: [task] }) });
+    const failed = { id: '', status: 'failed', reason: { code: 'start-failed', text: 'the clone failed' } };
+    expect(await server.conversations.get(OTHER_ID)).toMatchObject(failed);
+    expect(await server.conversations.getSettled(OTHER_ID)).toMatchObject(failed);
+  });
+
   it('lists conversations in the words of the contract', async () => {
     world.addConversation();
     const { items, next } = await server.conversations.list({ pageSize: 30 }, null);

@@ -74,7 +74,8 @@ async function get(links: Links, webUrl: WebUrl, id: string): Promise<Conversati
   }
   const task = await getStartTask(links, id);
   if (task === null) throw noConversation(id);
-  if (task.app_conversation_id === null || task.status !== 'READY') return taskConversation(task);
+  // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
+  if (task.app_conversation_id === null || task.status !== 'READY') return { ...taskConversation(task), id: '' };
   const record = await getConversation(links, task.app_conversation_id);
   return { ...toConversation(record, webUrl), start_task_id: normalId(task.id) };
 }
