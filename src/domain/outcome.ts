@@ -165,9 +165,9 @@ function endOf({ status, waiting_for }: Conversation, evidence: RunEvidence): En
 const WAITS_FOR_CONFIRMATION: Reason = { code: 'confirmation', text: 'the agent waits for a confirmation' };
 const REJECTED: Reason = { code: 'rejected', text: 'an action was rejected; the agent waits for a message' };
 
-/** Whether the state may be older than what the events tell. A sandbox that is gone changes no more. */
-function isStale({ status }: Conversation, { since_message, last_word }: RunEvidence): boolean {
-  if (status === 'archived') return false;
+/** Whether the state may be older than what the events tell. In a sandbox that failed or is gone nothing goes on. */
+function isStale({ status, sandbox_status }: Conversation, { since_message, last_word }: RunEvidence): boolean {
+  if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;
   return since_message === 'none' || last_word === 'running' || last_word === 'loading';
 }
 

@@ -71,6 +71,13 @@ describe('the outcome of a run', () => {
     },
   );
 
+  it('of a run that died with its sandbox is failed, whatever the last word was', () => {
+    const dead = conversation({ status: 'failed', sandbox_status: 'error' });
+    expect(judge(dead, known(message(), state('running')))?.exit_code).toBe(1);
+    expect(judge(dead, known(message()))?.exit_code).toBe(1);
+    expect(judge({ ...dead, sandbox_status: 'running' }, known(message()))).toBeNull();
+  });
+
   it('is deleted with 5', () => {
     expect(deletedOutcome('c', NO_EVIDENCE)).toMatchObject({ status: 'deleted', exit_code: 5 });
   });

@@ -5,11 +5,13 @@ import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 
 const WAKE_MS = 180_000;
+const OLD_ERROR_MS = 5_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
+/** A sandbox in error is woken in the same way: servers start it anew on what it had stored. */
 export function isAsleep({ sandbox_status }: Conversation): boolean {
-  return sandbox_status === 'paused';
+  return sandbox_status === 'paused' || sandbox_status === 'error';
 }
 
 /**
@@ -22,11 +24,11 @@ export async function wake(
   conversation: Conversation,
   options: { resume?: boolean; command: string },
 ): Promise<Conversation> {
-  const { id, sandbox_id: sandboxId } = conversation;
+  const { id, sandbox_id: sandboxId, sandbox_status: status } = conversation;
   if (!options.resume && !(await mayWake(ctx, conversation))) {
-    throw new AppError('conflict', `the sandbox of conversation ${id} is paused`, {
+    throw new AppError('conflict', `the sandbox of conversation ${id} is ${stateWord(status)}`, {
       hint: `wake it in the same command: ${options.command} --resume`,
-      data: { sandbox_id: sandboxId, sandbox_status: 'paused' },
+      data: { sandbox_id: sandboxId, sandbox_status: status },
     });
   }
   return await wakeNow(ctx, server, conversation);
@@ -48,7 +50,14 @@ export async function wakeNow(ctx: Context, server: Server, conversation: Conver
 async function mayWake(ctx: Context, conversation: Conversation): Promise<boolean> {
   if (!ctx.interactive) return false;
   const prompt = await ctx.prompt();
-  return await prompt.confirm({ message: `${nameOf(conversation)} is paused. Wake it?`, default: 'yes' });
+  return await prompt.confirm({
+    message: `${nameOf(conversation)} is ${stateWord(conversation.sandbox_status)}. Wake it?`,
+    default: 'yes',
+  });
+}
+
+function stateWord(status: Conversation['sandbox_status']): string {
+  return status === 'error' ? 'in error' : 'paused';
 }
 
 /** V0 has no sandboxes to name. */
@@ -57,12 +66,16 @@ function nameOf({ id, sandbox_id: sandboxId }: Conversation): string {
 }
 
 async function untilAwake(ctx: Context, server: Server, conversation: Conversation): Promise<void> {
-  const untilMs = ctx.clock.now() + WAKE_MS;
+  const startMs = ctx.clock.now();
+  const untilMs = startMs + WAKE_MS;
+  // It may go on telling the error it is woken from for a moment.
+  const errorCountsAtMs = conversation.sandbox_status === 'error' ? startMs + OLD_ERROR_MS : startMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-    const { sandbox_id: sandboxId, sandbox_status: status, ...now } = await server.conversations.get(conversation.id);
+    const { sandbox_id: sandboxId, sandbox_status: status, ...read } = await server.conversations.get(conversation.id);
     // A V0 agent loads for a while after what it runs in is up.
-    if (status === 'running' && now.status !== 'starting') return;
-    if (status === 'error' || status === 'missing' || ctx.clock.now() >= untilMs) {
+    if (status === 'running' && read.status !== 'starting') return;
+    const now = ctx.clock.now();
+    if ((status === 'error' && now >= errorCountsAtMs) || status === 'missing' || now >= untilMs) {
       const detail = sandboxId === null ? null : (await server.sandboxes.get(sandboxId)).status_detail;
       throw new AppError(
         'conflict',

@@ -7,7 +7,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
-import { getConversation, searchAppEvents } from './calls.ts';
+import { getConversation, getSandbox, searchAppEvents } from './calls.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
 const NULL_FLASH_LOOKS = 4;
@@ -25,7 +25,13 @@ export async function settle(links: Links, first: AppConversationRecord, webUrl:
   }
   const conversation = toConversation(record, webUrl);
   if (record.execution_status === null && record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
-    Object.assign(conversation, settledStateV1(await lastWord(links, record.id), conversation.sandbox_status));
+    const word = await lastWord(links, record.id);
+    Object.assign(conversation, settledStateV1(word, conversation.sandbox_status));
+    // The run itself had not failed: what failed is what it ran in, and the sandbox tells why.
+    if (conversation.status === 'failed' && word?.toLowerCase() !== 'error') {
+      conversation.reason = await quietly(() => sandboxReason(links, record));
+      return conversation;
+    }
   }
   if (conversation.status === 'failed' || conversation.status === 'stuck') {
     conversation.reason = await failureReason(links, record, agentOf(links, record), conversation.status);
@@ -89,6 +95,12 @@ export async function failureReason(
     const filter = { kind: 'ConversationErrorEvent', order: 'TIMESTAMP_DESC', limit: 1 } as const;
     return newestReason((await searchAppEvents(links, record.id, filter, null)).items, redacted);
   });
+}
+
+async function sandboxReason(links: Links, { sandbox_id: id }: AppConversationRecord): Promise<Reason | null> {
+  const detail = id === null ? null : (await getSandbox(links, id)).status_detail;
+  const text = detail === null || detail.trim() === '' ? 'the sandbox is in error' : `the sandbox failed: ${detail}`;
+  return { code: 'sandbox-error', text: links.network.redaction.text(text) };
 }
 
 function newestReason(events: EventRecord[], reasonOf: (event: EventRecord) => Reason | null): Reason | null {
