@@ -110,6 +110,7 @@ function refusedStart(answer: Answer, request: NewConversation): AppError {
       hint: 'set a model with acs settings set llm_model=… llm_api_key=-, or replay a recorded run with --replay',
     });
   }
+  if (id.endsWith('MODEL_NOT_SUPPORTED')) return new AppError('unsupported', text, { status });
   if (id.endsWith('LLM_AUTHENTICATION'))
     return new AppError('config', `the key of the model is refused: ${text}`, {
       status,

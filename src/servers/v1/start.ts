@@ -126,7 +126,7 @@ function endedMeanwhile(links: Links, facts: ProbeFacts, conversationId: string,
   });
 }
 
-/** 400 and 422 are about the user's own values here; no model at all is a matter of configuration. */
+/** 400 and 422 are about the user's own values here; a model that is missing or of no use there is not. */
 function refusedStart(body: unknown, status: number): AppError {
   const text = serverText(body) ?? 'it names no reason';
   if (/CONFIGURATION\$SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(JSON.stringify(body ?? ''))) {
@@ -135,6 +135,8 @@ function refusedStart(body: unknown, status: number): AppError {
       hint: 'set a model with acs settings set llm_model=… llm_api_key=-, or replay a recorded run with --replay',
     });
   }
+  if (/CONFIGURATION\$MODEL_NOT_SUPPORTED/.test(JSON.stringify(body ?? '')))
+    return new AppError('unsupported', text, { status });
   return new AppError('usage', `the server refuses this start: ${text}`, { status });
 }
 
