@@ -9,7 +9,7 @@ export const SCENARIOS = [
   'QUICK', // finish at once
   'PLAIN', // answer in text, call no tool
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
-  'SLOW', // a command of 20 s, then finish
+  'SLOW', // a command of 10 s, then finish
   'RISKY', // a command marked as high risk, which leaves `risky.txt`
   'LOOP', // the same harmless command for ever
   'COUNT', // another command for ever
@@ -22,7 +22,7 @@ export type ScenarioWord = (typeof SCENARIOS)[number];
 
 const COMMANDS: Partial<Record<ScenarioWord, readonly string[]>> = {
   WORK: ['ls -la', 'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true'],
-  SLOW: ['sleep 20; date'],
+  SLOW: ['sleep 10; date'],
   RISKY: ['echo carried out > risky.txt'],
 };
 

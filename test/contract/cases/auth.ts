@@ -11,7 +11,8 @@ export const AUTH: ContractCase[] = [
         await ok(target, 'whoami', '--json'),
       );
       expect(me.dialects).toEqual(target.dialects);
-      expect(me.features).toEqual(expect.arrayContaining(['events', 'secrets', 'sandboxes']));
+      expect(me.features).toEqual(expect.arrayContaining(['events', 'secrets']));
+      expect(me.features.includes('sandboxes')).toBe(target.dialects.includes('v1'));
       expect(me.key_source).toBe('env:ACS_API_KEY');
     },
   },

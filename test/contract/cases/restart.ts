@@ -1,34 +1,44 @@
 /** A server that goes away in the middle, and one that comes back. These cases come last: sandboxes may not outlive it. */
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { conversation, expectCode, lines, newest, ok, show, until, untilAtWork, type OutcomeJson } from '../support.ts';
-import type { ContractCase } from '../target.ts';
+import { PACKAGE_ROOT } from '../../support/world.ts';
+import { newest, ok, show, started, until, type OutcomeJson } from '../support.ts';
+import type { ContractCase, Target } from '../target.ts';
+
+/** A command as a process of its own, so that what it has printed can be seen while it runs. */
+function acsProcess(target: Target, ...args: string[]) {
+  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'bin', 'acs.cjs'), ...args], {
+    env: target.env,
+    cwd: target.dir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return { said, ended, end: () => child.kill('SIGKILL') };
+}
 
 export const RESTART: ContractCase[] = [
   {
     name: 'follow: the server is ended and started again in the middle',
     timeoutMs: 240_000,
     async run(target) {
-      const file = path.join(target.dir, `${randomUUID()}.id`);
-      const flags = ['--follow', '--wait-timeout', '2m', '--format', 'ndjson', '--id-file', file];
-      const following = conversation(target, newest(target), 'SLOW', ...flags);
-      const readId = (): Promise<string> =>
-        readFile(file, 'utf8').then(
-          (text) => text.trim(),
-          () => '',
-        );
-      await until('the id', async () => (await readId()) !== '');
-      const id = await readId();
-      await untilAtWork(target, id);
-      await target.restart();
-      const ended = await following;
-      // The local service pauses the run; the sandboxes of a genuine one are gone with it.
-      expectCode(ended, 6);
-      const last = lines<OutcomeJson>(ended).at(-1);
+      const { id } = await started(target, newest(target), 'SLOW');
+      const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '2m');
+      try {
+        await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
+        await target.restart();
+        // The local service pauses the run; the sandboxes of a genuine one are gone with it.
+        expect(await follow.ended, follow.said.err).toBe(6);
+      } finally {
+        follow.end();
+      }
+      const last = JSON.parse(follow.said.out.trimEnd().split('\n').at(-1) ?? '') as OutcomeJson;
       expect(last).toMatchObject({ type: 'outcome', exit_code: 6 });
-      expect(['paused', 'stopped', 'archived']).toContain(last?.status);
+      expect(['paused', 'stopped', 'archived']).toContain(last.status);
       expect(['paused', 'stopped', 'archived']).toContain((await show(target, id)).status);
       expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('SLOW please');
     },
