@@ -1,0 +1,287 @@
+/** Confirmations, runs and waking over the shapes of genuine servers. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ConfirmationAnswer, Server } from '../../src/servers/server.ts';
+import { connectTo } from './support/connect.ts';
+import { failure } from './support/failure.ts';
+import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
+import { recordings } from './support/recordings.ts';
+import { createV1World, event, ID, SANDBOX_KEY, status, userMessage, type V1World } from './support/v1-world.ts';
+
+const accept: ConfirmationAnswer = { decision: 'accept', reason: null, action_id: null };
+const AGENT = `/agent/api/conversations/${ID}`;
+
+/** As agent server 1.34.0 tells it. */
+function terminalAction(command: string, callId: string): Record<string, unknown> {
+  return event('ActionEvent', {
+    thought: [{ cache_prompt: false, type: 'text', text: 'Step 1.' }],
+    thinking_blocks: [],
+    action: { command, is_input: false, reset: false, kind: 'TerminalAction' },
+    tool_name: 'terminal',
+    tool_call_id: callId,
+    tool_call: { id: callId, name: 'terminal', arguments: JSON.stringify({ command }), origin: 'completion' },
+    llm_response_id: 'chat-36',
+    security_risk: 'HIGH',
+    summary: `terminal: ${command}`,
+  });
+}
+
+function observed(action: Record<string, unknown>): Record<string, unknown> {
+  return event('ObservationEvent', {
+    source: 'environment',
+    tool_name: 'terminal',
+    tool_call_id: action['tool_call_id'],
+    action_id: action['id'],
+    observation: { kind: 'TerminalObservation', content: [] },
+  });
+}
+
+describe('over V1', () => {
+  let world: V1World;
+  let server: Server;
+  let posted: Asked[];
+  let reply: (asked: Asked) => Reply;
+
+  beforeEach(async () => {
+    world = await createV1World();
+    server = await connectTo(world.fake.url);
+    posted = [];
+    reply = () => ({ json: { success: true } });
+    world.before = (asked) => {
+      if (asked.method !== 'POST') return null;
+      posted.push(asked);
+      return reply(asked);
+    };
+    world.addConversation({ execution_status: 'waiting_for_confirmation' });
+    world.agentState['execution_status'] = 'waiting_for_confirmation';
+  });
+  afterEach(async () => {
+    await server.close();
+    await world.close();
+  });
+
+  it('finds what waits, whole, and not what was done before', async () => {
+    const done = terminalAction('ls -la', 'call_1');
+    const waits = terminalAction('rm -rf ./here\nrm -rf ./there', 'call_2');
+    world.agentEvents = [userMessage('go'), done, observed(done), waits, status('waiting_for_confirmation')];
+    expect(await server.conversations.pending(ID)).toEqual([
+      { action_id: waits['id'], kind: 'TerminalAction', text: '$ rm -rf ./here\nrm -rf ./there', risk: 'high' },
+    ]);
+  });
+
+  it('finds every action of a step that calls several tools, and any of them names the step', async () => {
+    const [one, two] = [terminalAction('one', 'call_1'), terminalAction('two', 'call_2')];
+    world.agentEvents = [userMessage('go'), one, two, status('waiting_for_confirmation')];
+    expect((await server.conversations.pending(ID)).map(({ text }) => text)).toEqual(['$ one', '$ two']);
+    await server.conversations.answer(ID, { ...accept, action_id: String(two['id']) });
+    expect(posted).toHaveLength(1);
+  });
+
+  it('shows all that a file edit and an unknown tool would do', async () => {
+    const edit = event('ActionEvent', {
+      action: { kind: 'FileEditorAction', command: 'create', path: '/w/a.txt', file_text: 'x\ny', view_range: null },
+      tool_name: 'file_editor',
+      tool_call_id: 'call_1',
+    });
+    const other = event('ActionEvent', {
+      action: { kind: 'MCPToolAction', data: { amount: 3 } },
+      tool_name: 'pay',
+      tool_call_id: 'call_2',
+    });
+    world.agentEvents = [userMessage('go'), edit, other];
+    expect((await server.conversations.pending(ID)).map(({ text, risk }) => [text, risk])).toEqual([
+      ['create /w/a.txt\nfile_text: x\ny', 'unknown'],
+      ['pay\ndata: {"amount":3}', 'unknown'],
+    ]);
+  });
+
+  it('answers at the sandbox, with its key, once', async () => {
+    const waits = terminalAction('ls', 'call_1');
+    world.agentEvents = [waits];
+    await server.conversations.answer(ID, { decision: 'reject', reason: 'not now', action_id: String(waits['id']) });
+    expect(posted).toMatchObject([
+      {
+        path: `${AGENT}/events/respond_to_confirmation`,
+        body: { accept: false, reason: 'not now' },
+        headers: { 'x-session-api-key': SANDBOX_KEY },
+      },
+    ]);
+    reply = () => ({ cut: true });
+    expect((await failure(server.conversations.answer(ID, accept))).kind).toBe('unknown-outcome');
+    expect(posted).toHaveLength(2);
+  });
+
+  it('sends no answer to another action, or when none waits: the server would take it for the next one', async () => {
+    world.agentEvents = [terminalAction('ls', 'call_1')];
+    expect((await failure(server.conversations.answer(ID, { ...accept, action_id: 'seen before' }))).kind).toBe(
+      'conflict',
+    );
+    world.agentState['execution_status'] = 'running';
+    expect(await server.conversations.pending(ID)).toEqual([]);
+    expect((await failure(server.conversations.answer(ID, accept))).kind).toBe('conflict');
+    expect(posted).toEqual([]);
+  });
+
+  it('runs only what stands still and waits for nothing', async () => {
+    expect((await failure(server.conversations.run(ID))).kind).toBe('needs-input');
+    world.agentState['execution_status'] = 'running';
+    expect(await server.conversations.run(ID)).toBe('already-running');
+    expect(posted).toEqual([]);
+    world.agentState['execution_status'] = 'paused';
+    expect(await server.conversations.run(ID)).toBe('started');
+    expect(posted).toMatchObject([{ path: `${AGENT}/run` }]);
+    reply = () => ({
+      status: 409,
+      json: { detail: 'Conversation already running. Wait for completion or pause first.' },
+    });
+    expect(await server.conversations.run(ID)).toBe('already-running');
+  });
+
+  it('wakes the sandbox of a conversation, unless it is gone', async () => {
+    await server.conversations.wake(ID);
+    expect(posted).toMatchObject([{ path: '/api/v1/sandboxes/sb1/resume' }]);
+    world.addConversation({ sandbox_status: 'MISSING', execution_status: null });
+    expect((await failure(server.conversations.wake(ID))).kind).toBe('conflict');
+  });
+
+  it('stores a message without letting the agent run, when asked to', async () => {
+    await server.conversations.send(ID, { text: 'later', image_urls: [], effect: 'store' });
+    expect(posted[0]?.body).toMatchObject({ role: 'user', run: false });
+    await server.conversations.send(ID, { text: 'now', image_urls: [] });
+    expect(posted[1]?.body).toMatchObject({ role: 'user', run: true });
+  });
+});
+
+describe('over V0', () => {
+  const older = recordings('1.6.0');
+  const V0_ID = 'c3722f6b04ea4a4b8883a7dd7563356d';
+  let fake: FakeServer;
+  let server: Server;
+  let posted: Asked[];
+  let events: Record<string, unknown>[];
+  let record: Record<string, unknown>;
+
+  const state = (id: number, word: string) => ({
+    id,
+    timestamp: `2026-11-21T10:33:34.${String(100000 + id)}`,
+    source: 'environment',
+    message: '',
+    observation: 'agent_state_changed',
+    content: '',
+    extras: { agent_state: word, reason: '' },
+  });
+  const message = (id: number) => ({
+    id,
+    timestamp: `2026-11-21T10:33:34.${String(100000 + id)}`,
+    source: 'user',
+    message: 'go',
+    action: 'message',
+    args: { content: 'go', image_urls: [] },
+  });
+  const runAction = (id: number) => ({
+    id,
+    timestamp: `2026-11-21T10:33:34.${String(100000 + id)}`,
+    source: 'agent',
+    message: 'Running command: ls -la',
+    action: 'run',
+    args: {
+      command: 'ls -la',
+      is_input: false,
+      thought: 'Step 1.',
+      confirmation_state: 'awaiting_confirmation',
+      security_risk: 1,
+    },
+  });
+
+  beforeEach(async () => {
+    record = {
+      ...(older.body('v0.error.401.record') as Record<string, unknown>),
+      conversation_id: V0_ID,
+      url: `/api/conversations/${V0_ID}`,
+    };
+    posted = [];
+    fake = await startFake((asked) => {
+      if (asked.method === 'POST') {
+        posted.push(asked);
+        return { json: { success: true } };
+      }
+      if (asked.path === '/api/options/config') return older.reply('probe.options-config');
+      if (asked.path === `/api/conversations/${V0_ID}`) return { json: record };
+      if (asked.path !== `/api/conversations/${V0_ID}/events`) return NOT_FOUND;
+      const reverse = asked.query.get('reverse') === 'true';
+      return { json: { events: reverse ? events.toReversed() : events, has_more: false } };
+    });
+    server = await connectTo(fake.url);
+  });
+  afterEach(async () => {
+    await server.close();
+    await fake.close();
+  });
+
+  it.each([
+    ['before', () => [message(0), state(1, 'running'), state(2, 'awaiting_user_confirmation'), runAction(3)]],
+    ['after', () => [message(0), state(1, 'running'), runAction(2), state(3, 'awaiting_user_confirmation')]],
+  ])('finds what waits when the state is told %s it', async (_order, story) => {
+    events = story();
+    const [pending] = await server.conversations.pending(V0_ID);
+    expect(pending).toMatchObject({ kind: 'run', text: '$ ls -la', risk: 'medium' });
+    await server.conversations.answer(V0_ID, { ...accept, action_id: pending?.action_id ?? '' });
+    expect(posted).toMatchObject([
+      { path: `/api/conversations/${V0_ID}/events`, body: { args: { agent_state: 'user_confirmed' } } },
+    ]);
+  });
+
+  it('answers in no other state: a finished conversation would hang', async () => {
+    for (const word of ['finished', 'running', 'awaiting_user_input', 'error']) {
+      events = [message(0), runAction(1), state(2, word)];
+      expect((await failure(server.conversations.answer(V0_ID, accept))).kind).toBe('conflict');
+    }
+    expect(posted).toEqual([]);
+  });
+
+  it('takes no reason with a rejection', async () => {
+    events = [message(0), runAction(1), state(2, 'awaiting_user_confirmation')];
+    const refused = await failure(
+      server.conversations.answer(V0_ID, { decision: 'reject', reason: 'no', action_id: null }),
+    );
+    expect(refused.kind).toBe('unsupported');
+    expect(posted).toEqual([]);
+  });
+
+  it('sends no message while an action waits', async () => {
+    events = [message(0), runAction(1), state(2, 'awaiting_user_confirmation')];
+    expect((await failure(server.conversations.send(V0_ID, { text: 'x', image_urls: [] }))).kind).toBe('needs-input');
+    expect((await failure(server.conversations.run(V0_ID))).kind).toBe('needs-input');
+    expect(posted).toEqual([]);
+  });
+
+  it('wakes with a start, and goes on with an agent that stands still', async () => {
+    events = [message(0), runAction(1), state(2, 'stopped')];
+    record = { ...record, status: 'STOPPED' };
+    expect((await failure(server.conversations.run(V0_ID))).kind).toBe('conflict');
+    await server.conversations.wake(V0_ID);
+    expect(posted).toMatchObject([{ path: `/api/conversations/${V0_ID}/start`, body: {} }]);
+    record = { ...record, status: 'RUNNING' };
+    events = [...events, state(3, 'loading'), state(4, 'awaiting_user_input')];
+    expect(await server.conversations.run(V0_ID)).toBe('started');
+    expect(posted[1]?.body).toEqual({ action: 'change_agent_state', args: { agent_state: 'running' } });
+    for (const word of ['running', 'finished']) {
+      events = [...events, state(events.length, word)];
+      expect(await server.conversations.run(V0_ID)).toBe('already-running');
+    }
+    expect(posted).toHaveLength(2);
+  });
+
+  it('keeps a rejected run waiting for words, whatever the agent said before', async () => {
+    const said = { ...message(1), source: 'agent', args: { content: 'I will look.' } };
+    const rejected = {
+      ...state(4, ''),
+      observation: 'user_rejected',
+      content: 'no',
+      extras: {},
+      source: 'user',
+      cause: 2,
+    };
+    events = [message(0), said, runAction(2), state(3, 'user_rejected'), rejected, state(5, 'awaiting_user_input')];
+    expect(await server.conversations.get(V0_ID)).toMatchObject({ status: 'idle', waiting_for: 'user' });
+  });
+});

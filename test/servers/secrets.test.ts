@@ -1,0 +1,116 @@
+/** Secrets and model profiles over the shapes of genuine servers. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Server } from '../../src/servers/server.ts';
+import { connectTo } from './support/connect.ts';
+import { failure } from './support/failure.ts';
+import type { Asked, Reply } from './support/fake-server.ts';
+import { createV1World, type V1World } from './support/v1-world.ts';
+
+let world: V1World;
+let server: Server;
+
+async function open(release: '1.11.0' | '1.6.0', routes: (asked: Asked) => Reply | null): Promise<void> {
+  world = await createV1World(release);
+  world.before = routes;
+  server = await connectTo(world.fake.url);
+  world.fake.asked.length = 0;
+}
+afterEach(async () => {
+  await server.close();
+  await world.close();
+});
+
+describe('secrets', () => {
+  it('are deleted and created anew at a V1 server, whose create keeps the old description', async () => {
+    await open('1.11.0', ({ method, path, query }) => {
+      if (path === '/api/v1/secrets/search')
+        return query.get('page_id') === null
+          ? { json: { items: [{ name: 'TOKEN_A', description: '' }], next_page_id: 'TOKEN_A' } }
+          : { json: { items: [{ name: 'TOKEN_B', description: 'old' }], next_page_id: null } };
+      if (method === 'DELETE') return { json: { message: 'Secret deleted successfully' } };
+      if (method === 'POST') return { status: 201, json: { message: 'Secret created successfully' } };
+      return null;
+    });
+    expect(await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null })).toEqual({
+      name: 'TOKEN_B',
+      description: 'old',
+      before: 'present',
+    });
+    expect(world.fake.lines().filter((line) => !line.startsWith('GET'))).toEqual([
+      'DELETE /api/v1/secrets/TOKEN_B',
+      'POST /api/v1/secrets',
+    ]);
+    expect(world.fake.asked.at(-1)?.body).toEqual({ name: 'TOKEN_B', value: 'v', description: 'old' });
+    await server.secrets.set({ name: 'NEW', value: 'v', description: null });
+    expect(world.fake.lines().filter((line) => line.startsWith('DELETE'))).toHaveLength(1);
+  });
+
+  it('go over V0 at a server that speaks both, whose V1 has no such calls', async () => {
+    await open('1.6.0', ({ method, path }) => {
+      if (path === '/api/secrets' && method === 'GET')
+        return { json: { custom_secrets: [{ name: 'TOKEN_B', description: 'd' }] } };
+      if (path === '/api/secrets' && method === 'POST') return { status: 201, json: { message: 'created' } };
+      if (path === '/api/secrets/A2') return { status: 404, json: { error: 'Secret with ID A2 not found' } };
+      return path.startsWith('/api/secrets/') ? { json: { message: 'deleted' } } : null;
+    });
+    expect(await server.secrets.list(null)).toEqual({ items: [{ name: 'TOKEN_B', description: 'd' }], next: null });
+    expect(await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: 'e' })).toMatchObject({
+      before: 'present',
+    });
+    expect((await failure(server.secrets.remove('A2'))).kind).toBe('not-found');
+  });
+
+  it('are created once: a lost answer is told', async () => {
+    await open('1.11.0', ({ method, path }) => {
+      if (path === '/api/v1/secrets/search') return { json: { items: [], next_page_id: null } };
+      return method === 'POST' ? { cut: true } : null;
+    });
+    const lost = await failure(server.secrets.set({ name: 'A', value: 'v', description: null }));
+    expect(lost.kind).toBe('unknown-outcome');
+    expect(world.fake.lines().filter((line) => line.startsWith('POST'))).toHaveLength(1);
+  });
+});
+
+describe('model profiles', () => {
+  const LISTED = {
+    profiles: [
+      { name: 'first', model: 'openai/gpt-4o', base_url: 'http://127.0.0.1:3998/v1', api_key_set: true },
+      { name: 'second', model: 'openai/gpt-4o-mini', base_url: null, api_key_set: false },
+    ],
+    active_profile: 'second',
+  };
+  const ROOT = '/api/v1/settings/profiles';
+
+  it('are read, and a server that deletes any name is asked first', async () => {
+    await open('1.11.0', ({ method, path }) => {
+      if (method === 'GET' && path === ROOT) return { json: LISTED };
+      return path.startsWith(ROOT) ? { json: { name: 'x', message: 'done' } } : null;
+    });
+    expect((await server.modelProfiles.list()).map(({ name, active }) => [name, active])).toEqual([
+      ['first', false],
+      ['second', true],
+    ]);
+    expect((await failure(server.modelProfiles.remove('third'))).kind).toBe('not-found');
+    await server.modelProfiles.remove('first');
+    expect(world.fake.lines().filter((line) => line.startsWith('DELETE'))).toEqual([`DELETE ${ROOT}/first`]);
+  });
+
+  it('say in words why they are not saved', async () => {
+    const refusals: Reply[] = [
+      { status: 404, json: { detail: 'Settings not found' } },
+      { status: 409, json: { detail: 'Profile limit reached' } },
+      { status: 422, json: { detail: [{ type: 'value_error', loc: ['body', 'llm'], msg: 'Value error, bad' }] } },
+    ];
+    await open('1.11.0', ({ method, path }) =>
+      method === 'POST' && path.startsWith(ROOT) ? (refusals.shift() ?? null) : null,
+    );
+    for (const kind of ['config', 'conflict', 'usage'])
+      expect((await failure(server.modelProfiles.save('x', null))).kind).toBe(kind);
+  });
+
+  it('are not there on a server without them', async () => {
+    await open('1.6.0', () => null);
+    for (const call of [server.modelProfiles.list(), server.modelProfiles.use('x'), server.modelProfiles.remove('x')])
+      expect((await failure(call)).kind).toBe('unsupported');
+  });
+});
