@@ -5,63 +5,60 @@ export interface ColumnNeed {
   natural: number;
   /** Higher keeps its width longer; 0 is never cut while anything else can be. */
   weight: number;
+  /** Cut to less it tells nothing; where that does not fit it is left out. Without it: NARROWEST. */
+  minimum?: number;
 }
 
 /** Between two columns. */
 export const GAP = 2;
-/** A column narrower than this tells nothing: it is left out instead. */
+/** A column of text narrower than this tells nothing. */
 const NARROWEST = 5;
 
 /**
- * Widths that fit together into `available`; null for a column that is left out. At least one column stays.
+ * Widths that fit together into `available`; null for a column that is left out: those on the right first, because a
+ * view names what matters most first. The first one stays.
  */
 export function fitColumns(needs: readonly ColumnNeed[], available: number): (number | null)[] {
-  const shown = needs.map((_, index) => index);
-  for (;;) {
-    const widths = share(
-      shown.map((index) => needs[index] as ColumnNeed),
-      available - GAP * (shown.length - 1),
-    );
-    const fits = shown.every((index, at) => (widths[at] ?? 0) >= Math.min(NARROWEST, needs[index]?.natural ?? 0));
-    if (fits || shown.length <= 1) {
-      return needs.map((_, index) => {
-        const at = shown.indexOf(index);
-        return at === -1 ? null : Math.max(1, widths[at] ?? 1);
-      });
-    }
-    shown.splice(shown.indexOf(leastNeeded(shown, needs)), 1);
-  }
+  let count = needs.length;
+  const roomFor = (columns: number) => available - GAP * (columns - 1);
+  while (count > 1 && sum(needs.slice(0, count).map(minimumOf)) > roomFor(count)) count -= 1;
+  const widths = share(needs.slice(0, count), roomFor(count));
+  return needs.map((_, index) => (index < count ? Math.max(1, widths[index] ?? 1) : null));
 }
 
-/** The rightmost of the columns that give way first. */
-function leastNeeded(shown: readonly number[], needs: readonly ColumnNeed[]): number {
-  const rank = (index: number) => needs[index]?.weight || Number.POSITIVE_INFINITY;
-  const lowest = Math.min(...shown.map(rank));
-  return shown.filter((index) => rank(index) === lowest).at(-1) ?? 0;
+function minimumOf({ natural, minimum }: ColumnNeed): number {
+  return Math.min(natural, minimum ?? NARROWEST);
 }
 
 /** Natural widths where they fit; else the rest is shared by weight among the columns that want more than their part. */
 function share(needs: readonly ColumnNeed[], available: number): number[] {
   const widths = needs.map((need) => need.natural);
   if (sum(widths) <= available) return widths;
+  if (needs.length === 1) return [available];
   const fixed = sum(needs.filter((need) => need.weight === 0).map((need) => need.natural));
   const flexible = needs.flatMap((need, index) => (need.weight > 0 ? [index] : []));
-  const keepsFixed = flexible.length > 0 && available - fixed >= flexible.length;
+  const least = sum(needs.filter((need) => need.weight > 0).map(minimumOf));
+  const keepsFixed = flexible.length > 0 && available - fixed >= least;
   let open = keepsFixed ? flexible : needs.map((_, index) => index);
   let left = keepsFixed ? available - fixed : available;
   const weightOf = (index: number) => (keepsFixed ? (needs[index]?.weight ?? 1) : 1);
-  // Columns that need less than their share give the rest back to the others.
-  for (;;) {
+  const settle = (indexes: readonly number[], widthOf: (need: ColumnNeed) => number): void => {
+    for (const index of indexes) widths[index] = widthOf(needs[index] as ColumnNeed);
+    left -= sum(indexes.map((index) => widths[index] ?? 0));
+    open = open.filter((index) => !indexes.includes(index));
+  };
+  while (open.length > 0) {
     const unit = left / sum(open.map(weightOf));
-    const content = open.filter((index) => (needs[index]?.natural ?? 0) <= Math.floor(unit * weightOf(index)));
-    if (content.length === 0) {
-      distribute(open, weightOf, left, widths);
-      return widths;
-    }
-    left -= sum(content.map((index) => needs[index]?.natural ?? 0));
-    open = open.filter((index) => !content.includes(index));
-    if (open.length === 0) return widths;
+    const part = (index: number) => Math.floor(unit * weightOf(index));
+    // What would become too narrow takes from the others; only then do those that need less give back.
+    const narrow = open.filter((index) => minimumOf(needs[index] as ColumnNeed) > part(index));
+    const content = open.filter((index) => (needs[index]?.natural ?? 0) <= part(index));
+    if (narrow.length > 0) settle(narrow, minimumOf);
+    else if (content.length > 0) settle(content, ({ natural }) => natural);
+    else break;
   }
+  if (open.length > 0) distribute(open, weightOf, left, widths);
+  return widths;
 }
 
 function distribute(

@@ -14,15 +14,20 @@ export interface Look {
   nowMs: number;
 }
 
+/** What is of no use when it is cut: an id is there to be typed. */
+const WHOLE: ReadonlySet<string> = new Set(['id', 'status', 'time']);
+const MOST_WHOLE = 16;
+
 /** Header and rows, each line at most `width` wide; ids are shortened where there is a terminal. */
 export async function renderTable<T>(fields: readonly Field<T>[], items: readonly T[], look: Look): Promise<string> {
   const columns = fields.map((field) => columnOf(field, items, look));
   const ruler = await rulerFor(columns.flatMap((column) => [column.heading, ...column.cells]));
   const widths = fitColumns(
-    columns.map(({ heading, cells, field }) => ({
-      natural: Math.max(1, ruler.width(heading), ...cells.map((cell) => ruler.width(cell))),
-      weight: field.weight ?? 1,
-    })),
+    columns.map(({ heading, cells, field }) => {
+      const natural = Math.max(1, ruler.width(heading), ...cells.map((cell) => ruler.width(cell)));
+      const whole = WHOLE.has(field.as ?? 'text') ? { minimum: Math.min(natural, MOST_WHOLE) } : {};
+      return { natural, weight: field.weight ?? 1, ...whole };
+    }),
     look.width,
   );
   const shown = columns.flatMap((column, index) => {

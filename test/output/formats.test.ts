@@ -49,9 +49,9 @@ describe('a list on a terminal', () => {
     await emitter.list(taskView, TASKS, PAGE);
     expect(`\n${out()}`).toMatchInlineSnapshot(`
       "
-      ID      STATUS
-      3f250…  runni…
-      3f250…  failed
+      ID
+      3f2504e04f89
+      3f2504e04f8a
       "
     `);
   });

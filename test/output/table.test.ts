@@ -92,10 +92,26 @@ test('widths fill the terminal, keep fixed columns whole and give the rest by we
   expect(fitColumns([id, long, short], 120)).toEqual([12, 78, 26]);
   expect(fitColumns([id, long, { natural: 8, weight: 1 }], 60)).toEqual([12, 36, 8]);
   expect(fitColumns([id, long, short], Number.POSITIVE_INFINITY)).toEqual([12, 100, 100]);
-  expect(fitColumns([id, long, short], 26)).toEqual([12, 12, null]);
+  expect(fitColumns([{ ...id, minimum: 12 }, long, short], 25)).toEqual([12, 11, null]);
   expect(fitColumns([id, id], 20)).toEqual([9, 9]);
   expect(fitColumns([id, long], 3)).toEqual([3, null]);
   expect(GAP).toBe(2);
+});
+
+test('columns are left out from the right before an id is cut', () => {
+  const needs = [
+    { natural: 8, weight: 3, minimum: 8 },
+    { natural: 7, weight: 0, minimum: 7 },
+    { natural: 10, weight: 2 },
+    { natural: 14, weight: 0, minimum: 14 },
+    { natural: 30, weight: 2 },
+  ];
+  expect(fitColumns(needs, 80)).toEqual([8, 7, 10, 14, 30]);
+  expect(fitColumns(needs, 60)).toEqual([8, 7, 10, 14, 13]);
+  expect(fitColumns(needs, 44)).toEqual([8, 7, 9, 14, null]);
+  expect(fitColumns(needs, 40)).toEqual([8, 7, 5, 14, null]);
+  expect(fitColumns(needs, 36)).toEqual([8, 7, 10, null, null]);
+  expect(fitColumns(needs, 10)).toEqual([8, null, null, null, null]);
 });
 
 test('ids are as short as they can be told apart', () => {
