@@ -8,6 +8,7 @@ _acs_child() {
     'acs sandbox' | 'acs sb') REPLY='acs sandbox' ;;
     'acs specs' | 'acs spec') REPLY='acs specs' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
+    'acs secret' | 'acs secrets') REPLY='acs secret' ;;
     'acs profile') REPLY='acs profile' ;;
     'acs whoami') REPLY='acs whoami' ;;
     'acs serve') REPLY='acs serve' ;;
@@ -21,7 +22,9 @@ _acs_child() {
     'acs conv wait') REPLY='acs conv wait' ;;
     'acs conv result') REPLY='acs conv result' ;;
     'acs conv send') REPLY='acs conv send' ;;
+    'acs conv confirm') REPLY='acs conv confirm' ;;
     'acs conv stop') REPLY='acs conv stop' ;;
+    'acs conv resume') REPLY='acs conv resume' ;;
     'acs conv diff') REPLY='acs conv diff' ;;
     'acs conv rename') REPLY='acs conv rename' ;;
     'acs conv delete' | 'acs conv rm' | 'acs conv remove') REPLY='acs conv delete' ;;
@@ -39,6 +42,16 @@ _acs_child() {
     'acs settings unset' | 'acs settings rm' | 'acs settings remove' | 'acs settings delete') REPLY='acs settings unset' ;;
     'acs settings edit') REPLY='acs settings edit' ;;
     'acs settings schema') REPLY='acs settings schema' ;;
+    'acs settings profile' | 'acs settings profiles') REPLY='acs settings profile' ;;
+    'acs settings profile list' | 'acs settings profile ls') REPLY='acs settings profile list' ;;
+    'acs settings profile show' | 'acs settings profile view' | 'acs settings profile get') REPLY='acs settings profile show' ;;
+    'acs settings profile save') REPLY='acs settings profile save' ;;
+    'acs settings profile use') REPLY='acs settings profile use' ;;
+    'acs settings profile rename') REPLY='acs settings profile rename' ;;
+    'acs settings profile delete' | 'acs settings profile rm' | 'acs settings profile remove') REPLY='acs settings profile delete' ;;
+    'acs secret list' | 'acs secret ls') REPLY='acs secret list' ;;
+    'acs secret set') REPLY='acs secret set' ;;
+    'acs secret delete' | 'acs secret rm' | 'acs secret remove') REPLY='acs secret delete' ;;
     'acs profile add' | 'acs profile create') REPLY='acs profile add' ;;
     'acs profile list' | 'acs profile ls') REPLY='acs profile list' ;;
     'acs profile show' | 'acs profile view' | 'acs profile get') REPLY='acs profile show' ;;
@@ -53,15 +66,17 @@ _acs_flags() {
   case "$1" in
     'acs') REPLY='-V --version -p --profile --base-url --api-key-file --json --format -q --quiet --fields -o --output --no-input -y --yes --dry-run --request-timeout --rate --no-color --debug -h --help' ;;
     'acs conv') REPLY='-h --help' ;;
-    'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --confirm --id --api --wait --no-wait -f --follow --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
+    'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --confirm --id --api --on-confirm --wait --no-wait -f --follow --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
     'acs conv list') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo -L --limit --all-pages -h --help' ;;
     'acs conv show') REPLY='--exit-status -h --help' ;;
-    'acs conv follow') REPLY='--kind --source --since --tail --fail-on-stall --on-confirm --wait-timeout -h --help' ;;
-    'acs conv events') REPLY='-f --follow -L --limit --kind --source --since --tail --fail-on-stall --on-confirm --wait-timeout -h --help' ;;
+    'acs conv follow') REPLY='--kind --source --since --tail --fail-on-stall --wait-timeout --on-confirm -h --help' ;;
+    'acs conv events') REPLY='-f --follow -L --limit --kind --source --since --tail --fail-on-stall --wait-timeout --on-confirm -h --help' ;;
     'acs conv wait') REPLY='--any --for --fail-on-stall --on-confirm --wait-timeout -h --help' ;;
     'acs conv result') REPLY='-h --help' ;;
-    'acs conv send') REPLY='-F --file --image --resume --wait -f --follow --wait-timeout -h --help' ;;
+    'acs conv send') REPLY='-F --file --image --resume --accept --reject --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
+    'acs conv confirm') REPLY='--accept --reject --reason --action -h --help' ;;
     'acs conv stop') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all -h --help' ;;
+    'acs conv resume') REPLY='--wait -f --follow --wait-timeout --on-confirm -h --help' ;;
     'acs conv diff') REPLY='--stat --resume -h --help' ;;
     'acs conv rename') REPLY='-h --help' ;;
     'acs conv delete') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --force --ignore-not-found -h --help' ;;
@@ -82,6 +97,17 @@ _acs_flags() {
     'acs settings unset') REPLY='--allow-loss -h --help' ;;
     'acs settings edit') REPLY='--allow-loss -h --help' ;;
     'acs settings schema') REPLY='-h --help' ;;
+    'acs settings profile') REPLY='-h --help' ;;
+    'acs settings profile list') REPLY='-h --help' ;;
+    'acs settings profile show') REPLY='-h --help' ;;
+    'acs settings profile save') REPLY='-h --help' ;;
+    'acs settings profile use') REPLY='-h --help' ;;
+    'acs settings profile rename') REPLY='-h --help' ;;
+    'acs settings profile delete') REPLY='--ignore-not-found -h --help' ;;
+    'acs secret') REPLY='-h --help' ;;
+    'acs secret list') REPLY='-L --limit --all-pages -h --help' ;;
+    'acs secret set') REPLY='--from-env --description -h --help' ;;
+    'acs secret delete') REPLY='--ignore-not-found -h --help' ;;
     'acs profile') REPLY='-h --help' ;;
     'acs profile add') REPLY='--key-command --no-check --replace -h --help' ;;
     'acs profile list') REPLY='-h --help' ;;
@@ -99,11 +125,13 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') REPLY='conv sandbox specs settings profile whoami serve completion help' ;;
-    'acs conv') REPLY='new list show follow events wait result send stop diff rename delete' ;;
+    'acs') REPLY='conv sandbox specs settings secret profile whoami serve completion help' ;;
+    'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete' ;;
     'acs specs') REPLY='list show' ;;
-    'acs settings') REPLY='get set unset edit schema' ;;
+    'acs settings') REPLY='get set unset edit schema profile' ;;
+    'acs settings profile') REPLY='list show save use rename delete' ;;
+    'acs secret') REPLY='list set delete' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
     *) return 1 ;;
   esac
@@ -139,6 +167,7 @@ _acs_values() {
     'acs conv new --confirm') : ;;
     'acs conv new --id') : ;;
     'acs conv new --api') : ;;
+    'acs conv new --on-confirm') : ;;
     'acs conv new --start-timeout') : ;;
     'acs conv new --wait-timeout') : ;;
     'acs conv new --id-file') : ;;
@@ -158,16 +187,16 @@ _acs_values() {
     'acs conv follow --since') : ;;
     'acs conv follow --tail') : ;;
     'acs conv follow --fail-on-stall') : ;;
-    'acs conv follow --on-confirm') REPLY='ask exit' ;;
     'acs conv follow --wait-timeout') : ;;
+    'acs conv follow --on-confirm') : ;;
     'acs conv events -L' | 'acs conv events --limit') : ;;
     'acs conv events --kind') : ;;
     'acs conv events --source') : ;;
     'acs conv events --since') : ;;
     'acs conv events --tail') : ;;
     'acs conv events --fail-on-stall') : ;;
-    'acs conv events --on-confirm') REPLY='ask exit' ;;
     'acs conv events --wait-timeout') : ;;
+    'acs conv events --on-confirm') : ;;
     'acs conv wait --for') : ;;
     'acs conv wait --fail-on-stall') : ;;
     'acs conv wait --on-confirm') : ;;
@@ -175,6 +204,9 @@ _acs_values() {
     'acs conv send -F' | 'acs conv send --file') : ;;
     'acs conv send --image') : ;;
     'acs conv send --wait-timeout') : ;;
+    'acs conv send --on-confirm') : ;;
+    'acs conv confirm --reason') : ;;
+    'acs conv confirm --action') : ;;
     'acs conv stop --status') : ;;
     'acs conv stop --not-status') : ;;
     'acs conv stop --older-than') : ;;
@@ -185,6 +217,8 @@ _acs_values() {
     'acs conv stop --not-spec') : ;;
     'acs conv stop --repo') : ;;
     'acs conv stop --not-repo') : ;;
+    'acs conv resume --wait-timeout') : ;;
+    'acs conv resume --on-confirm') : ;;
     'acs conv delete --status') : ;;
     'acs conv delete --not-status') : ;;
     'acs conv delete --older-than') : ;;
@@ -245,6 +279,9 @@ _acs_values() {
     'acs sandbox delete --wait-timeout') : ;;
     'acs specs list -L' | 'acs specs list --limit') : ;;
     'acs settings set --file') : ;;
+    'acs secret list -L' | 'acs secret list --limit') : ;;
+    'acs secret set --from-env') : ;;
+    'acs secret set --description') : ;;
     'acs profile add --key-command') : ;;
     'acs serve --prune') : ;;
     'acs serve --host') : ;;
@@ -259,7 +296,9 @@ _acs_values() {
     'acs conv wait argument') : ;;
     'acs conv result argument') : ;;
     'acs conv send argument') : ;;
+    'acs conv confirm argument') : ;;
     'acs conv stop argument') : ;;
+    'acs conv resume argument') : ;;
     'acs conv diff argument') : ;;
     'acs conv rename argument') : ;;
     'acs conv delete argument') : ;;
@@ -274,13 +313,20 @@ _acs_values() {
     'acs settings set argument') : ;;
     'acs settings unset argument') : ;;
     'acs settings schema argument') : ;;
+    'acs settings profile show argument') : ;;
+    'acs settings profile save argument') : ;;
+    'acs settings profile use argument') : ;;
+    'acs settings profile rename argument') : ;;
+    'acs settings profile delete argument') : ;;
+    'acs secret set argument') : ;;
+    'acs secret delete argument') : ;;
     'acs profile add argument') : ;;
     'acs profile show argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
     'acs profile use argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
     'acs profile rename argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
     'acs profile delete argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
     'acs completion argument') REPLY='bash zsh fish powershell' ;;
-    'acs help argument') REPLY='conv sandbox specs settings profile whoami serve completion exit-codes environment output' ;;
+    'acs help argument') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
     *) return 1 ;;
   esac
 }
