@@ -116,6 +116,19 @@ describe('reading', () => {
     });
   });
 
+  it('finds the conversation of a start task that never ends', async () => {
+    const task = { id: OTHER_ID, status: 'WAITING_FOR_SANDBOX', app_conversation_id: null, sandbox_id: null };
+    const request = { conversation_id: ID };
+    const now = new Date().toISOString();
+    world.tasks.set(OTHER_ID, { ...task, request, created_at: now, updated_at: now });
+    world.addConversation();
+    expect(await server.conversations.get(OTHER_ID)).toMatchObject({ id: '', status: 'starting' });
+    const longAgo = new Date(Date.now() - 25_000).toISOString();
+    world.tasks.set(OTHER_ID, { ...task, request, created_at: longAgo, updated_at: longAgo });
+    const found = await server.conversations.get(OTHER_ID);
+    expect(found).toMatchObject({ id: ID, start_task_id: OTHER_ID, status: 'running' });
+  });
+
   it('calls an answer of another shape a server error', async () => {
     on({ 'GET /api/v1/app-conversations/search': () => ({ json: [{ conversation: 1 }] }) });
     const error = await failure(server.conversations.list({}, null));
@@ -236,6 +249,35 @@ describe('the result', () => {
     world.agentEvents.push(agentMessage('  second\n\n'));
     expect(await server.conversations.result(ID)).toBe('  second\n\n');
   });
+});
+
+describe('the result while the sandbox does not answer', () => {
+  const atSandbox = `/agent/api/conversations/${ID}/events/search`;
+
+  beforeEach(() => {
+    world.addConversation();
+    world.appEvents.push(userMessage('one'), finish('first'));
+    world.agentEvents.push(...world.appEvents, userMessage('two'), finish('second'));
+  });
+
+  it('is asked for there again, because the copy may lack the newest message', async () => {
+    let failures = 3;
+    on({ [`GET ${atSandbox}`]: () => (failures-- > 0 ? { cut: true } : filtered()) });
+    expect(await server.conversations.result(ID)).toBe('second');
+  });
+
+  it('is that of the copy in the end, with a word about it', async () => {
+    const notices: string[] = [];
+    await server.close();
+    server = await connectTo(world.fake.url, { notice: (text) => notices.push(text) });
+    on({ [`GET ${atSandbox}`]: () => ({ cut: true }) });
+    expect(await server.conversations.result(ID)).toBe('first');
+    expect(notices.join()).toContain('may be up to 30 s behind');
+  });
+
+  function filtered(): Reply {
+    return { json: { items: world.agentEvents.toReversed(), next_page_id: null } };
+  }
 });
 
 describe('starting', () => {

@@ -1,5 +1,5 @@
 /** The events of a V1 conversation: from its sandbox while that runs, else from the app server's copy. */
-import { isAppError } from '../../errors.ts';
+import { isAppError, type AppError } from '../../errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { parseTime } from '../../text/time.ts';
 import { naiveTime } from '../times.ts';
@@ -35,15 +35,17 @@ type RecordQuery = Pick<EventQuery, 'since' | 'order' | 'kinds'>;
 
 /**
  * Records as served, noise included. The sandbox has every event, but only while it runs and as long as it has the
- * conversation; the app server's copy may lag by 30 s. So the sandbox first, and the copy when it does not answer.
+ * conversation; the app server's copy may lag by 30 s. So the sandbox first, and the copy when it does not answer:
+ * at once, unless `whenSilent` says to ask again.
  */
 export async function* eventRecords(
   links: Links,
   id: string,
   agent: AgentClient | null,
   query: RecordQuery,
+  whenSilent: (error: AppError) => Promise<'again' | 'copy'> = () => Promise.resolve('copy'),
 ): AsyncGenerator<EventRecord, void, void> {
-  if (agent !== null) {
+  for (let next: 'again' | 'copy' = agent === null ? 'copy' : 'again'; agent !== null && next === 'again';) {
     let yielded = 0;
     try {
       for await (const event of agentEvents(agent, query)) {
@@ -55,6 +57,7 @@ export async function* eventRecords(
       const elsewhere =
         isAppError(error) && ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind);
       if (!elsewhere || yielded > 0) throw error;
+      next = await whenSilent(error);
     }
   }
   yield* appEvents(links, id, query);

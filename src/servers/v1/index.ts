@@ -4,12 +4,14 @@ import type { Account } from '../server.ts';
 import type { Server } from '../server.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import { parseTime } from '../../text/time.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { createSecrets } from '../secrets.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
-import { getConversation, getStartTask, noConversation, searchConversations } from './calls.ts';
+import { getConversation, getConversations, getStartTask, noConversation, searchConversations } from './calls.ts';
 import { removeV1, renameV1, sendV1, stopV1 } from './changes.ts';
 import { diffV1 } from './diff.ts';
 import { eventsV1 } from './events.ts';
@@ -21,7 +23,7 @@ import { createSandboxes } from './sandboxes.ts';
 import { settle } from './settled.ts';
 import { createSettingsV1 } from './settings.ts';
 import { createSpecs } from './specs.ts';
-import { startV1 } from './start.ts';
+import { NO_PROGRESS_MS, startV1 } from './start.ts';
 
 export type V1 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
 
@@ -74,10 +76,24 @@ async function get(links: Links, webUrl: WebUrl, id: string): Promise<Conversati
   }
   const task = await getStartTask(links, id);
   if (task === null) throw noConversation(id);
-  // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
-  if (task.app_conversation_id === null || task.status !== 'READY') return { ...taskConversation(task), id: '' };
+  if (task.app_conversation_id === null || task.status !== 'READY') {
+    const begun = await begunAllTheSame(links, task);
+    // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
+    if (begun === null) return { ...taskConversation(task), id: '' };
+    return { ...toConversation(begun, webUrl), start_task_id: normalId(task.id) };
+  }
   const record = await getConversation(links, task.app_conversation_id);
   return { ...toConversation(record, webUrl), start_task_id: normalId(task.id) };
+}
+
+/** Some tasks never end though their conversation runs (interface 4.2): one that stands still is looked up by its id. */
+async function begunAllTheSame(links: Links, task: StartTaskRecord): Promise<AppConversationRecord | null> {
+  const asked = task.app_conversation_id ?? task.request['conversation_id'];
+  const movedAtMs = parseTime(task.updated_at ?? task.created_at);
+  const stands = movedAtMs !== null && links.clock.now() - movedAtMs >= NO_PROGRESS_MS;
+  if (task.status === 'ERROR' || !stands || typeof asked !== 'string') return null;
+  const record = (await getConversations(links, [normalId(asked)]))[0] ?? null;
+  return record === null || record.execution_status === null ? null : record;
 }
 
 /** `users/me` is 500 on release 1.6.0 while no settings are stored, and anonymous on a self-hosted server. */

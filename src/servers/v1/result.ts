@@ -2,6 +2,7 @@
  * The final answer to the latest user message: the message the agent finished with, or its last text (interface 12).
  * Read from the newest event backwards to that message, so an answer to an older one never counts.
  */
+import type { AppError } from '../../errors.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
@@ -9,14 +10,35 @@ import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { eventRecords } from './events.ts';
 
+const ASK_AGAIN_MS = 1_000;
+const LONG_SILENCE_MS = 10_000;
+
 export async function resultV1(links: Links, id: string): Promise<string | null> {
   const record = await getConversation(links, id);
-  for await (const event of eventRecords(links, record.id, agentOf(links, record), { order: 'newest-first' })) {
+  const order = { order: 'newest-first' } as const;
+  for await (const event of eventRecords(links, record.id, agentOf(links, record), order, askTwice(links))) {
     if (event.kind === 'MessageEvent' && event.source === 'user') return null;
     const answer = answerOf(event);
     if (answer !== null) return answer;
   }
   return null;
+}
+
+/** The copy may lack the newest message, and would give the answer to the one before: the sandbox is asked again. */
+function askTwice(links: Links): (error: AppError) => Promise<'again' | 'copy'> {
+  const startedAtMs = links.clock.now();
+  let asked = 0;
+  return async (error) => {
+    asked += 1;
+    if (error.kind === 'not-found' || error.kind === 'unsupported') return 'copy';
+    // One that swallows requests was waited for already.
+    if (asked === 1 && links.clock.now() - startedAtMs < LONG_SILENCE_MS) {
+      await links.clock.sleep(ASK_AGAIN_MS, links.signal);
+      return 'again';
+    }
+    links.notice('the sandbox does not answer; this is the copy of the app server, which may be up to 30 s behind');
+    return 'copy';
+  };
 }
 
 function answerOf(event: EventRecord): string | null {

@@ -19,7 +19,7 @@ import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, start
 
 const START_TIMEOUT_MS = 120_000;
 /** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */
-const NO_PROGRESS_MS = 20_000;
+export const NO_PROGRESS_MS = 20_000;
 /** A server that restarts meanwhile is waited for this long: the start is on its way. */
 const LONGEST_OUTAGE_MS = 60_000;
 
