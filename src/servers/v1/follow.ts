@@ -34,7 +34,7 @@ export function followV1(links: Links, webUrl: WebUrl, id: string, options: Foll
 function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let record: AppConversationRecord | null = null;
   let reason: Conversation['reason'] = null;
-  let keyPlace: KeyPlace = 'header';
+  const keyPlace = keyPlaces();
   let readCopy = false;
   let away = { untilMs: 0, forMs: 0 };
   let blankSinceMs: number | null = null;
@@ -92,16 +92,40 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
       const since = resendTime(window);
       const startedAtMs = links.clock.now();
       try {
-        const socket = await openEventSocket(links, agent, keyPlace, since);
+        const socket = await openEventSocket(links, agent, keyPlace.now(), since);
+        keyPlace.worked();
         away = { untilMs: 0, forMs: 0 };
         return toFollowSocket(socket, sighting);
       } catch (error) {
         if (!isAppError(error) || error.kind !== 'network') throw error;
-        // Servers before 1.12 take the key in the query alone: tried only when the server answers otherwise.
-        if (await answers(agent)) keyPlace = 'query';
+        if (await answers(agent)) keyPlace.failed();
         else away = awayAfter(away.forMs, startedAtMs, links.clock.now());
         return null;
       }
+    },
+  };
+}
+
+/**
+ * Servers before 1.12 take the key of a socket in the query alone. An URL ends up in logs, so that is tried only where
+ * the header never worked and failed twice in a row while the server answers otherwise, and given up when it fails too.
+ */
+function keyPlaces(): { now(): KeyPlace; worked(): void; failed(): void } {
+  let place: KeyPlace = 'header';
+  let headerWorks = false;
+  let failures = 0;
+  return {
+    now: () => place,
+    worked() {
+      headerWorks ||= place === 'header';
+      failures = 0;
+    },
+    failed() {
+      failures += 1;
+      if (place === 'query') place = 'header';
+      else if (failures < 2 || headerWorks) return;
+      else place = 'query';
+      failures = 0;
     },
   };
 }
