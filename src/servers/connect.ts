@@ -62,9 +62,9 @@ async function findFacts(run: Run): Promise<ProbeFacts> {
   const { cache, clock, key, local } = run.options;
   const known = readFacts(await cache?.get(run.baseUrl));
   if (known !== null && clock.now() - known.probed_at_ms < CACHE_MAX_AGE_MS) return known;
-  const facts = await probe(appTransport(run, run.options.signal), key !== null, clock.now());
+  const { facts, holds } = await probe(appTransport(run, run.options.signal), key !== null, clock.now());
   const kept: ProbeFacts = local ? { ...facts, flavour: 'local' } : facts;
-  await cache?.set(run.baseUrl, kept);
+  if (holds === 'lasting') await cache?.set(run.baseUrl, kept);
   return kept;
 }
 

@@ -35,10 +35,15 @@ interface Answers {
 }
 
 /**
- * Asks the four routes at once. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
+ * Asks the four routes at once. `for-now`: the document could not be had this time, so the features are guessed and
+ * not to be remembered. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
  * refused, `server` when what answers is no such server.
  */
-export async function probe(app: Transport, hasKey: boolean, nowMs: number): Promise<ProbeFacts> {
+export async function probe(
+  app: Transport,
+  hasKey: boolean,
+  nowMs: number,
+): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
   const ask = async (path: string): Promise<Answer | AppError> => {
     try {
       return await app.request({
@@ -59,7 +64,14 @@ export async function probe(app: Transport, hasKey: boolean, nowMs: number): Pro
     ask('/api/v1/app-conversations/count'),
     ask('/api/options/config'),
   ]);
-  return decide({ document, webClient, count, options }, hasKey, nowMs);
+  const facts = decide({ document, webClient, count, options }, hasKey, nowMs);
+  return { facts, holds: isPassing(document) ? 'for-now' : 'lasting' };
+}
+
+/** A server without a document says so; one that failed to send it may have it the next time. */
+function isPassing(answer: Answer | AppError): boolean {
+  const status = answer instanceof AppError ? (answer.details.status ?? 0) : answer.status;
+  return (answer instanceof AppError && answer.kind === 'network') || status >= 500 || status === 429;
 }
 
 function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {

@@ -178,6 +178,18 @@ describe('a probe that is remembered', () => {
     await server.close();
   });
 
+  it('is not kept when the document could not be had this time', async () => {
+    const cache = memory();
+    for (const document of [{ status: 502, text: 'bad gateway', type: 'text/html' }, { cut: true }] as Reply[]) {
+      fake.handler = routes({ ...RELEASE_1_11, '/openapi.json': document });
+      await (await connectTo(fake.url, { cache })).close();
+      expect(cache.kept.size).toBe(0);
+    }
+    fake.handler = routes({ ...RELEASE_1_11, '/openapi.json': NOT_FOUND });
+    await (await connectTo(fake.url, { cache })).close();
+    expect(cache.kept.size).toBe(1);
+  });
+
   it('is dropped when a promised route is gone', async () => {
     fake.handler = routes(RELEASE_1_11);
     const cache = memory();
