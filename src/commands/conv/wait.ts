@@ -33,7 +33,8 @@ export function declareWait(parent: Command, ctx: Context): void {
   addWaitTimeout(command);
   explain(command, {
     notes: [
-      "The exit code is the outcome's; of several the worst. finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.",
+      "The exit code is the outcome's: finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.",
+      'Of several the worst: a signal before 124, then 1, 5, 6, 8, and 0 when all have finished.',
       'Ctrl-C and a deadline end the wait, not the run.',
     ],
     json: [OUTCOME_JSON, `{"items":[${OUTCOME_JSON}],"has_more":false}   several ids`],
@@ -102,6 +103,7 @@ async function waitForOne(
   const { evidence, last } = await readKnownRun(server, conversation.id);
   const ended = judging(settled, evidence);
   if (ended !== null) return { outcome: ended, failure: null };
+  if (settled.status === 'idle' && evidence.since_message === 'unknown') await tellIdle(ctx, settled.id);
   const progress = await ctx.progress(progressText(settled));
   try {
     return await watch(ctx, server, conversation.id, {
@@ -116,6 +118,11 @@ async function waitForOne(
   } finally {
     await progress.done();
   }
+}
+
+/** Nothing runs and nothing was asked: without a message this wait lasts until its deadline. */
+async function tellIdle(ctx: Context, id: string): Promise<void> {
+  await ctx.notice(`conversation ${id} is idle and has had no message yet; give it one: acs conv send ${id} <message>`);
 }
 
 function tellState({ seen }: Wait, conversation: Conversation, progress: Progress): void {

@@ -241,10 +241,12 @@ class Watch {
   }
 
   private async tellSilence(conversation: Conversation, quietMs: number): Promise<void> {
-    if (conversation.status !== 'running') return;
+    const isBlank = conversation.status.startsWith('unknown(');
+    if (conversation.status !== 'running' && !isBlank) return;
     const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
+    const status = isBlank ? `, and its status is ${conversation.status}` : '';
     const action = this.lastEvent === null ? '' : `; the last was: ${this.lastEvent.text}`;
-    await (this.options.onNotice ?? this.ctx.notice)(`no event of ${this.id} for ${quiet}${action}`);
+    await (this.options.onNotice ?? this.ctx.notice)(`no event of ${this.id} for ${quiet}${status}${action}`);
   }
 
   private stallAtMs(): number {

@@ -188,6 +188,16 @@ describe('watching a run', () => {
     expect((await watched).failure?.kind).toBe('timeout');
   });
 
+  it('says after ten minutes also that there is no status', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 700_000, waitMs: 700_000 });
+    await stage.tell(stage.state('unknown(no-status)'));
+    await stage.clock.pass(601_000);
+    expect(stage.notices).toEqual(['no event of c for 10m, and its status is unknown(no-status)']);
+    await stage.clock.pass(100_000);
+    expect((await watched).failure?.kind).toBe('timeout');
+  });
+
   it('ends on a silence that was said to be too long', async () => {
     const stage = new Stage();
     const watched = stage.watch({ failOnStallMs: 30_000 });
