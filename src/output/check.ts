@@ -8,7 +8,7 @@ import type { View } from './view.ts';
 
 const FORMATS: readonly Format[] = ['table', 'tsv', 'json', 'ndjson', 'id'];
 
-/** @throws usage */
+/** @throws usage, config */
 export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings: EmitterSettings, cwd: string): void {
   checkFile(settings.output, cwd);
   const { format, fields } = settings;
@@ -40,10 +40,10 @@ function checkFile(output: string | undefined, cwd: string): void {
   }
   const file = path.resolve(cwd, output);
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new AppError('usage', `cannot write ${output}: it is a folder`);
+    throw new AppError('config', `cannot write ${output}: it is a folder`);
   }
   if (!folderExists(path.dirname(file))) {
-    throw new AppError('usage', `cannot write ${output}: its folder does not exist`);
+    throw new AppError('config', `cannot write ${output}: its folder does not exist`);
   }
 }
 

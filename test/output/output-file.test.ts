@@ -103,13 +103,13 @@ test.each(['json', 'table', 'ndjson', 'tsv', 'id'])('-o %s is a mistake for a fo
 });
 
 test.each([
-  ['sub/none/file', 'its folder does not exist'],
-  ['.', 'it is a folder'],
-  ['', 'needs the name of a file'],
-])('-o %s is refused before any request', (output, why) => {
+  ['sub/none/file', 'config', 'its folder does not exist'],
+  ['.', 'config', 'it is a folder'],
+  ['', 'usage', 'needs the name of a file'],
+])('-o %s is refused before any request, as %s', (output, kind, why) => {
   const { emitter } = capture({ output }, undefined, dir);
   expect(() => emitter.check(taskView, 'list')).toThrow(
-    expect.objectContaining({ kind: 'usage', message: expect.stringContaining(why) as string }),
+    expect.objectContaining({ kind, message: expect.stringContaining(why) as string }),
   );
 });
 
