@@ -215,6 +215,17 @@ describe('errors', () => {
     }
   });
 
+  it('call a failure of the server worth another try, but not a full disk', async () => {
+    for (const [status, retryable] of [
+      [500, true],
+      [507, false],
+    ] as const) {
+      fake.handler = () => ({ status, json: { detail: 'The disk is full' } });
+      const error = await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
+      expect([error.kind, error.details.status, error.details.retryable]).toEqual(['server', status, retryable]);
+    }
+  });
+
   it('name a closed port, and say that it may be tried again', async () => {
     const { url } = fake;
     await fake.close();

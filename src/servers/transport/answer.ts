@@ -77,7 +77,8 @@ export function statusError(answer: Answer, details: ErrorDetails): AppError {
   const text = isJsonType(answer.contentType) ? serverText(answer.body) : plainText(answer);
   const kind = KINDS[status] ?? 'server';
   const said = text === null ? '' : `: ${text}`;
-  const retryable = status === 429 || status === 408 || status >= 500;
+  // 507: no room, which asking again does not make.
+  const retryable = status === 429 || status === 408 || (status >= 500 && status !== 507);
   if (status === 404 && text === null) return wrongPlaceError(answer, details);
   if (status === 429) {
     return new AppError(kind, `the server limits how fast it is asked${said}`, {

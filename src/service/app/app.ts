@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import type { AppContext } from './context.ts';
 import { HttpAnswer, json, refuse } from './answers.ts';
-import { storageTrouble } from './trouble.ts';
+import { storageTrouble } from '../storage-trouble.ts';
 import { commonRoutes } from './routes/common.ts';
 import { v0Routes } from './routes/v0/index.ts';
 import { v1Routes } from './routes/v1/index.ts';

@@ -12,7 +12,7 @@ export interface NoticeKeeper {
 
 /** A busy run tells many times a second; times and costs are written this often, a change of status at once. */
 const WRITE_PAUSE_MS = 500;
-const RETRY_PAUSE_MS = 5000;
+const RETRY_PAUSE_MS = 1000;
 
 export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void): NoticeKeeper {
   const waiting = new Map<string, ConversationChange>();
@@ -21,6 +21,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
   const lastStatus = new Map<string, string>();
   const lastTitle = new Map<string, string>();
   let timer: NodeJS.Timeout | null = null;
+  let isClosed = false;
   const write = (): void => {
     timer = null;
     const changes = [...waiting];
@@ -33,11 +34,13 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
       used.clear();
     } catch (error) {
       // A full disk: nobody will tell it again, so it waits here for room.
+      for (const [id, change] of changes) store.conversations.remember(id, change);
       log(`the state of ${changes.length} conversations could not be written: ${String(error)}`);
       later(RETRY_PAUSE_MS);
     }
   };
   const later = (pauseMs: number): void => {
+    if (isClosed) return; // the logs keep it, and the next service reads them
     timer ??= setTimeout(write, pauseMs);
     timer.unref();
   };
@@ -70,6 +73,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
       } else later(WRITE_PAUSE_MS);
     },
     close() {
+      isClosed = true;
       if (timer !== null) clearTimeout(timer);
       write();
     },

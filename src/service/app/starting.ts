@@ -3,7 +3,7 @@
  * what fails later shows as status ERROR of the start task, with the reason.
  */
 import path from 'node:path';
-import { setImmediate as soon } from 'node:timers/promises';
+import { setImmediate as soon, setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../life/clock.ts';
 import { isGivenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { Store } from '../store/index.ts';
@@ -40,6 +40,8 @@ export interface Starter {
   /** Cuts every start off; settles when none is at work. */
   close(): Promise<void>;
 }
+
+const RETRY_PAUSE_MS = 1000;
 
 type Step = Partial<Omit<StartTaskRow, 'id' | 'request' | 'created_at' | 'updated_at'>>;
 
@@ -113,13 +115,11 @@ class ConversationStarter implements Starter {
     } catch (error) {
       const detail = this.#abort.signal.aborted ? 'the service was stopped' : reasonOf(error);
       if (!isExpected(error)) log(`start task ${task.id}: ${String((error as Error).stack)}`);
-      try {
+      await this.#untilWritten(`start task ${task.id} failed (${detail})`, async () => {
+        // A sandbox made for a conversation that did not come about would only fill the machine.
+        if (created.sandboxId !== null) await this.#options.supervisor.remove(created.sandboxId);
         this.#fail(task, conversationId, request, detail);
-      } catch (unwritten) {
-        log(`start task ${task.id} failed (${detail}), which could not be written: ${String(unwritten)}`);
-      }
-      // A sandbox made for a conversation that did not come about would only fill the machine.
-      if (created.sandboxId !== null) await this.#options.supervisor.remove(created.sandboxId).catch(() => false);
+      });
     }
   }
 
@@ -237,6 +237,20 @@ class ConversationStarter implements Starter {
       sandbox_id: existing.sandbox_id,
       agent_server_url: url,
     });
+  }
+
+  /** Does what must be written; on a full disk as soon as there is room, for nobody else will ever do it. */
+  async #untilWritten(what: string, write: () => Promise<void>): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (attempt === 0) this.#options.log(`${what}, which cannot be written: ${String(error)}`);
+        if (this.#abort.signal.aborted) return; // the next service writes it
+        await delay(RETRY_PAUSE_MS, undefined, { signal: this.#abort.signal }).catch(() => undefined);
+      }
+    }
   }
 
   #fail(task: StartTaskRow, conversationId: string, request: StartRequest, detail: string): void {

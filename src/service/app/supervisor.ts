@@ -2,7 +2,7 @@
  * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
  * What a sandbox is said to be is written to the store before anybody hears of it.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
@@ -12,6 +12,7 @@ import { newSandbox } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
 import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
+import { createSandboxTeller, type SandboxTeller } from './told.ts';
 import { createTurns } from './turns.ts';
 import { startWorker, type WorkerProcess } from './worker-process.ts';
 
@@ -41,17 +42,26 @@ class SandboxSupervisor implements Supervisor {
   readonly #client = createAgentClient();
   readonly #live = new Map<string, Live>();
   readonly #turns = createTurns();
+  readonly #teller: SandboxTeller;
   #isClosing = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#teller = createSandboxTeller(options.store.sandboxes, options.log);
   }
 
   create(spec: SandboxSpecName): SandboxRow {
     const row = newSandbox(spec, this.#options.clock.stamp());
-    mkdirSync(this.workspaceOf(row.id), { recursive: true, mode: 0o700 });
-    mkdirSync(this.eventsOf(row.id), { recursive: true, mode: 0o700 });
-    this.#options.store.sandboxes.insert(row);
+    try {
+      mkdirSync(this.workspaceOf(row.id), { recursive: true, mode: 0o700 });
+      mkdirSync(this.eventsOf(row.id), { recursive: true, mode: 0o700 });
+      this.#options.store.sandboxes.insert(row);
+    } catch (error) {
+      for (const folder of [this.workspaceOf(row.id), this.eventsOf(row.id)]) {
+        rmSync(folder, { recursive: true, force: true });
+      }
+      throw error;
+    }
     this.#makeRoom(row.id);
     this.#launch(row);
     return this.#options.store.sandboxes.get(row.id) ?? row;
@@ -83,7 +93,7 @@ class SandboxSupervisor implements Supervisor {
       const live = this.#live.get(id);
       await live?.ready.catch(() => undefined);
       if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
-      this.#options.store.sandboxes.update(id, { status: 'PAUSED', status_detail: detail ?? null });
+      this.#teller.tell(id, { status: 'PAUSED', status_detail: detail ?? null });
       return true;
     });
   }
@@ -112,8 +122,14 @@ class SandboxSupervisor implements Supervisor {
       const isKnown = this.#options.store.sandboxes.get(id) !== null;
       if (!isKnown && !this.#live.has(id)) return false;
       await this.#end(id);
-      this.#options.store.sandboxes.remove(id);
+      // First what takes the room: on a full disk not even a deletion can be written.
       await removeTree(this.workspaceOf(id));
+      try {
+        this.#options.store.sandboxes.remove(id);
+      } catch (error) {
+        this.#teller.tell(id, { status: 'PAUSED', status_detail: 'it could not be deleted altogether' });
+        throw error;
+      }
       return isKnown;
     });
   }
@@ -143,16 +159,17 @@ class SandboxSupervisor implements Supervisor {
     await Promise.all([...this.#live.keys()].map((id) => this.#end(id)));
     for (const row of this.#options.store.sandboxes.all()) {
       if (row.status === 'RUNNING' || row.status === 'STARTING') {
-        this.#options.store.sandboxes.update(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
+        this.#teller.tell(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
       }
     }
+    this.#teller.close();
     this.#client.close();
   }
 
   /** Starts the worker of a sandbox that is STARTING. */
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
-    const { store, root, env, log } = this.#options;
+    const { root, env, log } = this.#options;
     let resolveReady = (): void => undefined;
     let rejectReady = (_error: Error): void => undefined;
     const ready = new Promise<void>((resolve, reject) => {
@@ -195,7 +212,7 @@ class SandboxSupervisor implements Supervisor {
       },
     });
     this.#live.set(row.id, { worker, ready, isPaused: false, isEnding: false });
-    store.sandboxes.update(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+    this.#teller.tell(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
   }
 
   /** What a worker tells comes from the loop of the process: a full disk must not end the service. */
@@ -208,14 +225,14 @@ class SandboxSupervisor implements Supervisor {
   }
 
   #hear(id: string, notice: WorkerNotice, onReady: () => void): void {
-    const { store, log } = this.#options;
+    const { log } = this.#options;
     if (notice.type === 'ready') {
       const { port, working_dir } = notice;
-      store.sandboxes.update(id, { status: 'RUNNING', port, working_dir });
+      this.#teller.tell(id, { status: 'RUNNING', port, working_dir });
       onReady();
     } else if (notice.type === 'warning') {
       log(`sandbox ${id}: ${notice.text}`);
-      store.sandboxes.update(id, { status_detail: notice.text });
+      this.#teller.tell(id, { status_detail: notice.text });
     } else if (notice.type === 'failed') {
       log(`sandbox ${id}: ${notice.text}`);
     } else if (notice.type === 'conversation') {
@@ -231,7 +248,7 @@ class SandboxSupervisor implements Supervisor {
     if (live.isEnding || this.#isClosing) return;
     this.#options.log(`sandbox ${id}: ${text}`);
     const status = live.isPaused ? 'PAUSED' : 'ERROR';
-    this.#options.store.sandboxes.update(id, { status, status_detail: text, worker_pid: null, worker_start: null });
+    this.#teller.tell(id, { status, status_detail: text, worker_pid: null, worker_start: null });
   }
 
   async #freeze(id: string, live: Live): Promise<void> {
@@ -257,12 +274,12 @@ class SandboxSupervisor implements Supervisor {
       const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
       live.isPaused = false;
       const port = notice.type === 'resumed' ? notice.port : row.port;
-      this.#options.store.sandboxes.update(id, { status: 'RUNNING', port });
+      this.#teller.tell(id, { status: 'RUNNING', port });
     } catch (error) {
       this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
       await this.#end(id);
       this.#launch({ ...row, status: 'STARTING' });
-      this.#options.store.sandboxes.update(id, { status: 'STARTING', status_detail: null });
+      this.#teller.tell(id, { status: 'STARTING', status_detail: null });
     }
   }
 
@@ -278,7 +295,7 @@ class SandboxSupervisor implements Supervisor {
     await live.worker.ended;
     clearTimeout(timer);
     this.#live.delete(id);
-    this.#options.store.sandboxes.update(id, { worker_pid: null, worker_start: null });
+    this.#teller.tell(id, { worker_pid: null, worker_start: null });
   }
 
   #makeRoom(keep: string): void {

@@ -34,19 +34,70 @@ export function prepareDataDir(dataDir: string): void {
     if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${reason(error)}`, {
-      hint: 'Set ACS_DATA_DIR to a folder that you can write.',
-      cause: error,
-    });
+    throw refusal(dataDir, reasonAt(dataDir, error), 'Set ACS_DATA_DIR to a folder that you can write.', error);
   }
 }
 
+/**
+ * Runs what needs the data directory; a refusal of the system becomes a text that names the directory.
+ * @throws ServiceError `data-dir`
+ */
+export function inDataDir<Result>(dataDir: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    const hint = 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.';
+    throw refusal(dataDir, reason(error), hint, error);
+  }
+}
+
+/**
+ * Opens the database of a data directory; what is wrong with the file itself is told of the file.
+ * @throws ServiceError `data-dir`
+ */
+export function inDatabase<Result>(dataDir: string, file: string, work: () => Result): Result {
+  return inDataDir(dataDir, () => {
+    try {
+      return work();
+    } catch (error) {
+      if (!/not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i.test(words(error))) throw error;
+      throw new ServiceError('data-dir', `${file} is damaged: ${(error as Error).message}`, {
+        hint: 'Move it away together with its -wal and -shm files and start again; nothing of it has been overwritten.',
+        cause: error,
+      });
+    }
+  });
+}
+
+function refusal(dataDir: string, why: string, hint: string, cause: unknown): ServiceError {
+  return new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${why}`, { hint, cause });
+}
+
+/** Where a folder cannot be made, Node may say that its parent is not there; what its file system says is the reason. */
+function reasonAt(dataDir: string, error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return reason(error);
+  for (let folder = path.dirname(dataDir); ; folder = path.dirname(folder)) {
+    try {
+      accessSync(folder, constants.W_OK);
+    } catch (refused) {
+      if ((refused as NodeJS.ErrnoException).code === 'ENOENT' && folder !== path.dirname(folder)) continue;
+      return reason(refused);
+    }
+    return reason(error);
+  }
+}
+
+function words(error: unknown): string {
+  return `${String((error as { code?: unknown }).code)} ${String((error as Error).message)}`;
+}
+
 /** What the system said, in words: Node's own message repeats the path and the call. */
-export function reason(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code;
+function reason(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
   if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'ENOSPC') return 'the disk is full';
+  if (code === 'ENOSPC' || /SQLITE_FULL|disk is full/.test(words(error))) return 'the disk is full';
   if (code === 'EDQUOT') return 'the disk quota is used up';
   if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of the path is not a directory';
   return error instanceof Error ? error.message : String(error);

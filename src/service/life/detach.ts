@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { prepareDataDir } from './data-dir.ts';
+import { inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError, type ServiceErrorCode } from './failure.ts';
 import type { ServiceOptions } from './options.ts';
 import { dataPaths } from './paths.ts';
@@ -30,7 +30,7 @@ export async function startDetached(options: DetachOptions): Promise<{ state: Se
   prepareDataDir(options.dataDir);
   const { env, ...config } = options;
   const { log } = dataPaths(options.dataDir);
-  const descriptor = openLog(log);
+  const descriptor = inDataDir(options.dataDir, () => openLog(log));
   const from = statSync(log).size;
   const child = spawn(nodeExecutable(), [path.join(options.root, 'dist', 'service.js'), JSON.stringify(config)], {
     cwd: options.dataDir, // not the caller's: that folder may be unmounted or deleted

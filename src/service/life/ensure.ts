@@ -1,7 +1,7 @@
 /** Finds the local service of a data directory, or starts one in the background. */
 import { askActivity } from './ask-activity.ts';
 import { startDetached, type DetachOptions } from './detach.ts';
-import { prepareDataDir } from './data-dir.ts';
+import { inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
 import { dataPaths } from './paths.ts';
@@ -68,7 +68,7 @@ function found({ state, key }: { state: ServiceState; key: string }): LocalServi
 
 async function startLock(dataDir: string): Promise<HeldLock> {
   for (let waitedMs = 0; waitedMs < START_LOCK_TIMEOUT_MS; waitedMs += POLL_MS) {
-    const taken = takeLock(dataPaths(dataDir).startLock, selfIdentity());
+    const taken = inDataDir(dataDir, () => takeLock(dataPaths(dataDir).startLock, selfIdentity()));
     if (isHeld(taken)) return taken;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

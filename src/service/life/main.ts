@@ -1,10 +1,16 @@
 /** The process of a service in the background, started by detach.ts as `node dist/service.js <configuration>`. */
+import { writeSync } from 'node:fs';
 import { FAILURE_MARK, type DetachedConfig } from './detach.ts';
 import { ServiceError } from './failure.ts';
 import { serve } from './serve.ts';
 
 function log(line: string): void {
-  process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+  try {
+    // Not by the stream: a full disk would end it, and with it the service.
+    writeSync(1, `${new Date().toISOString()} ${line}\n`);
+  } catch {
+    // Nowhere to say it.
+  }
 }
 
 async function main(): Promise<void> {

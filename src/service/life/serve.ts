@@ -13,7 +13,7 @@ import { createEventLogs, type EventLogs } from '../app/event-logs.ts';
 import { openStore, type Store } from '../store/index.ts';
 import { createActivity, watchIdle } from './activity.ts';
 import { createClock, type Clock } from './clock.ts';
-import { prepareDataDir, reason } from './data-dir.ts';
+import { inDatabase, inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { ensureKey } from './key.ts';
 import { closeServer, listen, portOf } from './listen.ts';
@@ -35,7 +35,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   let store: Store | null = null;
   try {
     const key = inDataDir(options.dataDir, () => ensureKey(paths.key));
-    store = inDataDir(options.dataDir, () => openStore(paths.database));
+    store = inDatabase(options.dataDir, paths.database, () => openStore(paths.database));
     return await run(options, key, store, lock);
   } catch (error) {
     store?.close();
@@ -51,9 +51,7 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const clock = createClock();
   inDataDir(options.dataDir, () => {
     endClones(paths.staging);
-    inDataDir(options.dataDir, () => {
-      recover({ store, paths, clock, log });
-    });
+    recover({ store, paths, clock, log });
   });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
@@ -174,18 +172,6 @@ function own(file: string, dataDir: string): HeldLock {
   throw new ServiceError('locked', `another local service (pid ${taken.pid}) is using ${dataDir}`, {
     hint: 'Use that one, end it with `acs serve --stop`, or set ACS_DATA_DIR to another folder.',
   });
-}
-
-/** Runs what needs the data directory; a refusal of the system becomes a text that names the directory. */
-function inDataDir<Result>(dataDir: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${reason(error)}`, {
-      hint: 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.',
-      cause: error,
-    });
-  }
 }
 
 function stateOf(place: Pick<ServiceState, 'host' | 'port' | 'url' | 'version' | 'api'>, clock: Clock): ServiceState {

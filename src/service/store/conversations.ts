@@ -65,6 +65,8 @@ export interface ConversationStore {
   insert(row: ConversationRow): void;
   get(id: string): ConversationRow | null;
   update(id: string, change: ConversationChange): void;
+  /** Counts from now on although it is not written; the next `update` of this conversation ends that. */
+  remember(id: string, change: ConversationChange): void;
   /** Newest first. */
   page(filter: ConversationFilter, limit: number, offset: number): ConversationRow[];
   count(filter: ConversationFilter): number;
@@ -106,7 +108,9 @@ type Column = (typeof COLUMNS)[number];
 type Stored = Record<Column, SqlValue>;
 
 export function createConversationStore(sql: Sql): ConversationStore {
-  const rows = (found: Stored[]): ConversationRow[] => found.map(fromStored);
+  const unwritten = new Map<string, ConversationChange>();
+  const one = (stored: Stored): ConversationRow => ({ ...fromStored(stored), ...unwritten.get(String(stored.id)) });
+  const rows = (found: Stored[]): ConversationRow[] => found.map(one);
   return {
     insert(row) {
       const marks = COLUMNS.map(() => '?').join(', ');
@@ -114,7 +118,7 @@ export function createConversationStore(sql: Sql): ConversationStore {
     },
     get(id) {
       const found = sql.get<Stored>(`SELECT ${LIST} FROM conversations WHERE id = ?`, id);
-      return found === undefined ? null : fromStored(found);
+      return found === undefined ? null : one(found);
     },
     update(id, change) {
       const names = COLUMNS.filter((name) => (change as Partial<ConversationRow>)[name] !== undefined);
@@ -122,6 +126,10 @@ export function createConversationStore(sql: Sql): ConversationStore {
       const sets = names.map((name) => `${name} = ?`).join(', ');
       const values = names.map((name) => toSql((change as Partial<ConversationRow>)[name]));
       sql.run(`UPDATE conversations SET ${sets} WHERE id = ?`, ...values, id);
+      unwritten.delete(id);
+    },
+    remember(id, change) {
+      unwritten.set(id, { ...unwritten.get(id), ...change });
     },
     page(filter, limit, offset) {
       const { clause, values } = where(filter);

@@ -86,6 +86,8 @@ function wrap(database: Database.Database): Sql {
       database.exec('BEGIN IMMEDIATE');
       try {
         const result = work();
+        // Somebody within it got over a full disk, which had rolled all of it back.
+        if (!database.inTransaction) throw new Error('database or disk is full');
         database.exec('COMMIT');
         return result;
       } catch (error) {
@@ -96,7 +98,11 @@ function wrap(database: Database.Database): Sql {
     },
     close: () => {
       // Everything into the one file: the driver may keep the rest open for a while.
-      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      try {
+        database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      } catch {
+        // A full disk: the next service reads the rest as well.
+      }
       statements.clear();
       database.close();
     },

@@ -29,6 +29,13 @@ export interface SandboxStore {
   insert(row: SandboxRow): void;
   get(id: string): SandboxRow | null;
   update(id: string, change: SandboxChange): void;
+  /**
+   * Like `update`, of what has happened already: what the disk refuses counts all the same, and is written by a later
+   * call that finds room. Returns the refusal; null: it is written.
+   */
+  told(id: string, change: SandboxChange): Error | null;
+  /** Writes what `told` could not. Throws when it still cannot. */
+  settle(): void;
   /** Newest first. */
   page(limit: number, offset: number): SandboxRow[];
   all(): SandboxRow[];
@@ -49,6 +56,17 @@ const CHANGEABLE = [
 ] as const;
 
 export function createSandboxStore(sql: Sql): SandboxStore {
+  const unwritten = new Map<string, SandboxChange>();
+  const withUnwritten = (row: SandboxRow): SandboxRow => ({ ...row, ...unwritten.get(row.id) });
+  const update = (id: string, change: SandboxChange): void => {
+    const whole = { ...unwritten.get(id), ...change };
+    const names = CHANGEABLE.filter((name) => whole[name] !== undefined);
+    if (names.length > 0) {
+      const sets = names.map((name) => `${name} = ?`).join(', ');
+      sql.run(`UPDATE sandboxes SET ${sets} WHERE id = ?`, ...names.map((name) => whole[name] ?? null), id);
+    }
+    unwritten.delete(id);
+  };
   return {
     insert(row) {
       sql.run(
@@ -66,20 +84,36 @@ export function createSandboxStore(sql: Sql): SandboxStore {
         row.last_active_at,
       );
     },
-    get: (id) => sql.get<SandboxRow>(`SELECT ${COLUMNS} FROM sandboxes WHERE id = ?`, id) ?? null,
-    update(id, change) {
-      const names = CHANGEABLE.filter((name) => change[name] !== undefined);
-      if (names.length === 0) return;
-      const sets = names.map((name) => `${name} = ?`).join(', ');
-      sql.run(`UPDATE sandboxes SET ${sets} WHERE id = ?`, ...names.map((name) => change[name] ?? null), id);
+    get(id) {
+      const row = sql.get<SandboxRow>(`SELECT ${COLUMNS} FROM sandboxes WHERE id = ?`, id);
+      return row === undefined ? null : withUnwritten(row);
+    },
+    update,
+    told(id, change) {
+      try {
+        update(id, change);
+        return null;
+      } catch (error) {
+        unwritten.set(id, { ...unwritten.get(id), ...change });
+        return error as Error;
+      }
+    },
+    settle() {
+      for (const [id, change] of [...unwritten]) update(id, change);
     },
     page: (limit, offset) =>
-      sql.all<SandboxRow>(
-        `SELECT ${COLUMNS} FROM sandboxes ORDER BY created_at DESC, id LIMIT ? OFFSET ?`,
-        limit,
-        offset,
-      ),
-    all: () => sql.all<SandboxRow>(`SELECT ${COLUMNS} FROM sandboxes ORDER BY created_at`),
-    remove: (id) => sql.run('DELETE FROM sandboxes WHERE id = ?', id) > 0,
+      sql
+        .all<SandboxRow>(
+          `SELECT ${COLUMNS} FROM sandboxes ORDER BY created_at DESC, id LIMIT ? OFFSET ?`,
+          limit,
+          offset,
+        )
+        .map(withUnwritten),
+    all: () => sql.all<SandboxRow>(`SELECT ${COLUMNS} FROM sandboxes ORDER BY created_at`).map(withUnwritten),
+    remove(id) {
+      const isRemoved = sql.run('DELETE FROM sandboxes WHERE id = ?', id) > 0;
+      unwritten.delete(id);
+      return isRemoved;
+    },
   };
 }

@@ -13,6 +13,7 @@ const SYSTEM_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +
   'and finish with a message that says what was done.';
 const LONGEST_TITLE = 60;
+const RETRY_PAUSE_MS = 1000;
 
 /** Those who want to hear of a conversation. */
 export interface ConversationListener {
@@ -29,6 +30,9 @@ export class Conversation {
   readonly #notify: (notice: ConversationNotice) => void;
   #state: ConversationState;
   #secrets: Record<string, string>;
+  /** What happened while the disk was full; goes into the log before anything else. */
+  #unwritten: NewEvent[] = [];
+  #retry: NodeJS.Timeout | null = null;
 
   constructor(
     state: ConversationState,
@@ -55,9 +59,11 @@ export class Conversation {
 
   /** Writes events and what they change, both or neither, and tells everybody. Returns the events as written. */
   record(events: NewEvent[], change: Partial<ConversationState> = {}): StoredEvent[] {
+    const waited = this.#unwritten.map((event) => this.#stamp(event));
     const written = events.map((event) => this.#stamp(event));
     const state = { ...this.#state, ...change, updated_at: `${this.#clock.next()}Z` };
-    this.log.appendWithState(written, state);
+    this.log.appendWithState([...waited, ...written], state);
+    this.#unwritten = [];
     this.#state = state;
     this.#tell(false);
     for (const listener of this.listeners) listener.onEvents();
@@ -101,10 +107,28 @@ export class Conversation {
     }
   }
 
-  /** What could not be written is not told as an event; the status alone is changed, in memory. */
-  breakOff(): void {
-    this.#state = { ...this.#state, execution_status: 'error' };
+  /** Ends a run that nothing can be written of: it counts at once, and is written as soon as there is room. */
+  breakOff(events: NewEvent[]): void {
+    this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
+    this.#unwritten.push(stateUpdate('execution_status', 'error'), ...events);
     this.#tell(false);
+    this.#writeLater();
+  }
+
+  #writeLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      if (this.#unwritten.length > 0 && !this.#writeNow()) this.#writeLater();
+    }, RETRY_PAUSE_MS).unref();
+  }
+
+  #writeNow(): boolean {
+    try {
+      this.record([]);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   setSecrets(secrets: Record<string, string>): void {
@@ -132,6 +156,8 @@ export class Conversation {
   }
 
   close(): void {
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    if (this.#unwritten.length > 0) this.#writeNow();
     for (const listener of [...this.listeners]) listener.onGone();
     this.log.close();
   }

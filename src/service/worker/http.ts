@@ -5,12 +5,13 @@ import type * as v from 'valibot';
 import { check, type Detail, malformedJson, missingBody, record, uuid } from '../../protocol/detail.ts';
 import { JailError } from '../jail/connection.ts';
 import { ReplayError } from '../replay/reading.ts';
+import { storageTrouble } from '../storage-trouble.ts';
 import type { ConversationEntry, Conversations } from './conversations.ts';
 import { ConflictError } from './run-loop.ts';
 
 /** An answer that is a refusal. */
 export class HttpRefusal extends Error {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 422 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 422 | 500 | 503 | 507;
   readonly detail: string | Detail[];
 
   constructor(status: HttpRefusal['status'], detail: string | Detail[]) {
@@ -30,6 +31,8 @@ export function refusalOf(error: unknown): HttpRefusal {
     if (error.code === 'gone') return new HttpRefusal(503, `The sandbox does not answer: ${error.message}`);
     return new HttpRefusal(400, error.message);
   }
+  const trouble = storageTrouble(error);
+  if (trouble !== null) return new HttpRefusal(trouble.status, trouble.text);
   return new HttpRefusal(500, `Internal Server Error: ${(error as Error).message}`);
 }
 

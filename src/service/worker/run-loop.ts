@@ -19,6 +19,7 @@ import {
   type ToolStep,
 } from './events.ts';
 import { agentError, type Cause, rejection } from './observations.ts';
+import { storageTrouble } from '../storage-trouble.ts';
 import type { Sandbox } from './sandbox.ts';
 import { carryOut } from './tools.ts';
 
@@ -129,13 +130,20 @@ export class RunLoop {
       });
   }
 
-  /** A full disk ends the run too, and then nothing can be written about it. */
+  /** A full disk ends the run too; what is to be said about it waits for room. */
   #fail(error: Error): void {
     if (this.#halted) return;
+    const trouble = storageTrouble(error);
+    const ended = conversationError(
+      trouble === null ? 'InternalError' : 'StorageError',
+      trouble?.text ?? error.message,
+    );
+    const cause = this.#conversation.pending();
+    const lost = cause === null ? [] : [agentError(cause, 'The run ended before this tool call was complete.')];
     try {
-      this.#conversation.setStatus('error', [conversationError('InternalError', error.message)]);
+      this.#conversation.setStatus('error', [...lost, ended], { pending_action_id: null });
     } catch {
-      this.#conversation.breakOff();
+      this.#conversation.breakOff([...lost, ended]);
     }
   }
 

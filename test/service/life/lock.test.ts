@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClock } from '../../../src/service/life/clock.ts';
-import { defaultDataDir, prepareDataDir } from '../../../src/service/life/data-dir.ts';
+import { defaultDataDir, inDatabase, inDataDir, prepareDataDir } from '../../../src/service/life/data-dir.ts';
 import { isHeld, takeLock } from '../../../src/service/life/lock.ts';
 import { isAlive, selfIdentity, startOf } from '../../../src/service/life/process.ts';
 
@@ -84,6 +84,32 @@ describe('the data directory', () => {
     expect(() => {
       prepareDataDir(path.join(dir, 'file', 'inside'));
     }).toThrow(/cannot use the data directory .*: a part of the path is not a directory/);
+  });
+});
+
+describe('what cannot be done in the data directory', () => {
+  it.each([
+    [{ code: 'ENOSPC' }, 'the disk is full'],
+    [{ code: 'SQLITE_FULL' }, 'the disk is full'],
+    [{ code: 'EROFS' }, 'the file system is read-only'],
+  ])('for %j is told as its failure', (members, words) => {
+    const refuse = (): never => {
+      throw Object.assign(new Error('x'), members);
+    };
+    expect(() => inDataDir(dir, refuse)).toThrow(`cannot use the data directory ${dir}: ${words}`);
+  });
+
+  it('is a damaged database, which is named, with a way out', () => {
+    const database = path.join(dir, 'service.db');
+    const refuse = (): never => {
+      throw new Error('file is not a database');
+    };
+    expect(() => inDatabase(dir, database, refuse)).toThrow(`${database} is damaged: file is not a database`);
+    try {
+      inDatabase(dir, database, refuse);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'data-dir', hint: expect.stringContaining('Move it away') });
+    }
   });
 });
 

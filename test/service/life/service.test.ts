@@ -122,7 +122,8 @@ describe('a service', () => {
     );
     await expect(startService(options())).rejects.toMatchObject({
       code: 'data-dir',
-      message: expect.stringContaining(dataDir),
+      message: expect.stringContaining(path.join(dataDir, 'service.db')),
+      hint: expect.stringContaining('Move it away'),
     });
   });
 

@@ -6,7 +6,11 @@ import { createNoticeKeeper } from '../../../src/service/app/notices.ts';
 import { newConversation } from '../../../src/service/app/start-plan.ts';
 import { startFromV1 } from '../../../src/service/app/start-request.ts';
 import { openStore } from '../../../src/service/store/index.ts';
-import { openDatabase } from '../../../src/service/store/database.ts';
+import { openDatabase, type Sql } from '../../../src/service/store/database.ts';
+import { createSandboxStore } from '../../../src/service/store/sandboxes.ts';
+import { createSandboxTeller } from '../../../src/service/app/told.ts';
+import { newSandbox } from '../../../src/service/app/new-sandbox.ts';
+import { until } from '../app/support.ts';
 import { appConversationStart } from '../../../src/protocol/v1/requests.ts';
 import { check } from '../../../src/protocol/detail.ts';
 
@@ -60,9 +64,50 @@ it('what a worker told while there was no room is written when there is', () => 
     deleted: false,
   });
   expect(said).toEqual([expect.stringContaining('disk is full')]);
-  expect(store.conversations.get(id)?.execution_status).toBeNull();
+  expect(store.conversations.get(id)?.execution_status).toBe('error'); // counts already
   store.conversations.update = update;
   keeper.close();
   expect(store.conversations.get(id)).toMatchObject({ execution_status: 'error' });
   store.close();
+});
+
+it('a transaction in which somebody got over the full disk is not taken for written', () => {
+  const sql = openDatabase(path.join(folder, 'service.db'));
+  expect(() =>
+    sql.transaction(() => {
+      sql.run('INSERT INTO documents VALUES (?, ?)', 'a', 'b');
+      sql.run('ROLLBACK'); // what the database does itself when there is no room
+    }),
+  ).toThrow(/full/);
+  expect(sql.all('SELECT * FROM documents')).toEqual([]);
+  sql.close();
+});
+
+it('what has become of a sandbox counts at once and is written as soon as there is room', async () => {
+  const file = path.join(folder, 'service.db');
+  const sql = openDatabase(file);
+  const disk = { isFull: false };
+  const run: Sql['run'] = (...given) => {
+    if (disk.isFull) throw new Error('database or disk is full');
+    return sql.run(...given);
+  };
+  const sandboxes = createSandboxStore({ ...sql, run });
+  const row = newSandbox('process', '2026-01-01T00:00:00.000000Z');
+  sandboxes.insert(row);
+  const teller = createSandboxTeller(sandboxes, () => undefined);
+  disk.isFull = true;
+  teller.tell(row.id, { status: 'RUNNING', port: 1234 });
+  teller.tell(row.id, { status: 'PAUSED' });
+  expect(sandboxes.get(row.id)).toMatchObject({ status: 'PAUSED', port: 1234 });
+  expect(sandboxes.all()).toMatchObject([{ status: 'PAUSED' }]);
+  expect(sandboxes.page(10, 0)).toMatchObject([{ status: 'PAUSED' }]);
+  expect(() => sandboxes.update(row.id, { status: 'STARTING' })).toThrow(/full/);
+  expect(sandboxes.get(row.id)?.status).toBe('PAUSED');
+  disk.isFull = false;
+  await until(
+    () => sql.get<{ status: string; port: number }>('SELECT status, port FROM sandboxes'),
+    (stored) => stored?.status === 'PAUSED' && stored.port === 1234,
+  );
+  teller.close();
+  sql.close();
 });

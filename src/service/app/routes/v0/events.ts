@@ -79,7 +79,8 @@ async function post(context: AppContext, row: ConversationRow, path: string, bod
   const request = { method: 'POST' as const, path: `/api/conversations/${row.id}/${path}`, json: body };
   const answer = await reached(context.supervisor.send(row.sandbox_id ?? '', request));
   if (answer.status < 400) return;
-  throw new HttpAnswer(answer.status < 500 ? answer.status : 502, { success: false, error: textOf(answer) });
+  const isOurs = answer.status < 500 || answer.status === 507;
+  throw new HttpAnswer(isOurs ? answer.status : 502, { success: false, error: textOf(answer) });
 }
 
 function sendText(context: AppContext, row: ConversationRow, text: string, images: string[]): Promise<void> {

@@ -52,6 +52,7 @@ async function send(context: AppContext, id: string, message: Message): Promise<
   try {
     const path = `/api/conversations/${id}/events`;
     const answer = await supervisor.send(sandbox.id, { method: 'POST', path, json: message });
+    if (answer.status === 507) throw refuse(507, textOf(answer));
     if (answer.status >= 500) throw refuse(503, `the agent server failed: ${textOf(answer)}`);
     if (answer.status >= 400) throw refuse(answer.status === 409 ? 409 : 502, textOf(answer));
   } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { storageTrouble } from '../../../src/service/app/trouble.ts';
-import { createTestApp } from './support.ts';
+import { storageTrouble } from '../../src/service/storage-trouble.ts';
+import { createTestApp } from './app/support.ts';
 
 describe('a storage that refuses', () => {
   it.each([

@@ -1,0 +1,41 @@
+/** What has become of sandboxes, kept whatever the disk says: nobody will tell it again. */
+import type { SandboxChange, SandboxStore } from '../store/sandboxes.ts';
+
+export interface SandboxTeller {
+  /** Counts from now on; written at once, or as soon as there is room. */
+  tell(id: string, change: SandboxChange): void;
+  /** Tries once more what is still to be written. */
+  close(): void;
+}
+
+const RETRY_PAUSE_MS = 1000;
+
+export function createSandboxTeller(sandboxes: SandboxStore, log: (line: string) => void): SandboxTeller {
+  let timer: NodeJS.Timeout | null = null;
+  const settle = (): void => {
+    timer = null;
+    try {
+      sandboxes.settle();
+      log('what could not be written about sandboxes is written');
+    } catch {
+      later();
+    }
+  };
+  const later = (): void => {
+    timer ??= setTimeout(settle, RETRY_PAUSE_MS).unref();
+  };
+  return {
+    tell(id, change) {
+      const refusal = sandboxes.told(id, change);
+      if (refusal === null) return;
+      log(`sandbox ${id}: its state is kept in memory until it can be written: ${String(refusal)}`);
+      later();
+    },
+    close() {
+      if (timer === null) return;
+      clearTimeout(timer);
+      settle();
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
