@@ -7,6 +7,7 @@ import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
+import { checkBranchArrivedV0 } from './arrival.ts';
 import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
 import { readNews } from './news.ts';
 import { toConversationV0 } from './records.ts';
@@ -23,8 +24,11 @@ export async function* startV0(
   for (let waitMs = links.app.loopback ? 100 : 1000; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
     const info = await getConversationV0(links, id);
     const conversation = toConversationV0(info, await readNews(links, info), webUrl);
-    if (options.until === 'accepted' || (conversation.status !== 'starting' && conversation.status !== 'stopped'))
+    if (options.until === 'accepted') return conversation;
+    if (conversation.status !== 'starting' && conversation.status !== 'stopped') {
+      await checkBranchArrivedV0(links, info, request);
       return conversation;
+    }
     await links.clock.sleep(waitMs, AbortSignal.any([options.signal, links.signal]));
   }
 }
