@@ -180,9 +180,3 @@ export function withSandboxes(each: ContractCase): ContractCase {
 export function newest(target: Target): Dialect {
   return target.dialects.includes('v1') ? 'v1' : 'v0';
 }
-
-/** Whether this acs has the command, e.g. `conv confirm`. */
-export async function hasCommand(target: Target, noun: string, verb?: string): Promise<boolean> {
-  const { out } = await target.acs(...(verb === undefined ? [] : [noun]), '--help');
-  return new RegExp(`^  ${verb ?? noun}\\b`, 'm').test(out);
-}

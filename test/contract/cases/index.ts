@@ -2,6 +2,7 @@
 import type { ContractCase } from '../target.ts';
 import { AUTH } from './auth.ts';
 import { CHANGING } from './changing.ts';
+import { CONFIRMING } from './confirming.ts';
 import { FAILURES } from './failures.ts';
 import { FOLLOWING } from './following.ts';
 import { LISTS } from './lists.ts';
@@ -9,16 +10,19 @@ import { REPOSITORIES } from './repositories.ts';
 import { RESTART } from './restart.ts';
 import { SANDBOXES } from './sandboxes.ts';
 import { SENDING } from './sending.ts';
+import { SECRETS } from './secrets.ts';
 import { SETTINGS } from './settings.ts';
 import { STARTING } from './starting.ts';
 
 export const CASES: readonly ContractCase[] = [
   ...AUTH,
   ...SETTINGS,
+  ...SECRETS,
   ...SANDBOXES,
   ...STARTING,
   ...FOLLOWING,
   ...SENDING,
+  ...CONFIRMING,
   ...CHANGING,
   ...REPOSITORIES,
   ...FAILURES,
