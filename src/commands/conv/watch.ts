@@ -12,13 +12,12 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { afterEvent, deletedOutcome, judge, openOutcome, type RunEvidence } from '../../domain/outcome.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
-import { formatDuration } from '../../text/duration.ts';
 import { blankConversation } from './blank.ts';
 import { beforeTime } from './time-limit.ts';
-import { deadlinePassed, interruption, noEvents } from './unended.ts';
+import { deadlinePassed, interruption } from './unended.ts';
 import { placeToStart, type Watched, type WatchOptions } from './watch-options.ts';
+import { Silence } from './watch-silence.ts';
 
-const STALL_NOTICE_MS = 600_000;
 /** After an event that may have ended the run. */
 const SOON_MS = 250;
 /** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
@@ -48,11 +47,9 @@ class Watch {
   private readonly options: WatchOptions;
   private evidence: RunEvidence;
   private last: Conversation | null = null;
-  private lastEvent: ConversationEvent | null = null;
-  private eventAtMs: number;
+  private readonly silence: Silence;
   private recheckAtMs = Number.POSITIVE_INFINITY;
   private doubtSinceMs: number | null = null;
-  private noticeAtMs: number;
   private answering: Promise<'answered' | 'left'> | null = null;
   /** The outcome if nobody answers. */
   private unanswered: Watched | null = null;
@@ -63,8 +60,7 @@ class Watch {
     this.id = id;
     this.options = options;
     this.evidence = options.evidence;
-    this.eventAtMs = ctx.clock.now();
-    this.noticeAtMs = this.eventAtMs + STALL_NOTICE_MS;
+    this.silence = new Silence(options.failOnStallMs, ctx.clock.now());
   }
 
   async run(stop: AbortController, signal: AbortSignal): Promise<Watched> {
@@ -98,7 +94,7 @@ class Watch {
   private async nextOrTime(
     pending: Promise<IteratorResult<FollowItem>>,
   ): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
-    const dueMs = Math.min(this.options.deadlineMs, this.recheckAtMs, this.stallAtMs()) - this.ctx.clock.now();
+    const dueMs = Math.min(this.options.deadlineMs, this.recheckAtMs, this.silence.dueMs) - this.ctx.clock.now();
     const answers = this.answering === null ? [] : [this.answering];
     return await beforeTime<IteratorResult<FollowItem> | 'answered' | 'left'>(this.ctx, dueMs, [pending, ...answers]);
   }
@@ -116,8 +112,7 @@ class Watch {
       this.answering.catch(() => undefined);
     }
     this.recheckAtMs = Number.POSITIVE_INFINITY;
-    this.eventAtMs = now;
-    this.noticeAtMs = now + STALL_NOTICE_MS;
+    this.silence.startAnew(now);
     return true;
   }
 
@@ -131,9 +126,7 @@ class Watch {
 
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
     this.evidence = afterEvent(this.evidence, event);
-    this.lastEvent = event;
-    this.eventAtMs = this.ctx.clock.now();
-    this.noticeAtMs = this.eventAtMs + STALL_NOTICE_MS;
+    this.silence.heard(event, this.ctx.clock.now());
     await this.options.onEvent?.(event);
     if (this.last === null) return null;
     // Idle becomes an end by what the events tell; other ends are read again before they are believed.
@@ -206,25 +199,21 @@ class Watch {
 
   private async onTime(): Promise<Watched | null> {
     const now = this.ctx.clock.now();
-    const { deadlineMs, waitMs, failOnStallMs } = this.options;
+    const { deadlineMs, waitMs } = this.options;
     if (now >= this.recheckAtMs) return await this.recheck();
     if (now >= deadlineMs) return await this.onDeadline(waitMs);
-    if (now < this.stallAtMs()) return null;
+    if (now < this.silence.dueMs) return null;
     const fresh = await this.fresh();
     if (fresh === null) {
-      this.eventAtMs = now;
-      this.noticeAtMs = now + STALL_NOTICE_MS;
+      this.silence.startAnew(now);
       return null;
     }
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
-    const quietMs = now - this.eventAtMs;
-    if (failOnStallMs !== null && quietMs >= failOnStallMs && fresh.status === 'running') {
-      return this.unended(fresh, noEvents(fresh, failOnStallMs, this.lastEvent));
-    }
-    this.noticeAtMs = now + STALL_NOTICE_MS;
-    if (failOnStallMs !== null && quietMs >= failOnStallMs) this.eventAtMs = now;
-    else await this.tellSilence(fresh, quietMs);
+    const failure = this.silence.failure(fresh, now);
+    if (failure !== null) return this.unended(fresh, failure);
+    const text = this.silence.notice(fresh, now);
+    if (text !== null) await (this.options.onNotice ?? this.ctx.notice)(text);
     return null;
   }
 
@@ -238,23 +227,6 @@ class Watch {
     }
     const last = fresh ?? this.last ?? blankConversation(this.id, 'unknown(not-read)');
     return this.unended(last, deadlinePassed(last, waitMs));
-  }
-
-  private async tellSilence(conversation: Conversation, quietMs: number): Promise<void> {
-    const isBlank = conversation.status.startsWith('unknown(');
-    if (conversation.status !== 'running' && !isBlank) return;
-    const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
-    const status = isBlank ? `, and its status is ${conversation.status}` : '';
-    const action = this.lastEvent === null ? '' : `; the last was: ${this.lastEvent.text}`;
-    await (this.options.onNotice ?? this.ctx.notice)(`no event of ${this.id} for ${quiet}${status}${action}`);
-  }
-
-  private stallAtMs(): number {
-    const { failOnStallMs } = this.options;
-    return Math.min(
-      this.noticeAtMs,
-      failOnStallMs === null ? Number.POSITIVE_INFINITY : this.eventAtMs + failOnStallMs,
-    );
   }
 
   /** Following ends by itself when the sandbox is gone for good. */
