@@ -10,7 +10,7 @@ import { checkIdWord } from '../ids.ts';
 import { isUserMessage } from '../../domain/outcome.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { readKnownRun } from './evidence.ts';
-import { addOnConfirm } from './answering.ts';
+import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { deadlineOf } from './follow.ts';
 import { findStarted } from './started.ts';
 import { BULK_JSON, CONVERSATION_JSON, conversationView, OUTCOME_JSON } from './view.ts';
@@ -48,6 +48,7 @@ export async function resumeConversations(given: readonly string[], options: Run
       hint: 'wait for several with: acs conv wait <id> <id> …',
     });
   }
+  checkOnConfirm(options, options.wait === true || options.follow === true);
   for (const word of given) if (word !== '-') checkIdWord(word);
   const limits = deadlineOf(ctx, options);
   if (!single) return await resumeEach(ctx, await readIds(ctx, given));

@@ -74,6 +74,8 @@ export function failedStart(conversation: Conversation): Watched {
  */
 export async function endAs(ctx: Context, { outcome, failure }: Watched): Promise<void> {
   ctx.exitCode = outcome.exit_code;
+  if (failure === null && outcome.status === 'waiting')
+    await ctx.notice(`answer it: acs conv confirm ${outcome.conversation_id}`);
   if (failure === null) return;
   await ctx.out.close();
   throw failure;

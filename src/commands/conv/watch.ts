@@ -243,7 +243,9 @@ class Watch {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
     // A reader that is gone needs no last word, and a watch that another one made needless has none.
-    if (error.kind !== 'interrupted' || error.exitCode === 141 || !this.ctx.signal.aborted) throw error;
+    // Ctrl-C at a question is no signal.
+    const isLeft = this.ctx.signal.aborted || this.answering !== null;
+    if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
     return this.unended(this.last, interruption(error, this.id, this.last));
   }
 
@@ -260,12 +262,7 @@ class Watch {
   private unended(conversation: Conversation | null, failure: AppError): Watched {
     const code = failure.details.data?.['reason'];
     const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
-    const status = conversation ?? {
-      id: this.id,
-      status: 'unknown(not-read)' as const,
-      waiting_for: null,
-      cost_usd: null,
-    };
+    const status = conversation ?? blankConversation(this.id, 'unknown(not-read)');
     return { outcome: openOutcome(status, this.evidence, failure.exitCode, reason), failure };
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/errors.ts';
 import { recordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import { putToSleep } from './asleep.ts';
@@ -116,7 +117,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   describe('--on-confirm', () => {
     it.each(['follow', 'resume'])('ends %s with 8 where nobody can be asked', async (verb) => {
       const { id, did } = await startWaitingRun(world);
-      expect((await conv(verb, id)).code).toBe(8);
+      const ended = await conv(verb, id);
+      expect(ended.code).toBe(8);
+      expect(ended.err).toContain(`acs conv confirm ${id}`);
       if (verb === 'follow') expect((await conv(verb, id, '--on-confirm', 'ask')).code).toBe(8);
       expect(did(1)).toBe(false);
     });
@@ -158,6 +161,17 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(followed.err).toContain('answered elsewhere');
       expect(asked.map((signal) => signal?.aborted)).toEqual([true, true]);
       expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('ends as interrupted when a person leaves the question with Ctrl-C, and says that the run goes on', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const followed = await onTerminal(world, ['conv', 'follow', id, '--json'], () =>
+        Promise.reject(new AppError('interrupted', 'the question was left without an answer', { exitCode: 130 })),
+      );
+      expect(followed.code).toBe(130);
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting', exit_code: 130 });
+      expect(errorOf(followed)).toMatchObject({ code: 'interrupted', id });
+      expect(did(1)).toBe(false);
     });
 
     it('leaves no question open when the run has ended', async () => {
