@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../src/errors.ts';
 import type { Server } from '../../src/servers/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
@@ -44,6 +45,20 @@ describe('a create whose answer was lost', () => {
     const error = await failure(start());
     expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
     expect(sent('POST /api/conversations')).toBe(1);
+  });
+
+  it('of V0 that a deadline cut short ends with the deadline, and says when it went out', async () => {
+    await serve(['/api/conversations'], [], { 'POST /api/conversations': () => ({ silence: true }) });
+    const deadline = new AbortController();
+    const options = { signal: deadline.signal, until: 'started' } as const;
+    const limited = await server.withSignal(deadline.signal);
+    const starting = failure(limited.conversations.start(newConversation(), options).next());
+    while (sent('POST /api/conversations') === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    deadline.abort(new AppError('timeout', 'it took too long'));
+    const error = await starting;
+    expect([error.kind, error.exitCode]).toEqual(['timeout', 124]);
+    expect(error.message).toContain('may have taken the start');
+    expect(error.details.hint).toMatch(/^it went out at .*acs conv list/);
   });
 
   it('stays unknown when the sandboxes cannot be listed after it', async () => {
