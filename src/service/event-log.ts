@@ -6,10 +6,11 @@
  * Kept as SQLite with a write-ahead log: a kill at any moment loses nothing that `append` returned for, and a reader
  * never waits for the writer.
  */
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'libsql';
 import type { ConversationState, StoredEvent } from './conversation-state.ts';
+import { makePrivateDatabase } from './private-file.ts';
 import type { ReplayStep } from './replay/steps.ts';
 
 export type { ConfirmationPolicy, ConversationState, Metrics, StoredEvent } from './conversation-state.ts';
@@ -96,7 +97,7 @@ export function openEventLogReadOnly(file: string): EventLog | null {
 
 /** Opens a log to read and write; creates it, readable by its owner alone. Throws when the disk refuses. */
 export function openEventLog(file: string): EventLog {
-  closeSync(openSync(file, 'a', 0o600));
+  makePrivateDatabase(file);
   const database = new Database(file);
   // Readers hold no lock that stops the writer; the wait is for the moment in which one of them recovers the log.
   database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');

@@ -1,3 +1,4 @@
+import { mkdirSync, rmSync } from 'node:fs';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
 import { newSandboxId, newSessionKey } from './ids.ts';
@@ -17,4 +18,15 @@ export function newSandbox(spec: SandboxSpecName, now: string): SandboxRow {
     created_at: now,
     last_active_at: now,
   };
+}
+
+/** Makes the folders of a sandbox and does what makes it known; leaves none of them when either fails. */
+export function withFolders(folders: string[], work: () => void): void {
+  try {
+    for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    work();
+  } catch (error) {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }

@@ -2,13 +2,14 @@
  * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
  * What a sandbox is said to be is written to the store before anybody hears of it.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
-import { newSandbox } from './new-sandbox.ts';
+import { deferred } from './deferred.ts';
+import { newSandbox, withFolders } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
 import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
@@ -52,16 +53,9 @@ class SandboxSupervisor implements Supervisor {
 
   create(spec: SandboxSpecName): SandboxRow {
     const row = newSandbox(spec, this.#options.clock.stamp());
-    try {
-      mkdirSync(this.workspaceOf(row.id), { recursive: true, mode: 0o700 });
-      mkdirSync(this.eventsOf(row.id), { recursive: true, mode: 0o700 });
+    withFolders([this.workspaceOf(row.id), this.eventsOf(row.id)], () => {
       this.#options.store.sandboxes.insert(row);
-    } catch (error) {
-      for (const folder of [this.workspaceOf(row.id), this.eventsOf(row.id)]) {
-        rmSync(folder, { recursive: true, force: true });
-      }
-      throw error;
-    }
+    });
     this.#makeRoom(row.id);
     this.#launch(row);
     return this.#options.store.sandboxes.get(row.id) ?? row;
@@ -108,11 +102,8 @@ class SandboxSupervisor implements Supervisor {
       last_active_at: this.#options.clock.stamp(),
     });
     this.#makeRoom(id);
-    this.#turns
-      .take(id, () => this.#wake(id))
-      .catch((error: unknown) => {
-        this.#options.log(`sandbox ${id} could not be resumed: ${String(error)}`);
-      });
+    const waking = this.#turns.take(id, () => this.#wake(id));
+    this.#inBackground(id, waking);
     return true;
   }
 
@@ -170,15 +161,9 @@ class SandboxSupervisor implements Supervisor {
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { root, env, log } = this.#options;
-    let resolveReady = (): void => undefined;
-    let rejectReady = (_error: Error): void => undefined;
-    const ready = new Promise<void>((resolve, reject) => {
-      resolveReady = resolve;
-      rejectReady = reject;
-    });
-    ready.catch(() => undefined); // who wants to know asks whenRunning
+    const ready = deferred(); // who wants to know asks whenRunning
     const timer = setTimeout(() => {
-      rejectReady(new Error('the worker did not become ready in time'));
+      ready.reject(new Error('the worker did not become ready in time'));
       worker.kill();
     }, READY_TIMEOUT_MS);
     const config = {
@@ -199,7 +184,7 @@ class SandboxSupervisor implements Supervisor {
         this.#guarded(row.id, () => {
           this.#hear(row.id, notice, () => {
             clearTimeout(timer);
-            resolveReady();
+            ready.resolve();
           });
         });
       },
@@ -208,10 +193,10 @@ class SandboxSupervisor implements Supervisor {
         this.#guarded(row.id, () => {
           this.#mourn(row.id, text, worker.pid);
         });
-        rejectReady(new Error(text));
+        ready.reject(new Error(text));
       },
     });
-    this.#live.set(row.id, { worker, ready, isPaused: false, isEnding: false });
+    this.#live.set(row.id, { worker, ready: ready.promise, isPaused: false, isEnding: false });
     this.#teller.tell(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
   }
 
@@ -302,9 +287,13 @@ class SandboxSupervisor implements Supervisor {
     const { store, maxRunning = DEFAULT_MAX_RUNNING } = this.#options;
     for (const id of oneTooMany(store, maxRunning, keep)) {
       const detail = `paused because more than ${maxRunning} sandboxes were running`;
-      this.pause(id, detail).catch((error: unknown) => {
-        this.#options.log(`sandbox ${id}: ${String(error)}`);
-      });
+      this.#inBackground(id, this.pause(id, detail));
     }
+  }
+
+  #inBackground(id: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      this.#options.log(`sandbox ${id}: ${String(error)}`);
+    });
   }
 }

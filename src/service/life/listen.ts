@@ -26,6 +26,19 @@ export function listen(
   });
 }
 
+/** Listens on any free port, on `preferred` where that is free. */
+export async function listenSomewhere(
+  fetch: (request: Request) => Response | Promise<Response>,
+  host: string,
+  preferred: number,
+): Promise<Server> {
+  if (preferred !== 0) {
+    const server = await listen(fetch, host, preferred).catch(() => null);
+    if (server !== null) return server;
+  }
+  return listen(fetch, host, 0);
+}
+
 export function portOf(server: Server): number {
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;

@@ -14,6 +14,8 @@ export function dataPaths(dataDir: string) {
     startLock: at('start.lock'),
     /** Where the running service listens. */
     state: at('service.json'),
+    /** The port that the service had last: clients that follow something come back to it. */
+    port: at('port'),
     log: at('service.log'),
     /** `<sandbox>/`: what an agent works on. */
     workspaces: at('workspaces'),

@@ -16,7 +16,8 @@ import { createClock, type Clock } from './clock.ts';
 import { inDatabase, inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { ensureKey } from './key.ts';
-import { closeServer, listen, portOf } from './listen.ts';
+import { closeServer, listen, listenSomewhere, portOf } from './listen.ts';
+import { readPort, rememberPort } from './port-file.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
 import { dataPaths } from './paths.ts';
@@ -57,11 +58,17 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const notices = createNoticeKeeper(store, logs, log);
   const { context, end } = assemble({ options, key, store, clock, logs, onConversation: notices.hear });
   const { activity } = context;
-  const server = await listen(createApp(context).fetch, host, options.port ?? 0).catch(async (error: unknown) => {
+  const { fetch } = createApp(context);
+  const isAnyPort = (options.port ?? 0) === 0;
+  const listening = isAnyPort
+    ? listenSomewhere(fetch, host, readPort(paths.port))
+    : listen(fetch, host, options.port ?? 0);
+  const server = await listening.catch(async (error: unknown) => {
     await end();
     throw error;
   });
   const port = portOf(server);
+  if (isAnyPort) rememberPort(paths.port, port, log);
   const url = `http://${reachable(host)}:${port}`;
   const state = stateOf({ host, port, url, version: options.version, api: context.api }, clock);
   try {

@@ -1,5 +1,5 @@
-import { closeSync, openSync } from 'node:fs';
 import Database from 'libsql';
+import { makePrivateDatabase } from '../private-file.ts';
 
 /** What a column may hold. */
 export type SqlValue = string | number | null;
@@ -51,7 +51,7 @@ const SCHEMA = `
  * @throws Error when the file cannot be written, is damaged, or comes from a newer version
  */
 export function openDatabase(file: string): Sql {
-  closeSync(openSync(file, 'a', 0o600));
+  makePrivateDatabase(file);
   const database = new Database(file);
   try {
     database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');

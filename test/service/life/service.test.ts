@@ -110,6 +110,24 @@ describe('a service', () => {
     await start({ port: 0 });
   });
 
+  it('listens where it listened before, and elsewhere when that is taken', async () => {
+    const first = await start();
+    await first.close();
+    const second = await start();
+    expect(second.port).toBe(first.port);
+    await second.close();
+    const other = http.createServer().listen(first.port, '127.0.0.1');
+    await until(
+      () => other.listening,
+      (is) => is,
+    );
+    try {
+      expect((await start()).port).not.toBe(first.port);
+    } finally {
+      other.close();
+    }
+  });
+
   it('says clearly that it cannot use its data directory', async () => {
     writeFileSync(path.join(dir, 'file'), 'not a directory');
     await expect(startService(options({ dataDir: path.join(dir, 'file') }))).rejects.toMatchObject({

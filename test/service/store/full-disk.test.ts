@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -36,8 +36,12 @@ it('a transaction that the disk has no room for is told as that, and the next on
 });
 
 it('the store belongs to its owner alone', () => {
-  openStore(path.join(folder, 'service.db')).close();
-  expect(statSync(path.join(folder, 'service.db')).mode & 0o777).toBe(0o600);
+  const file = path.join(folder, 'service.db');
+  writeFileSync(file, '');
+  chmodSync(file, 0o644);
+  const store = openStore(file);
+  for (const name of readdirSync(folder)) expect(statSync(path.join(folder, name)).mode & 0o777).toBe(0o600);
+  store.close();
 });
 
 it('what a worker told while there was no room is written when there is', () => {
