@@ -42,7 +42,7 @@ const OWNER_AND_NAME = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~ -]+)+$/;
  */
 export function repositorySource(given: string, provider: Provider | null, host: string | null): RepositorySource {
   if (given.startsWith('-') || /[\u0000-\u001f\u007f]/.test(given)) {
-    throw new RepositoryError(`'${given.slice(0, 100)}' is not the name of a repository`);
+    throw new RepositoryError(`'${shownRepository(given).slice(0, 100)}' is not the name of a repository`);
   }
   if (path.isAbsolute(given)) {
     if (!existsSync(given)) throw new RepositoryError(`the repository ${given} does not exist`);
@@ -62,7 +62,9 @@ export function repositorySource(given: string, provider: Provider | null, host:
     return { url: given, isLocal: false, name: folderName(given), origin: null, credentials: null };
   }
   if (!OWNER_AND_NAME.test(given)) {
-    throw new RepositoryError(`'${given.slice(0, 200)}' is no absolute path, no URL and no owner/name`);
+    throw new RepositoryError(
+      `'${shownRepository(given).slice(0, 200)}' is no absolute path, no URL and no owner/name`,
+    );
   }
   return atProvider(given, provider, host);
 }
@@ -94,6 +96,22 @@ function takenApart(given: string): { url: string; credentials: string | null } 
   const [, scheme = '', secret = '', rest = ''] = found ?? [];
   if (!URL.canParse(scheme + rest)) return { url: given, credentials: null };
   return { url: scheme + rest, credentials: decoded(secret) };
+}
+
+/**
+ * A repository as it may be kept and shown: without user and password. The user of an ssh address is part of it.
+ */
+export function shownRepository(given: string): string {
+  const found = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(given);
+  if (found === null) {
+    // A slash in a password ends the host, and git will not get anywhere with it; it is a password all the same.
+    return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:(?!\d*(?:[/?#]|$)).*@/is.test(given)
+      ? given.replace(/^([a-z0-9+.-]+:\/\/).*@/is, '$1')
+      : given;
+  }
+  const [, scheme = '', who = '', rest = ''] = found;
+  const user = who.replace(/:.*$/s, '');
+  return /^(?:git\+)?ssh:/i.test(scheme) && user !== '' ? `${scheme}${user}@${rest}` : scheme + rest;
 }
 
 function decoded(text: string): string {

@@ -17,7 +17,10 @@ export interface StartRequest {
   replay: ReplayStep[];
   /** Null: as the settings say. */
   confirmationPolicy: ConfirmationPolicyRequest | null;
+  /** Without user and password: it is kept and shown. */
   repository: string | null;
+  /** The same as it was given, for the clone alone. */
+  cloneFrom: string | null;
   branch: string | null;
   provider: Provider | null;
   trigger: string | null;

@@ -7,7 +7,7 @@ import { demoSteps } from '../replay/demo.ts';
 import { parseTrajectory, ReplayError } from '../replay/parse.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
-import { isBranchName } from './repository.ts';
+import { isBranchName, shownRepository } from './repository.ts';
 import { valueAt, type StoredSettings } from './settings/record.ts';
 import { MASK } from './settings/mcp.ts';
 import { isSpecName } from './specs.ts';
@@ -39,12 +39,13 @@ interface Surroundings {
 }
 
 /** A V1 body as a start. Throws StartRefused. */
-export function startFromV1(body: AppConversationStart, around: Surroundings): StartRequest {
+export function startFromV1(given: AppConversationStart, around: Surroundings): StartRequest {
+  const body = { ...given, selected_repository: shownOrNull(given.selected_repository) };
   const replay = replayOf(body.replay_json ?? null, around.settings);
   refuseBranch(body.selected_branch ?? null, 'selected_branch');
-  const given = body.initial_message ?? null;
+  const said = body.initial_message ?? null;
   const words = replay.userMessage;
-  const message = given ?? (words === null ? null : { role: 'user' as const, content: [textBlock(words)], run: true });
+  const message = said ?? (words === null ? null : { role: 'user' as const, content: [textBlock(words)], run: true });
   const { secrets, initial_message: _message, replay_json: _replay, ...kept } = body;
   return {
     dialect: 'V1',
@@ -54,7 +55,8 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
     message: message === null ? null : { role: message.role, content: message.content },
     replay: replay.steps,
     confirmationPolicy: body.confirmation_policy ?? null,
-    repository: body.selected_repository ?? null,
+    repository: body.selected_repository,
+    cloneFrom: given.selected_repository ?? null,
     branch: body.selected_branch ?? null,
     provider: body.git_provider ?? null,
     trigger: body.trigger ?? null,
@@ -69,7 +71,8 @@ export function startFromV1(body: AppConversationStart, around: Surroundings): S
 }
 
 /** A V0 body as a start. Throws StartRefused. */
-export function startFromV0(body: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
+export function startFromV0(given: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
+  const body = withoutCredentials(given);
   const replay = replayOf(body.replay_json ?? null, around.settings);
   refuseBranch(body.selected_branch ?? null, 'selected_branch');
   const id = body.conversation_id ?? null;
@@ -92,6 +95,7 @@ export function startFromV0(body: ConversationCreateV0, around: Surroundings, tr
     replay: replay.steps,
     confirmationPolicy: null,
     repository: body.repository ?? body.create_microagent?.repo ?? null,
+    cloneFrom: given.repository ?? given.create_microagent?.repo ?? null,
     branch: body.selected_branch ?? null,
     provider: body.git_provider ?? body.create_microagent?.git_provider ?? null,
     trigger,
@@ -102,6 +106,20 @@ export function startFromV0(body: ConversationCreateV0, around: Surroundings, tr
     secrets: {},
     extras: kept,
     echo: echoV0(body, content),
+  };
+}
+
+function shownOrNull(repository: string | null | undefined): string | null {
+  return repository == null ? null : shownRepository(repository);
+}
+
+/** What is kept of a request and shown again names its repositories without user and password. */
+function withoutCredentials(body: ConversationCreateV0): ConversationCreateV0 {
+  const task = body.create_microagent;
+  return {
+    ...body,
+    repository: shownOrNull(body.repository),
+    ...(task == null ? {} : { create_microagent: { ...task, repo: shownRepository(task.repo) } }),
   };
 }
 

@@ -177,12 +177,12 @@ class ConversationStarter implements Starter {
   async #checkout(request: StartRequest, sandboxId: string, isFresh: boolean): Promise<Cloned | null> {
     const { supervisor, env, stagingDir, providerAccess } = this.#options;
     const workspaceDir = supervisor.workspaceOf(sandboxId);
-    if (request.repository === null) {
+    if (request.cloneFrom === null) {
       if (isFresh) await initWorkspace(workspaceDir, env, this.#abort.signal);
       return null;
     }
     const access = request.provider === null ? null : providerAccess(request.provider);
-    const source = repositorySource(request.repository, request.provider, access?.host ?? null);
+    const source = repositorySource(request.cloneFrom, request.provider, access?.host ?? null);
     const token = access?.token ?? null;
     return cloneRepository({
       source,

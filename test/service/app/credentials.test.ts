@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { repositorySource } from '../../../src/service/app/repository.ts';
-import { conversation, createTestApp, startedTask, type TestApp } from './support.ts';
+import { repositorySource, shownRepository } from '../../../src/service/app/repository.ts';
+import { conversation, createTestApp, startedTask, type TestApp, until } from './support.ts';
 
 let app: TestApp;
 let server: Server;
@@ -61,6 +61,24 @@ describe('credentials in the URL of a repository', () => {
     expect(config).not.toContain('jane');
     expect(config).not.toContain('hu%40sh');
   });
+
+  it.each(['V0', 'V1'])('over %s are neither kept nor shown', async (dialect) => {
+    const url = `${base.replace('//', '//jane:hushed@')}/project.git`;
+    const isV1 = dialect === 'V1';
+    const created = isV1
+      ? await app.call('POST', '/api/v1/app-conversations', { replay_json: 'demo', selected_repository: url })
+      : await app.call('POST', '/api/conversations', { replay_json: 'demo', repository: url });
+    const { id = '', conversation_id: conversationId = '' } = created.body as Record<string, string>;
+    const { startTasks } = app.store;
+    const row = await until(
+      () => (isV1 ? startTasks.get(id) : startTasks.page({ conversationId }, 'CREATED_AT_DESC', 1, 0)[0]),
+      (task) => task?.status === 'READY' || task?.status === 'ERROR',
+    );
+    expect(row).toMatchObject({ status: 'READY', request: { selected_repository: `${base}/project.git` } });
+    const kept = app.store.conversations.get(row?.conversation_id ?? '');
+    expect(kept).toMatchObject({ repository: `${base}/project.git` });
+    expect(JSON.stringify([created.body, row, kept])).not.toContain('hushed');
+  });
 });
 
 describe('the token of a provider', () => {
@@ -88,6 +106,19 @@ describe('the token of a provider', () => {
   ])('for %s is meant for %s', (given, origin) => {
     expect(repositorySource(given, 'github', null).origin).toBe(origin);
   });
+});
+
+it.each([
+  ['https://me:pw@host.example/a.git', 'https://host.example/a.git'],
+  ['https://token@host.example/a.git', 'https://host.example/a.git'],
+  ['https://me:p@w@host.example/a.git', 'https://host.example/a.git'],
+  ['https://me:p/w@host.example/a.git', 'https://host.example/a.git'],
+  ['ssh://git:pw@host.example/a.git', 'ssh://git@host.example/a.git'],
+  ['git@host.example:a/b.git', 'git@host.example:a/b.git'],
+  ['https://host.example:8443/a@b', 'https://host.example:8443/a@b'],
+  ['owner/name', 'owner/name'],
+])('%s is kept and shown as %s', (given, shown) => {
+  expect(shownRepository(given)).toBe(shown);
 });
 
 it.each([
