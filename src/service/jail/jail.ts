@@ -14,7 +14,7 @@ import { JailConnection } from './connection.ts';
 import { removeScratch } from './inside/scratch.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { plainEnvironment } from './plain.ts';
-import { killProcesses, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
+import { killProcesses, realtimeLimitOf, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
 
 /** So long the helper without isolation has to leave by itself. */
 const LEAVE_MS = 1000;
@@ -92,9 +92,13 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
   };
 }
 
+/** Sets the limit by which the sandbox's processes are told; where there is no prlimit, their environment has to do. */
+const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
+
 async function startPlain(config: WorkerConfig, warning: string | null): Promise<StartedJail> {
   reapLeftovers(config.sandbox_id);
-  const child = spawn(process.execPath, [path.join(config.root, 'dist', 'inside.js')], {
+  const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
+  const child = spawn('/bin/sh', ['-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper], {
     cwd: config.workspace_dir,
     detached: true,
     env: { ...plainEnvironment(process.env), ...commonEnvironment(config) },

@@ -3,6 +3,7 @@
  * and sessions are no handle: anything inside may start its own.
  */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Every process of a sandbox has this in its environment, so that one that left the process tree is still found. */
@@ -38,8 +39,10 @@ function select(selection: Selection): ProcessEntry[] {
   const wanted = new Set<number>();
   if (selection.below !== null) addDescendants(entries, selection.below, wanted);
   if (selection.marked !== null) {
+    const { marked } = selection;
+    const limit = isSandboxMark(marked) ? realtimeLimitOf(marked.slice(SANDBOX_MARKER.length + 1)) : null;
     for (const entry of entries) {
-      if (!wanted.has(entry.pid) && hasMark(entry.pid, selection.marked)) {
+      if (!wanted.has(entry.pid) && (hasMark(entry.pid, marked) || (limit !== null && hasLimit(entry.pid, limit)))) {
         wanted.add(entry.pid);
         addDescendants(entries, entry.pid, wanted);
       }
@@ -144,6 +147,29 @@ function listWithPs(): ProcessEntry[] {
     const [pid, parent, state = ''] = line.trim().split(/\s+/);
     return pid && parent ? [{ pid: Number(pid), parent: Number(parent), state: state.charAt(0) }] : [];
   });
+}
+
+function isSandboxMark(mark: string): boolean {
+  return mark.startsWith(`${SANDBOX_MARKER}=`);
+}
+
+/**
+ * A limit on realtime scheduling, in microseconds, that stands for a sandbox: more than a century, so it limits nothing,
+ * and a number of its own. Unlike the environment a program does not drop it in passing (`env -i`, `sudo`, a daemon).
+ */
+export function realtimeLimitOf(sandboxId: string): string {
+  const own = createHash('sha256').update(sandboxId).digest().readUIntBE(0, 6);
+  return String(2 ** 52 + own);
+}
+
+function hasLimit(pid: number, limit: string): boolean {
+  try {
+    return new RegExp(`^Max realtime timeout +${limit} `, 'm').test(
+      readFileSync(`/proc/${String(pid)}/limits`, 'latin1'),
+    );
+  } catch {
+    return false;
+  }
 }
 
 function hasMark(pid: number, mark: string): boolean {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,6 +40,8 @@ afterEach(async () => {
 // Where bubblewrap does not work, what needs it cannot be tried.
 const hasBubblewrap = (await whyNoBubblewrap()) === null;
 const SPECS: SandboxSpecName[] = hasBubblewrap ? ['bubblewrap', 'process'] : ['process'];
+
+const hasPrlimit = spawnSync('prlimit', ['--rttime']).status === 0;
 
 /** Counts up in a file, as long as it may run. */
 const counter = (file: string): string => `while :; do echo x >> ${file}; sleep 0.02; done`;
@@ -271,6 +273,20 @@ describe('without bubblewrap', () => {
       env: { PATH: path.join(place.dir, 'nothing') },
     });
     await expect(start).rejects.toThrow(/bubblewrap does not work here: bwrap is not installed/);
+  });
+
+  it.runIf(hasPrlimit)('a process that dropped its environment and its session is ended with the rest', async () => {
+    worker = await startTestWorker(place, { spec: 'process' });
+    await startConversation(worker, [
+      step.run(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    await until('it runs', () => size('dropped') > 2);
+    const dropped = Number(outputs(await eventsOf(worker))[0]);
+    expect(isAlive(dropped)).toBe(true);
+    await worker.command('stop');
+    await until('it has ended', () => !isAlive(dropped));
   });
 
   it('a leftover of an earlier life is ended when the sandbox starts again without isolation', async () => {
