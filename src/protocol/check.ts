@@ -24,9 +24,38 @@ export function check<Schema extends v.GenericSchema>(
   value: unknown,
   part: 'body' | 'query' | 'path',
 ): Checked<v.InferOutput<Schema>> {
+  if (Array.isArray(value) && isObject(schema)) return { ok: false, detail: [notAnObject(part, value)] };
   const result = v.safeParse(schema, value);
   if (result.success) return { ok: true, value: result.output };
   return { ok: false, detail: result.issues.flatMap((issue) => toDetail(issue, [part])) };
+}
+
+/** To valibot a list is an object too. */
+function isObject(schema: v.GenericSchema): boolean {
+  return schema.type === 'object' || schema.type === 'strict_object' || schema.type === 'record';
+}
+
+function notAnObject(part: string, value: unknown[]): Detail {
+  const msg = 'Input should be a valid dictionary or object to extract fields from';
+  return { type: 'model_attributes_type', loc: [part], msg, ...shown([part], value) };
+}
+
+/** Deeper than anything that is meant; what walks through a value calls itself for each level. */
+const DEEPEST = 200;
+
+/** Whether a parsed JSON value is nested too deeply to be worked with. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap((each): unknown[] => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
+
+/** The list of a body that is nested too deeply. */
+export function tooDeep(): Detail[] {
+  return [{ type: 'json_invalid', loc: ['body'], msg: 'JSON decode error: nested too deeply' }];
 }
 
 /** The words of a leaf: type, message and context, in one string because that is what a schema can carry. */

@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { words } from './check.ts';
 
-export { check, malformedJson, missingBody } from './check.ts';
+export { check, isTooDeep, malformedJson, missingBody, tooDeep } from './check.ts';
 export type { Detail } from './check.ts';
 
 /** Text. */

@@ -1,7 +1,16 @@
 /** Answers that are not a success, thrown from anywhere within a route, and reading of requests. */
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { check, malformedJson, missingBody, toHexId, uuid, type Detail } from '../../protocol/detail.ts';
+import {
+  check,
+  isTooDeep,
+  malformedJson,
+  missingBody,
+  toHexId,
+  tooDeep,
+  uuid,
+  type Detail,
+} from '../../protocol/detail.ts';
 
 /** Ends a route with this answer. */
 export class HttpAnswer extends Error {
@@ -71,6 +80,7 @@ export async function readAnyJson(c: Context): Promise<unknown> {
     throw refuseDetail(malformedJson(position));
   }
   if (value === null) throw refuseDetail(missingBody());
+  if (isTooDeep(value)) throw refuseDetail(tooDeep());
   return value;
 }
 

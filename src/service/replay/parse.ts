@@ -3,6 +3,7 @@
  * an object that holds the array, or as one JSON object a line. The outcome is what the agent did, in order; what the
  * world answered is left out, since it is to answer anew.
  */
+import { isTooDeep } from '../../protocol/detail.ts';
 import type { ReplayStep, Trajectory } from './steps.ts';
 import { readV0 } from './v0.ts';
 import { readV1 } from './v1.ts';
@@ -22,6 +23,7 @@ export function parseTrajectory(text: string): Trajectory {
 
 /** The same for a document that is already parsed, as in the body of a request. */
 export function readTrajectory(document: unknown): Trajectory {
+  if (isTooDeep(document)) throw new ReplayError('the trajectory is nested too deeply');
   const entries = listOf(document);
   const readings: Reading[] = entries.map((entry, index) => {
     const where = `event ${String(index)}`;

@@ -2,7 +2,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { check, type Detail, malformedJson, missingBody, record, uuid } from '../../protocol/detail.ts';
+import {
+  check,
+  type Detail,
+  isTooDeep,
+  malformedJson,
+  missingBody,
+  record,
+  tooDeep,
+  uuid,
+} from '../../protocol/detail.ts';
 import { JailError } from '../jail/connection.ts';
 import { ReplayError } from '../replay/reading.ts';
 import { storageTrouble } from '../storage-trouble.ts';
@@ -49,6 +58,7 @@ export async function readBody<Schema extends v.GenericSchema>(
   } catch (error) {
     throw new HttpRefusal(422, malformedJson(Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0)));
   }
+  if (isTooDeep(body)) throw new HttpRefusal(422, tooDeep());
   return checked(schema, body, 'body');
 }
 

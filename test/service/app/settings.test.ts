@@ -60,6 +60,25 @@ describe('settings of both dialects', () => {
   });
 });
 
+describe('a body that is no object of members', () => {
+  const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+
+  it.each([V0, V1, '/api/conversations', '/api/v1/app-conversations', '/api/v1/secrets'])(
+    'is refused by %s, a list or nested deeply',
+    async (path) => {
+      expect((await post(path, '[]')).status).toBe(422);
+      expect((await post(path, '[{"language":"de"}]')).status).toBe(422);
+      expect((await post(path, deep)).status).toBe(422);
+    },
+  );
+
+  it('is refused as a replay too', async () => {
+    const replay = await post('/api/v1/app-conversations', { replay_json: `[${deep}]` });
+    expect(replay.status).toBe(422);
+    expect(JSON.stringify(replay.body)).toContain('nested too deeply');
+  });
+});
+
 describe('settings of V0', () => {
   it('are replaced as a whole, but for the few that are kept', async () => {
     await post(V0, {
