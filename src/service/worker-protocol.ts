@@ -68,6 +68,8 @@ export type WorkerNotice =
   | { type: 'paused'; request: string }
   | { type: 'resumed'; request: string; port: number }
   | { type: 'stopped'; request: string }
+  /** How many clients are connected to the web sockets now; sent on each change. */
+  | { type: 'subscribers'; count: number }
   /** Something the user should know; nothing failed. */
   | { type: 'warning'; text: string }
   /** The worker cannot go on and exits. */

@@ -38,6 +38,8 @@ export interface Supervisor {
   resume(id: string): boolean;
   /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
   remove(id: string): Promise<boolean>;
+  /** How many clients follow over the web sockets of the sandboxes. */
+  subscribers(): number;
   /** Asks the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be reached. */
   send(id: string, request: AgentRequest): Promise<AgentAnswer>;
   workspaceOf(id: string): string;

@@ -125,6 +125,10 @@ class SandboxSupervisor implements Supervisor {
     });
   }
 
+  subscribers(): number {
+    return [...this.#live.values()].reduce((sum, { worker }) => sum + worker.subscribers, 0);
+  }
+
   async send(id: string, request: AgentRequest): Promise<AgentAnswer> {
     const row = this.#options.store.sandboxes.get(id);
     if (row?.status !== 'RUNNING' || row.port === null) {

@@ -17,6 +17,8 @@ export interface WorkerEvents {
 
 export interface WorkerProcess {
   pid: number;
+  /** How many clients are connected to its web sockets. */
+  readonly subscribers: number;
   /** Sends a command and waits for its answer. Rejects when the worker ends first or takes too long. */
   ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice>;
   /** Settles when the process is gone. */
@@ -42,11 +44,12 @@ export function startWorker(
   child.stdin.write(`${JSON.stringify(config)}\n`);
   const waiting = new Map<string, (notice: WorkerNotice) => void>();
   const failures = new Set<(error: Error) => void>();
-  const heard = { failure: '' };
+  const heard = { failure: '', subscribers: 0 };
   createInterface({ input: child.stdout }).on('line', (line) => {
     const notice = parseNotice(line, events.log);
     if (notice === null) return;
     if (notice.type === 'failed') heard.failure = notice.text;
+    if (notice.type === 'subscribers') heard.subscribers = notice.count;
     const answered = 'request' in notice ? waiting.get(notice.request) : undefined;
     if (answered !== undefined) answered(notice);
     else events.onNotice(notice);
@@ -62,6 +65,9 @@ export function startWorker(
   return {
     pid: child.pid ?? -1,
     ended,
+    get subscribers() {
+      return heard.subscribers;
+    },
     ask: (type, timeoutMs) => ask(child, waiting, failures, type, timeoutMs),
     kill: () => {
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {

@@ -84,7 +84,10 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const idle = watchIdle({
     activity,
     // A start may take longer than the timeout: a clone of something large.
-    isBusy: () => store.conversations.isAnyRunning() || store.startTasks.unfinished().length > 0,
+    isBusy: () =>
+      store.conversations.isAnyRunning() ||
+      store.startTasks.unfinished().length > 0 ||
+      context.supervisor.subscribers() > 0,
     timeoutMs: options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
     onIdle: () => {
       void service.close('nobody has used the service for long');

@@ -45,7 +45,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     workingDir,
     nowMicroseconds,
   };
-  const doors = new Doors(createRoutes(context).fetch, new Sockets(context));
+  const sockets = new Sockets(context, (count) => {
+    notify({ type: 'subscribers', count });
+  });
+  const doors = new Doors(createRoutes(context).fetch, sockets);
   const port = await doors.open(config.port ?? 0);
   return {
     port,

@@ -19,14 +19,22 @@ const AUTHENTICATION_MS = 10_000;
 const PING_MS = 30_000;
 const LARGEST_FRAME = 64 * 1024 * 1024;
 const MOST_SUBSCRIBERS = 50;
+/** Before the key is there. */
+const LARGEST_FIRST_FRAME = 64 * 1024;
+const MOST_WAITING = 50;
 
 export class Sockets {
   readonly #worker: WorkerContext;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, clientTracking: true });
   readonly #subscribers = new Map<string, number>();
+  readonly #onCount: (subscribers: number) => void;
+  /** Clients that have not brought the key so far. */
+  #waiting = 0;
 
-  constructor(worker: WorkerContext) {
+  /** `onCount` is told of each change in how many subscribers there are. */
+  constructor(worker: WorkerContext, onCount: (subscribers: number) => void) {
     this.#worker = worker;
+    this.#onCount = onCount;
   }
 
   /** The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on genuine servers. */
@@ -47,10 +55,15 @@ export class Sockets {
       refuse(socket, '403 Forbidden');
       return;
     }
+    if (!isRight && this.#waiting >= MOST_WAITING) {
+      refuse(socket, '503 Service Unavailable');
+      return;
+    }
+    const bound = isRight ? null : boundFirstFrame(socket, head.length);
     this.#server.handleUpgrade(request, socket, head, (client) => {
       keepAlive(client);
-      if (isRight) this.#subscribe(client, topic, query.value);
-      else this.#authenticate(client, topic, query.value);
+      if (bound === null) this.#subscribe(client, topic, query.value);
+      else this.#authenticate(client, topic, query.value, bound);
     });
   };
 
@@ -66,16 +79,22 @@ export class Sockets {
   }
 
   /** Without a key so far: the first frame must bring it. */
-  #authenticate(client: WebSocket, topic: string, query: SocketQuery): void {
+  #authenticate(client: WebSocket, topic: string, query: SocketQuery, bound: Bound): void {
     const fail = (): void => {
       client.close(4001, 'Authentication failed');
     };
     const timer = setTimeout(fail, AUTHENTICATION_MS);
-    client.once('close', () => {
+    this.#waiting += 1;
+    let isWaiting = true;
+    const done = (): void => {
       clearTimeout(timer);
-    });
+      bound.lift();
+      if (isWaiting) this.#waiting -= 1;
+      isWaiting = false;
+    };
+    client.once('close', done);
     client.once('message', (data: RawData) => {
-      clearTimeout(timer);
+      done();
       const frame = check(socketAuthentication, parseFrame(data), 'body');
       if (frame.ok && isKey(frame.value.session_api_key, this.#worker.sessionApiKey)) {
         this.#subscribe(client, topic, query);
@@ -94,13 +113,41 @@ export class Sockets {
       client.close(4004, 'Conversation not found');
       return;
     }
-    this.#subscribers.set(topic, taken + 1);
+    this.#count(topic, 1);
     client.once('close', () => {
-      this.#subscribers.set(topic, (this.#subscribers.get(topic) ?? 1) - 1);
+      this.#count(topic, -1);
     });
     const feed = entry === null ? new BashFeed(client, this.#worker.bash, query) : new EventFeed(client, entry, query);
     feed.start();
   }
+
+  #count(topic: string, change: 1 | -1): void {
+    const here = (this.#subscribers.get(topic) ?? 0) + change;
+    if (here > 0) this.#subscribers.set(topic, here);
+    else this.#subscribers.delete(topic);
+    this.#onCount([...this.#subscribers.values()].reduce((sum, each) => sum + each, 0));
+  }
+}
+
+interface Bound {
+  lift: () => void;
+}
+
+/** Ends a connection that sends more than the frame with the key takes; by bytes, for a frame is kept until it is whole. */
+function boundFirstFrame(socket: Duplex, already: number): Bound {
+  let size = already;
+  let isLifted = false;
+  const count = (chunk: Buffer): void => {
+    size += chunk.length;
+    if (!isLifted && size > LARGEST_FIRST_FRAME) socket.destroy();
+  };
+  socket.on('data', count);
+  return {
+    lift: () => {
+      isLifted = true;
+      socket.off('data', count);
+    },
+  };
 }
 
 const BASH = 'bash-events';

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import WebSocket from 'ws';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   ensureLocalService,
@@ -149,6 +150,32 @@ describe('a service', () => {
     const service = await start({ idleTimeoutMs: 50 });
     expect(await service.ended).toContain('nobody');
     expect(serviceStatus(dataDir).running).toBe(false);
+  });
+
+  it('does not end while somebody follows over the web socket of a sandbox', async () => {
+    const service = await start({ idleTimeoutMs: 1000 });
+    const client = clientOf(service);
+    const task = await startedTask(client, { replay_json: 'demo' });
+    const shown = await conversation(client, task.app_conversation_id ?? '');
+    const follower = new WebSocket(
+      `ws://${String(shown?.conversation_url).replace(/^http:\/\/([^/]+).*$/, '$1')}/sockets/events/${shown?.id ?? ''}`,
+      { headers: { 'X-Session-API-Key': String(shown?.session_api_key) } },
+    );
+    let isOver = false;
+    void service.ended.then(() => (isOver = true));
+    await until(
+      () => follower.readyState,
+      (state) => state === follower.OPEN,
+    );
+    // Longer than its idle time; a request would keep it awake.
+    const begun = performance.now();
+    await until(
+      () => performance.now() - begun,
+      (passed) => passed > 2000,
+    );
+    expect(isOver).toBe(false);
+    follower.terminate();
+    expect(await service.ended).toContain('nobody');
   });
 
   it('serves after a restart what was there before: settings, conversations, events and a workspace to resume', async () => {

@@ -89,6 +89,46 @@ describe('a socket of a conversation', () => {
     expect(await worker.socket(route, headers).refused).toBe(403);
   });
 
+  it('takes no more than the key before the key is there', async () => {
+    const socket = worker.socket(path);
+    await until('it is open', () => socket.client.readyState === socket.client.OPEN);
+    socket.client.send(JSON.stringify({ type: 'auth', session_api_key: KEY, more: 'x'.repeat(100_000) }));
+    expect((await socket.closed).code).toBe(1006);
+    expect(socket.frames).toEqual([]);
+    const known = worker.socket(path);
+    await until('it is open', () => known.client.readyState === known.client.OPEN);
+    known.client.send(JSON.stringify({ type: 'auth', session_api_key: KEY }));
+    await until('the state', () => known.frames.length === 1);
+    known.client.send(JSON.stringify(message('x'.repeat(100_000))));
+    await until('the words', () => known.frames.some((frame) => frame['kind'] === 'MessageEvent'));
+    known.client.terminate();
+  });
+
+  it('lets only some wait without a key, and those with one in all the same', async () => {
+    const waiting = Array.from({ length: 50 }, () => worker.socket(path));
+    await until('all wait', () => waiting.every(({ client }) => client.readyState === client.OPEN));
+    expect(await worker.socket(path).refused).toBe(503);
+    const known = worker.socket(path, header);
+    await until('the state', () => known.frames.length === 1);
+    waiting[0]?.client.terminate();
+    let next = worker.socket(path);
+    await until('a place is free', () => {
+      if (next.client.readyState === next.client.CLOSED) next = worker.socket(path);
+      return next.client.readyState === next.client.OPEN;
+    });
+    for (const { client } of [...waiting, known, next]) client.terminate();
+  });
+
+  it('tells the service how many follow', async () => {
+    const counts = (): number[] =>
+      worker.notices.flatMap((notice) => (notice.type === 'subscribers' ? [notice.count] : []));
+    const [one, two] = [worker.socket(path, header), worker.socket('/sockets/bash-events', header)];
+    await until('both', () => counts().at(-1) === 2);
+    one.client.terminate();
+    two.client.terminate();
+    await until('none', () => counts().at(-1) === 0);
+  });
+
   it('closes with 4004 for an unknown conversation', async () => {
     const socket = worker.socket('/sockets/events/00000000-0000-0000-0000-000000000000', header);
     expect(await socket.closed).toEqual({ code: 4004, reason: 'Conversation not found' });
