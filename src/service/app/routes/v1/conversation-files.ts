@@ -1,5 +1,4 @@
 /** What lies in a conversation's workspace, and its events as a file (interface section 4.5). */
-import { zipSync, strToU8, type Zippable } from 'fflate';
 import type { Context } from 'hono';
 import { toDashedId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../store/conversations.ts';
@@ -9,6 +8,7 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord } from '../../conversation-record.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
+import { zipStream, type ZipMember } from '../../../zip-stream.ts';
 import { placeIn } from '../../places.ts';
 
 export function conversationFileRoutes(context: AppContext): Route[] {
@@ -78,8 +78,7 @@ function download(context: AppContext, c: Context): Response {
   const id = pathId(c);
   const row = context.store.conversations.get(id);
   if (row === null) throw refuse(404, `Conversation not found: ${toDashedId(id)}`);
-  const zip = zipSync(membersOf(context, row), { level: 6 });
-  return new Response(zip, {
+  return new Response(zipStream(membersOf(context, row)), {
     headers: {
       'Content-Type': 'application/zip',
       'Content-Disposition': `attachment; filename="conversation_${id}.zip"`,
@@ -87,21 +86,23 @@ function download(context: AppContext, c: Context): Response {
   });
 }
 
-const PAGE = 1000;
+const PAGE = 500;
 
 /** `meta.json` and one file for each event, named so that they sort in order. */
-function membersOf(context: AppContext, row: ConversationRow): Zippable {
+function* membersOf(context: AppContext, row: ConversationRow): Generator<ZipMember> {
   const { session_api_key: _key, ...meta } = conversationRecord(row, context) as Record<string, unknown>;
-  const members: Zippable = { 'meta.json': strToU8(JSON.stringify(meta, null, 2)) };
-  context.logs.read(row, (log) => {
-    for (let offset = 0; ; offset += PAGE) {
-      const { items, next } = log.search({ offset, limit: PAGE, order: 'asc' });
-      for (const [index, event] of items.entries()) {
-        const number = String(offset + index).padStart(6, '0');
-        members[`event_${number}_${event.id}.json`] = strToU8(JSON.stringify(event, null, 2));
-      }
-      if (next === null) return;
+  yield ['meta.json', readable(meta)];
+  for (let offset = 0; ; offset += PAGE) {
+    // The log is asked for anew each time: it may have been put away while a page was sent.
+    const page = context.logs.read(row, (log) => log.search({ offset, limit: PAGE, order: 'asc' }));
+    for (const [index, event] of page?.items.entries() ?? []) {
+      const number = String(offset + index).padStart(6, '0');
+      yield [`event_${number}_${event.id}.json`, readable(event)];
     }
-  });
-  return members;
+    if (page?.next == null) return;
+  }
+}
+
+function readable(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value, null, 2));
 }
