@@ -12,7 +12,7 @@ import { LineReader } from './inside/lines.ts';
 import { Scratch } from './inside/scratch.ts';
 import { Shell } from './inside/shell.ts';
 import { killProcesses, SANDBOX_MARKER } from './processes.ts';
-import type { Answer, Request } from './protocol.ts';
+import { type Answer, LONGEST_LINE, type Request } from './protocol.ts';
 
 const workingDir = process.cwd();
 const scratch = new Scratch(process.env[SANDBOX_MARKER] ?? '');
@@ -21,7 +21,13 @@ const history = new EditHistory();
 const uploads = new UploadWriter(workingDir);
 
 function send(answer: Answer): boolean {
-  return process.stdout.write(`${JSON.stringify(answer)}\n`);
+  const line = JSON.stringify(answer);
+  // The worker ends a helper that says more in one line; only this answer is to be lost.
+  if ('id' in answer && Buffer.byteLength(line) > LONGEST_LINE) {
+    const failure = { code: 'too-large', message: 'The answer is too large' };
+    return process.stdout.write(`${JSON.stringify({ type: 'failure', id: answer.id, failure })}\n`);
+  }
+  return process.stdout.write(`${line}\n`);
 }
 
 async function perform(request: Request): Promise<unknown> {

@@ -104,5 +104,8 @@ export type Answer =
   | { type: 'result'; id: number; result: unknown }
   | { type: 'failure'; id: number; failure: Failure };
 
-/** Longest line either side accepts: an upload's chunk or the largest file the editor takes, with room. */
-export const LONGEST_LINE = 64 * 1024 * 1024;
+/**
+ * Longest line the worker accepts, in bytes. The longest that comes is the result of a client's own command: 9 Mi
+ * characters of each stream, each of them six bytes in JSON when it is a control character.
+ */
+export const LONGEST_LINE = 128 * 1024 * 1024;

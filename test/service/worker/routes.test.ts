@@ -288,6 +288,28 @@ describe('commands', () => {
     expect((rest.body as { items: unknown[] }).items).toHaveLength(pieces.length - 1);
   });
 
+  it('that print many control characters, the longest in JSON, do not end what else runs', async () => {
+    const other = await post('/api/bash/start_bash_command', { command: 'while ! test -e on; do sleep 0.02; done' });
+    const print = "head -c 9400000 /dev/zero | tr '\\0' '\\1'";
+    const command = `${print}; ${print} >&2`;
+    const { body } = await post('/api/bash/start_bash_command', { command });
+    const last = (id: string) => async () => {
+      const found = await get(`/api/bash/bash_events/search?command_id__eq=${id}&sort_order=TIMESTAMP_DESC&limit=1`);
+      const [item] = (found.body as { items: { exit_code?: number | null }[] }).items;
+      return typeof item?.exit_code === 'number' ? item : null;
+    };
+    expect(await until('its end', last((body as { id: string }).id))).toMatchObject({ exit_code: 0 });
+    await post('/api/bash/execute_bash_command', { command: 'touch on' });
+    expect(await until('the end of the other', last((other.body as { id: string }).id))).toMatchObject({
+      exit_code: 0,
+    });
+  });
+
+  it('that are nested deeply are refused', async () => {
+    const deep = `${'{"command":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+    expect((await post('/api/bash/execute_bash_command', deep)).status).toBe(422);
+  });
+
   it('are refused without a command', async () => {
     expect(await post('/api/bash/execute_bash_command', {})).toEqual({
       status: 422,
