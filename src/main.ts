@@ -18,7 +18,8 @@ const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
  */
 export function main(root: string): void {
   const interruption = new AbortController();
-  listenForSignals(interruption);
+  const hangUp = createHangUp();
+  listenForSignals(interruption, hangUp);
   const context = createContext({
     root,
     io: {
@@ -38,6 +39,7 @@ export function main(root: string): void {
       process.exitCode = code;
       // A terminal's stdin that was read keeps the process open; nothing more is read from it.
       if (stdinWasUsed) process.stdin.destroy();
+      hangUp.settle();
     },
     (error: unknown) => {
       process.exitCode = 70;
@@ -49,13 +51,39 @@ export function main(root: string): void {
 let stdinWasUsed = false;
 
 /** The first signal asks the command to end; a second one ends the process at once, as people expect of Ctrl-C twice. */
-function listenForSignals(interruption: AbortController): void {
+function listenForSignals(interruption: AbortController, hangUp: HangUp): void {
   for (const [name, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
     process.on(name, () => {
-      if (interruption.signal.aborted) process.exit(exitCode);
+      if (name === 'SIGHUP') hangUp.heard();
+      if (interruption.signal.aborted) {
+        hangUp.settle();
+        process.exit(exitCode);
+      }
       interruption.abort(new AppError('interrupted', `interrupted by ${name}`, { exitCode }));
     });
   }
+}
+
+interface HangUp {
+  heard: () => void;
+  /** Ends the process as the signal would have, when its terminal is gone; else does nothing. */
+  settle: () => void;
+}
+
+/** Node gives its terminal the old settings back at its end, and aborts when the terminal is no longer there. */
+function createHangUp(): HangUp {
+  const hadTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  let isHeard = false;
+  return {
+    heard: () => {
+      isHeard = true;
+    },
+    settle: () => {
+      if (!isHeard || !hadTerminal) return;
+      process.removeAllListeners('SIGHUP');
+      process.kill(process.pid, 'SIGHUP');
+    },
+  };
 }
 
 function workingDirectory(): string {
