@@ -15,14 +15,18 @@ function log(line: string): void {
 
 async function main(): Promise<void> {
   const config = JSON.parse(process.argv[2] ?? '{}') as DetachedConfig;
-  const service = await serve({ ...config, env: process.env, log });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      void service.close(`signal ${signal}`);
-    });
-  }
+  // Before anybody can know of it: a signal that finds no listener would end it without its end being put in order.
+  const asked = new Promise<string>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        resolve(`signal ${signal}`);
+      });
+    }
+  });
   // The terminal that it was started from is none of its business.
   process.on('SIGHUP', () => undefined);
+  const service = await serve({ ...config, env: process.env, log });
+  void asked.then((why) => service.close(why));
   await service.ended;
   process.exit(0);
 }
