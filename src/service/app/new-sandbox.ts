@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import type { SandboxRow } from '../store/sandboxes.ts';
-import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
 import { newSandboxId, newSessionKey } from './ids.ts';
 
 /** A sandbox that is about to be started, with an id and a key of its own. */
@@ -17,6 +17,19 @@ export function newSandbox(spec: SandboxSpecName, now: string): SandboxRow {
     worker_start: null,
     created_at: now,
     last_active_at: now,
+  };
+}
+
+type Surroundings = Pick<WorkerConfig, 'root' | 'workspace_dir' | 'events_dir' | 'initial_env'>;
+
+/** What the worker of a sandbox is given. */
+export function workerConfig(row: SandboxRow, surroundings: Surroundings): WorkerConfig {
+  return {
+    sandbox_id: row.id,
+    session_api_key: row.session_api_key,
+    spec: row.spec_id as SandboxSpecName,
+    ...(row.port === null ? {} : { port: row.port }),
+    ...surroundings,
   };
 }
 

@@ -9,7 +9,7 @@ import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { deferred } from './deferred.ts';
-import { newSandbox, withFolders } from './new-sandbox.ts';
+import { newSandbox, withFolders, workerConfig } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
 import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
@@ -170,16 +170,12 @@ class SandboxSupervisor implements Supervisor {
       ready.reject(new Error('the worker did not become ready in time'));
       worker.kill();
     }, READY_TIMEOUT_MS);
-    const config = {
-      sandbox_id: row.id,
-      session_api_key: row.session_api_key,
-      spec: row.spec_id as SandboxSpecName,
+    const config = workerConfig(row, {
+      root,
       workspace_dir: this.workspaceOf(row.id),
       events_dir: this.eventsOf(row.id),
-      root,
-      ...(row.port === null ? {} : { port: row.port }),
       initial_env: this.#options.initialEnv?.() ?? {},
-    };
+    });
     mkdirSync(config.workspace_dir, { recursive: true, mode: 0o700 });
     mkdirSync(config.events_dir, { recursive: true, mode: 0o700 });
     const worker = startWorker(config, env, {
