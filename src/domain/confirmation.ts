@@ -15,7 +15,7 @@ export interface PendingAction {
 
 export type ConfirmationDecision = 'accept' | 'reject';
 
-/** The actions of V1 without an observation, oldest first: those of the newest step, which wait together. */
+/** The actions of V1 without an observation, oldest first: an agent that may go on carries all of them out. */
 export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): PendingAction[] {
   const answered = new Set<string>();
   const pending: PendingAction[] = [];
@@ -25,7 +25,7 @@ export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): Pend
       continue;
     }
     if (!isRecord(payload['action'])) continue;
-    if (answered.has(id) || answered.has(textOf(payload['tool_call_id']))) break;
+    if (answered.has(id) || answered.has(textOf(payload['tool_call_id']))) continue;
     pending.unshift(pendingActionV1(id, payload, payload['action']));
   }
   return pending;
@@ -62,7 +62,8 @@ export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): Pendi
   const answered = new Set<unknown>();
   for (const { id, kind, source, payload } of newestFirst) {
     if (kind.startsWith('observation:')) {
-      answered.add(payload['cause']);
+      // A runtime says null to an action it was not allowed to carry out: that is no answer.
+      if (kind !== 'observation:null') answered.add(payload['cause']);
       continue;
     }
     const action = kind.slice('action:'.length);

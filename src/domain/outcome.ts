@@ -52,7 +52,10 @@ export function afterEvent(known: RunEvidence, event: ConversationEvent): RunEvi
       rejected: word === 'user_rejected' || (known.rejected && word !== 'running'),
     };
   }
-  if (event.kind === 'UserRejectObservation') return { ...seen, ...noted(known), rejected: true };
+  // V0 tells it under the name of the agent.
+  if (event.kind === 'UserRejectObservation' || event.kind === 'observation:user_rejected') {
+    return { ...seen, ...noted(known), rejected: true };
+  }
   if (event.source === 'agent') return { ...seen, ...noted(known), rejected: false };
   return seen;
 }

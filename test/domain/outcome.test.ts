@@ -128,6 +128,13 @@ describe('idle', () => {
       extras: { agent_state: 'user_rejected' },
     });
     expect(judge(conversation({}), known(event('action:message', 'user'), rejected))).toMatchObject({ exit_code: 8 });
+    // As release 1.6.0 tells it: the action again, the state, the observation in the name of the agent.
+    const observation = event('observation:user_rejected', 'agent');
+    const inputWanted = event('observation:agent_state_changed', 'environment', {
+      extras: { agent_state: 'awaiting_user_input' },
+    });
+    const story = [event('action:message', 'user'), event('action:run', 'agent'), rejected, observation, inputWanted];
+    expect(judge(conversation({}), known(...story))).toMatchObject({ exit_code: 8 });
   });
 });
 

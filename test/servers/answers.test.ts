@@ -230,6 +230,19 @@ describe('over V0', () => {
     ]);
   });
 
+  it('finds what waits after another action was rejected, which servers tell a second time', async () => {
+    const again = { ...runAction(4), args: { command: 'ls -la', confirmation_state: 'rejected' } };
+    const rejected = { ...state(6, ''), observation: 'user_rejected', source: 'agent', cause: 4, extras: {} };
+    const nothing = { ...state(12, ''), observation: 'null', source: 'agent', cause: 11, extras: {} };
+    events = [message(0), state(1, 'running'), state(2, 'awaiting_user_confirmation'), runAction(3), again];
+    events.push(state(5, 'user_rejected'), rejected, state(7, 'awaiting_user_input'));
+    expect(await server.conversations.pending(V0_ID)).toEqual([]);
+    events.push(message(8), state(9, 'running'), state(10, 'awaiting_user_confirmation'));
+    expect(await server.conversations.pending(V0_ID)).toEqual([]);
+    events.push(runAction(11), nothing);
+    expect(await server.conversations.pending(V0_ID)).toMatchObject([{ action_id: '11' }]);
+  });
+
   it('answers in no other state: a finished conversation would hang', async () => {
     for (const word of ['finished', 'running', 'awaiting_user_input', 'error']) {
       events = [message(0), runAction(1), state(2, word)];
