@@ -87,11 +87,11 @@ export async function sendMessage(
   if (decision === null) {
     refuseWaiting(conversation);
     await server.conversations.send(conversation.id, { text, image_urls });
+    if (ctx.globals.mode !== 'dry-run') await ctx.notice(`sent to conversation ${conversation.id}`);
   } else {
     await answerThenSend(ctx, server, conversation.id, { decision, message: { text, image_urls } });
   }
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
-  await ctx.notice(`sent to conversation ${conversation.id}`);
   await conclude(ctx, server, conversation, { ...options, ...limits, since: last?.id, changed: true });
 }
 
@@ -138,5 +138,7 @@ async function answerThenSend(
   await ctx.notice(`${PAST[decision]}: ${answered[0]?.text ?? ''}`);
   await untilAnswered(ctx, server, id, answered);
   await server.conversations.send(id, { ...message, effect: 'store' });
+  // Said before the run is told to go on: that ends with 8 when the next action waits by now.
+  await ctx.notice(`sent to conversation ${id}`);
   await server.conversations.run(id);
 }

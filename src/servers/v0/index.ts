@@ -6,6 +6,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import { parseTime } from '../../text/time.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { waitsForConfirmation } from '../confirmation.ts';
 import { createSecrets } from '../secrets.ts';
 import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
@@ -157,13 +158,18 @@ async function sendV0(links: Links, id: string, message: OutgoingMessage): Promi
   }
   await refuseWaitingV0(links, info);
   const { transport, path } = runtimeOf(links, info);
-  await transport.request({
+  const answer = await transport.request({
     method: 'POST',
     path: `${path}/events`,
     body: { action: 'message', args: { content: message.text, image_urls: message.image_urls } },
     safe: 'once',
     timeoutMs: V0_TIMEOUT_MS,
+    accept: [409],
   });
+  if (answer.status !== 409) return;
+  const text = serverText(answer.body) ?? 'it names no reason';
+  if (/confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
+  throw new AppError('conflict', `the server refuses this message: ${text}`, { status: 409 });
 }
 
 async function stopV0(links: Links, id: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation } from '../../protocol/v1/records.ts';
+import { waitsForConfirmation } from '../confirmation.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
@@ -83,6 +84,8 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   if (answer.status < 300) return;
   const text = serverText(answer.body) ?? '';
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
+  // Genuine servers carry the action out instead; nobody does both.
+  if (answer.status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(normalId(id));
   if (answer.status === 409) {
     throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {
       status: 409,
