@@ -149,7 +149,7 @@ describe('secret set', () => {
 
   it('says when the old value is gone and the new one is not stored', async () => {
     await world.invoke({ args: ['secret', 'set', 'HALF', '-'], stdin: 'old-value' });
-    const document = (await (await fetch(`${world.service.url}/openapi.json`)).json());
+    const document = await (await fetch(`${world.service.url}/openapi.json`)).json();
     const fake = await startFake(({ method, path: asked }) => {
       if (asked === '/openapi.json') return { json: document };
       if (method === 'GET') return { json: { items: [{ name: 'HALF', description: null }], next_page_id: null } };
