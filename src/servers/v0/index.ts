@@ -191,6 +191,15 @@ async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
     );
   }
   const { transport, path } = runtimeOf(links, info);
+  // Old servers tell paths from the workspace on, in which the repository is one folder.
+  const folder = info.selected_repository === null ? null : `${info.selected_repository.split('/').at(-1)}/`;
+  const servedPaths = new Map<string, string>();
+  const inRepository = <T extends { path: string }>(change: T): T => {
+    if (folder === null || !change.path.startsWith(folder)) return change;
+    const own = change.path.slice(folder.length);
+    servedPaths.set(own, change.path);
+    return { ...change, path: own };
+  };
   const changes = async (): Promise<ReturnType<typeof readGitChanges>> => {
     const answer = await transport.request({
       method: 'GET',
@@ -199,19 +208,19 @@ async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
       timeoutMs: V0_TIMEOUT_MS,
       accept: [404, 500],
     });
-    if (answer.status < 300) return read(answer, (body) => readGitChanges(body));
+    if (answer.status < 300) return read(answer, (body) => readGitChanges(body)).map(inRepository);
     if (answer.status === 404 && isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error'])))
       return [];
     throw new AppError('server', `the server cannot tell the changes: ${serverText(answer.body) ?? answer.status}`, {
       status: answer.status,
     });
   };
-  return diffFromFiles(changes, async (file) => {
+  const diff = await diffFromFiles(changes, async (file) => {
     try {
       const answer = await transport.request({
         method: 'GET',
         path: `${path}/git/diff`,
-        query: { path: file },
+        query: { path: servedPaths.get(file) ?? file },
         safe: 'read',
         timeoutMs: V0_TIMEOUT_MS,
       });
@@ -222,4 +231,7 @@ async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
       throw error;
     }
   });
+  if (diff.changes.length === 0 && info.selected_repository === null)
+    diff.omissions.push('what changed in a workspace without a repository: this server does not see it');
+  return diff;
 }
