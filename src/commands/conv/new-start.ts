@@ -86,13 +86,14 @@ function startLimit(
   { startTimeout, deadlineMs, stay }: StartOptions,
 ): { signal: AbortSignal; clear(): void } {
   const leftMs = stay === 'ended' ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
-  const limitMs = Math.min(startTimeout, leftMs);
+  const limitMs = Math.max(0, Math.min(startTimeout, leftMs));
+  const given = limitMs === 0 ? 'in the time it was given' : `after ${formatDuration(limitMs)}`;
   const limit = new AbortController();
   const timer = new AbortController();
   ctx.clock.sleep(Math.min(limitMs, 2_000_000_000), timer.signal).then(
     () =>
       limit.abort(
-        new AppError('timeout', `the conversation has not started after ${formatDuration(limitMs)}`, {
+        new AppError('timeout', `the conversation has not started ${given}`, {
           data: { reason: 'timeout' },
         }),
       ),
