@@ -95,10 +95,19 @@ interface ServerOptions {
   modelUrl: string;
 }
 
-/** Resolves when it answers. It ends by itself when this process does: its stdin is ours. */
+/**
+ * Resolves when it answers. Events reach it up to 10 s late (upstream: 30), which is late enough to be noticed. It ends by itself when this process does: its stdin is ours.
+ */
 async function startServer({ python, port, sandboxPort, dir, modelUrl }: ServerOptions): Promise<ChildProcess> {
   const script = path.join(import.meta.dirname, '..', 'genuine', 'serve.py');
-  const options = { port, 'sandbox-port': sandboxPort, data: path.join(dir, 'data'), key: KEY, 'model-url': modelUrl };
+  const options = {
+    port,
+    'sandbox-port': sandboxPort,
+    data: path.join(dir, 'data'),
+    key: KEY,
+    'model-url': modelUrl,
+    'event-delay': 10,
+  };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(python, [script, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   let said = '';

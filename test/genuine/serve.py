@@ -68,6 +68,8 @@ def environment(a, data):
         'RUNTIME': 'cli', 'ALLOW_SET_CONVERSATION_ID': '1', 'SKIP_DEPENDENCY_CHECK': '1',
         'ALLOW_INSECURE_GIT_ACCESS': 'true',  # a git host of the tests has no TLS
         'LITELLM_LOCAL_MODEL_COST_MAP': 'True', 'OPENHANDS_SUPPRESS_BANNER': '1',  # no look-up on the internet
+        # A model that fails is asked once; else V0 asks for minutes, and answers nobody meanwhile.
+        'LLM_NUM_RETRIES': '1', 'LLM_RETRY_MIN_WAIT': '1', 'LLM_RETRY_MAX_WAIT': '1',
         'ENABLE_BROWSER': 'false', 'AGENT_ENABLE_BROWSING': 'false', 'AGENT_ENABLE_JUPYTER': 'false',
         'PATH': f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}',
         **loopback_only(),
@@ -195,11 +197,15 @@ def end(processes, sockets):
     shutil.rmtree(sockets, ignore_errors=True)
 
 
-def end_with_stdin():
+def end_with_stdin(processes, sockets):
     with contextlib.suppress(OSError, ValueError):
         while os.read(0, 4096):
             pass
     os.kill(os.getpid(), signal.SIGTERM)
+    # A V0 conversation that waits for its model blocks the loop that would obey.
+    time.sleep(10)
+    end(processes, sockets)
+    os._exit(1)
 
 
 def main():
@@ -214,7 +220,7 @@ def main():
     app = 'openhands.server.listen:app' if flavour == '1.6.0' else 'openhands.app_server.app:app'
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda *_: sys.exit(0))
-    threading.Thread(target=end_with_stdin, daemon=True).start()
+    threading.Thread(target=end_with_stdin, args=(processes, sockets), daemon=True).start()
     threading.Thread(target=announce, args=(a, flavour), daemon=True).start()
     try:
         uvicorn.run(app, host=HERE, port=a.port, log_level='info' if a.verbose else 'error',

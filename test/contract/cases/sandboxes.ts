@@ -1,6 +1,16 @@
 /** Specs, and sandboxes from start to deletion. */
 import { expect } from 'vitest';
-import { conversation, errorOf, expectCode, json, ok, started, type ListJson, withSandboxes } from '../support.ts';
+import {
+  conversation,
+  errorOf,
+  expectCode,
+  json,
+  ok,
+  started,
+  until,
+  type ListJson,
+  withSandboxes,
+} from '../support.ts';
 import type { ContractCase, Target } from '../target.ts';
 
 interface SandboxJson {
@@ -87,6 +97,11 @@ const CASES: ContractCase[] = [
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
+      // What the sandbox has not passed on when it is paused, nobody can tell until it is resumed.
+      await until('its end at the app server', async () => {
+        const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`;
+        return JSON.stringify((await target.request('GET', path)).body).includes('finished');
+      });
       await ok(target, 'sandbox', 'pause', box);
       expect(json(await ok(target, 'conv', 'show', id, '--json'))).toMatchObject({
         status: 'finished',
