@@ -24,8 +24,8 @@ export function main(root: string): void {
     root,
     io: {
       stdin: inputStream(() => process.stdin),
-      stdout: outputStream(process.stdout),
-      stderr: outputStream(process.stderr),
+      stdout: outputStream(process.stdout, hangUp),
+      stderr: outputStream(process.stderr, hangUp),
     },
     env: process.env,
     cwd: workingDirectory(),
@@ -94,11 +94,13 @@ function workingDirectory(): string {
   }
 }
 
-function outputStream(stream: NodeJS.WriteStream): OutputStream {
+function outputStream(stream: NodeJS.WriteStream, hangUp: HangUp): OutputStream {
   let gone = false;
   const readerGone = () => new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
-  stream.on('error', () => {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
     gone = true;
+    // A terminal that is gone says so here before the signal comes, or when it goes to the shell alone.
+    if (error.code === 'EIO') hangUp.heard();
   });
   return {
     write: (chunk) =>
