@@ -31,7 +31,7 @@ async function main() {
     // One after the other: a server and its sandboxes want a core and a gigabyte for themselves.
     for (const name of chosen) results.push(await runTarget(name, folder, values.case));
     process.stdout.write(`${table(results)}\n`);
-    for (const result of results) process.stdout.write(`${summary(result)}\n`);
+    for (const result of results) process.stdout.write(`${reasons(result)}${summary(result)}\n`);
     process.stdout.write(`${seconds(startedMs)} s in all\n`);
     if (results.some(({ ok }) => !ok)) process.exitCode = 1;
   } finally {
@@ -115,6 +115,12 @@ function table(results) {
       ),
     ),
   ].join('\n');
+}
+
+/** Why cases failed; nothing when none did. */
+function reasons({ name, cases }) {
+  const failed = [...cases.values()].filter(({ verdict }) => verdict === 'failed');
+  return failed.map((one) => `${name}: ${one.name}: ${one.why ?? 'see above'}\n`).join('');
 }
 
 function summary({ name, cases, problem, seconds: took }) {

@@ -22,11 +22,12 @@ afterAll(async () => {
   await target?.close();
 }, 60_000);
 
-/** One line for the table: which case, and how it ended. */
-function tell(name: string, verdict: string, startedMs: number): void {
+/** One line for the table: which case, how it ended, and why it failed. */
+function tell(name: string, verdict: string, startedMs: number, error?: unknown): void {
   if (report === undefined) return;
   const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
-  appendFileSync(report, `${JSON.stringify({ name, verdict, seconds })}\n`);
+  const why = error instanceof Error ? error.message.slice(-600) : undefined;
+  appendFileSync(report, `${JSON.stringify({ name, verdict, seconds, why })}\n`);
 }
 
 describe(`the contract on ${name}`, () => {
@@ -39,7 +40,7 @@ describe(`the contract on ${name}`, () => {
         try {
           tell(title, (await run(target as Target)) ?? 'passed', startedMs);
         } catch (error) {
-          tell(title, 'failed', startedMs);
+          tell(title, 'failed', startedMs, error);
           throw error;
         }
       },

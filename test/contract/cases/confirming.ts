@@ -68,7 +68,7 @@ export const CONFIRMING: ContractCase[] = [
       // V0 has no place for a reason.
       if (withReason.code === 12 && dialect === 'v0') await ok(target, 'conv', 'confirm', id, '--reject');
       else expectCode(withReason, 0);
-      expectCode(await target.acs('conv', 'wait', id), dialect === 'v0' && target.hasModel ? 0 : 8);
+      expectCode(await target.acs('conv', 'wait', id), 8);
       expect(await carriedOut(target, id)).toEqual([]);
       expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait'), 0);
     }),
