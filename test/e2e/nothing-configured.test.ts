@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,6 +40,22 @@ describe('off a terminal, with nothing configured', () => {
 });
 
 describe('with ACS_PROFILE=local and an empty home', () => {
+  it('says that commands run without isolation where bubblewrap is not there', async () => {
+    const programs = path.join(dir, 'programs');
+    await mkdir(programs);
+    for (const folder of ['/bin', '/usr/bin']) {
+      for (const name of await readdir(folder)) {
+        if (name !== 'bwrap') await symlink(path.join(folder, name), path.join(programs, name)).catch(() => undefined);
+      }
+    }
+    const env = { ...local().env, PATH: programs };
+    const { code, err } = await start(['conv', 'new', '--replay', 'demo', '--no-repo', '--wait'], { ...local(), env })
+      .ended;
+    expect(code).toBe(0);
+    expect(err).toContain('warning: bubblewrap does not work here');
+    expect(err).toContain('commands run without isolation');
+  });
+
   it('remembers the last conversation when the service is another process by then', async () => {
     const script = [
       'id=$(acs conv new --replay demo --no-repo --wait -q)',

@@ -11,7 +11,7 @@ import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { serverText } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from './arrival.ts';
-import { getConversation, getConversations, getStartTask } from './calls.ts';
+import { getConversation, getConversations, getSandbox, getStartTask } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox, createSandboxFor } from './sandboxes.ts';
@@ -47,8 +47,16 @@ export async function* startV1(
   const id = normalId(task.app_conversation_id ?? '');
   const record = await recordOf(links, id, options.signal);
   await checkRepositoryArrived(links, record, request);
+  if (links.local) await tellSandbox(links, record.sandbox_id);
   if (request.confirm !== null && !startsWithPolicy(facts)) await confirmThenSend(links, record.id, request);
   return { ...toConversation(record, webUrl), start_task_id: normalId(first.id) };
+}
+
+/** The local service says in the record of a sandbox when its commands run without isolation. */
+async function tellSandbox(links: Links, sandboxId: string | null): Promise<void> {
+  if (sandboxId === null) return;
+  const { status_detail: detail } = await getSandbox(links, sandboxId);
+  if (detail !== null) links.notice(`warning: ${detail}`);
 }
 
 /** What a dry run shows: with a spec, the sandbox that is created first as well. */

@@ -101,7 +101,7 @@ async function startPlain(config: WorkerConfig, warning: string | null): Promise
   const child = spawn('/bin/sh', ['-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper], {
     cwd: config.workspace_dir,
     detached: true,
-    env: { ...plainEnvironment(process.env), ...commonEnvironment(config) },
+    env: { ...plainEnvironment(process.env, config.workspace_dir), ...commonEnvironment(config) },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const connection = new JailConnection(child);

@@ -2,11 +2,12 @@
  * The spec `process`: no isolation at all. What runs there is the user: it can read what the user can read. Only the
  * environment is cleaned, so that no key of the service or of a command line is handed on by accident.
  */
+import path from 'node:path';
 
 const KEPT = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'TZ', 'USER'];
 
 /** The environment of commands without isolation, out of the one of the service. */
-export function plainEnvironment(ambient: NodeJS.ProcessEnv): Record<string, string> {
+export function plainEnvironment(ambient: NodeJS.ProcessEnv, workspaceDir: string): Record<string, string> {
   const kept = KEPT.flatMap((name) => {
     const value = ambient[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -14,6 +15,8 @@ export function plainEnvironment(ambient: NodeJS.ProcessEnv): Record<string, str
   return {
     PATH: '/usr/local/bin:/usr/bin:/bin',
     ...Object.fromEntries(kept),
+    // A workspace without a repository is not part of one further up, e.g. of a home kept in git.
+    GIT_CEILING_DIRECTORIES: path.dirname(workspaceDir),
     // git takes it only where no user.email is set.
     EMAIL: 'agent@localhost',
   };
