@@ -100,7 +100,8 @@ const CASES: ContractCase[] = [
       // What the sandbox has not passed on when it is paused, nobody can tell until it is resumed.
       await until('its end at the app server', async () => {
         const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`;
-        return JSON.stringify((await target.request('GET', path)).body).includes('finished');
+        const { items } = (await target.request('GET', path)).body as ListJson<{ key?: string; value?: unknown }>;
+        return items.some(({ key, value }) => key === 'execution_status' && value === 'finished');
       });
       await ok(target, 'sandbox', 'pause', box);
       expect(json(await ok(target, 'conv', 'show', id, '--json'))).toMatchObject({
