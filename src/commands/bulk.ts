@@ -7,6 +7,7 @@ import { AppError, isAppError, type ErrorKind } from '../errors.ts';
 import type { BulkItem, BulkResult } from '../output/emit.ts';
 import type { View } from '../output/view.ts';
 import type { Server } from '../servers/server.ts';
+import { hasSeveralProfiles } from './paging.ts';
 
 const CONCURRENCY = 4;
 
@@ -183,4 +184,21 @@ async function inParallel<T, R>(items: readonly T[], concurrency: number, work: 
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
   return results;
+}
+
+/** The servers a bulk command works on; one that cannot be reached is an item with its error. */
+export async function serversOf(
+  ctx: Context,
+): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
+  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
+  const lost: BulkItem[] = [];
+  const reached: { profile: string; server: Server }[] = [];
+  for (const { profile, server } of await ctx.servers()) {
+    try {
+      reached.push({ profile, server: await server });
+    } catch (error) {
+      lost.push(failedItem('', error, profile));
+    }
+  }
+  return { reached, lost };
 }

@@ -4,7 +4,16 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { BulkItem } from '../../output/emit.ts';
 import type { Server } from '../../servers/server.ts';
-import { changeEach, changeOne, confirmChange, failedItem, readIds, type Change, type Target } from '../bulk.ts';
+import {
+  changeEach,
+  changeOne,
+  confirmChange,
+  failedItem,
+  readIds,
+  serversOf,
+  type Change,
+  type Target,
+} from '../bulk.ts';
 import { checkIdWord, conversationFinder } from '../ids.ts';
 import { collectList, hasSeveralProfiles } from '../paging.ts';
 import { readSelection, type SelectorOptions } from '../selectors.ts';
@@ -96,21 +105,6 @@ async function findOrIgnore(
 interface Chosen {
   targets: ConversationTarget[];
   lost: BulkItem[];
-}
-
-/** The servers a bulk command works on; one that cannot be reached is an item with its error. */
-async function serversOf(ctx: Context): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
-  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
-  const lost: BulkItem[] = [];
-  const reached: { profile: string; server: Server }[] = [];
-  for (const { profile, server } of await ctx.servers()) {
-    try {
-      reached.push({ profile, server: await server });
-    } catch (error) {
-      lost.push(failedItem('', error, profile));
-    }
-  }
-  return { reached, lost };
 }
 
 async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<Chosen> {

@@ -4,9 +4,8 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import type { Selection } from '../../domain/selectors.ts';
 import { isAppError } from '../../errors.ts';
 import type { BulkItem } from '../../output/emit.ts';
-import type { Server } from '../../servers/server.ts';
-import { failedItem, type Target } from '../bulk.ts';
-import { collectList, hasSeveralProfiles } from '../paging.ts';
+import { failedItem, serversOf, type Target } from '../bulk.ts';
+import { collectList } from '../paging.ts';
 import { sandboxFinder } from './find.ts';
 import { sandboxTest } from './runs.ts';
 
@@ -20,21 +19,6 @@ export interface SandboxTarget extends Target {
 export interface Chosen {
   targets: SandboxTarget[];
   lost: BulkItem[];
-}
-
-/** The servers a bulk command works on; one that cannot be reached is an item with its error. */
-async function serversOf(ctx: Context): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
-  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
-  const lost: BulkItem[] = [];
-  const reached: { profile: string; server: Server }[] = [];
-  for (const { profile, server } of await ctx.servers()) {
-    try {
-      reached.push({ profile, server: await server });
-    } catch (error) {
-      lost.push(failedItem('', error, profile));
-    }
-  }
-  return { reached, lost };
 }
 
 /** Every sandbox that a selection takes, all pages read; null takes every one. */
