@@ -75,7 +75,8 @@ function toDetail(issue: Issue, start: (string | number)[]): Detail[] {
   const loc = [...start, ...(issue.path ?? []).map((item) => item.key as string | number)];
   const isMissing = issue.received === 'undefined' && issue.input === undefined;
   if (isMissing) {
-    const parent = issue.path?.at(-1)?.input;
+    // Genuine servers echo the whole body, but nothing of a query.
+    const parent = start[0] === 'query' ? null : issue.path?.at(-1)?.input;
     return [{ type: 'missing', loc, msg: 'Field required', ...shown(loc.slice(0, -1), parent ?? null) }];
   }
   if (issue.type === 'strict_object' && issue.expected === 'never') {
@@ -83,7 +84,20 @@ function toDetail(issue: Issue, start: (string | number)[]): Detail[] {
   }
   const said = fromWords(issue.message) ?? { type: 'value_error', msg: issue.message };
   const { ctx, ...rest } = said;
-  return [{ type: rest.type, loc, msg: rest.msg, ...shown(loc, issue.input), ...(ctx === undefined ? {} : { ctx }) }];
+  return [
+    {
+      type: rest.type,
+      loc,
+      msg: rest.msg,
+      ...shown(loc, asSent(start, issue.input)),
+      ...(ctx === undefined ? {} : { ctx }),
+    },
+  ];
+}
+
+/** In a query everything was sent as text. */
+function asSent([part]: (string | number)[], input: unknown): unknown {
+  return part === 'query' && typeof input === 'number' ? String(input) : input;
 }
 
 function lastValue(issue: Issue): unknown {
@@ -104,7 +118,15 @@ function shown(loc: (string | number)[], input: unknown): { input?: unknown } {
 
 /** The list of a body that is no JSON. */
 export function malformedJson(position: number): Detail[] {
-  return [{ type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', input: {} }];
+  return [
+    {
+      type: 'json_invalid',
+      loc: ['body', position],
+      msg: 'JSON decode error',
+      input: {},
+      ctx: { error: 'Expecting value' },
+    },
+  ];
 }
 
 /** The list of a body that is not there. */

@@ -59,11 +59,11 @@ export const suggestedTask = (taskTypes: readonly string[] = TASK_TYPES) =>
     title: text(),
   });
 
-const textContent = closedRecord({ type: v.literal('text'), text: text(), cache_prompt: v.optional(truth()) });
+const textContent = closedRecord({ type: v.literal('text'), text: text(), cache_prompt: v.optional(truth(), false) });
 const imageContent = closedRecord({
   type: v.literal('image'),
   image_urls: list(text()),
-  cache_prompt: v.optional(truth()),
+  cache_prompt: v.optional(truth(), false),
 });
 
 /** One block of a message: text or images. */

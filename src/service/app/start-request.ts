@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AppConversationStart } from '../../protocol/v1/requests.ts';
 import type { ConversationCreateV0 } from '../../protocol/v0/requests.ts';
-import { toHexId } from '../../protocol/detail.ts';
+import { toDashedId, toHexId } from '../../protocol/detail.ts';
 import { demoSteps } from '../replay/demo.ts';
 import { parseTrajectory, ReplayError } from '../replay/parse.ts';
 import type { ReplayStep } from '../replay/steps.ts';
@@ -201,6 +201,7 @@ const ECHOED = [
 function echoV1(body: AppConversationStart): Record<string, unknown> {
   const echo: Record<string, unknown> = {};
   for (const name of ECHOED) echo[name] = body[name] ?? null;
+  echo.conversation_id = body.conversation_id == null ? null : toDashedId(body.conversation_id);
   const secrets = body.secrets ?? null;
   echo.secrets = secrets === null ? null : Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK]));
   echo.replay_json = digestOf(body.replay_json ?? null);

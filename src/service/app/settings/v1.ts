@@ -35,6 +35,20 @@ import {
   type StoredSettings,
 } from './record.ts';
 
+/** Nothing of this has an effect here: there are no skills and no marketplaces. */
+const AGENT_CONTEXT = {
+  skills: [],
+  system_message_suffix: null,
+  user_message_suffix: null,
+  load_user_skills: false,
+  load_public_skills: false,
+  marketplace_path: 'marketplaces/default.json',
+  registered_marketplaces: [],
+  load_project_skills: false,
+  disabled_skills: [],
+  secrets: null,
+};
+
 const SECRETS = new Set<PlainName>(['search_api_key', 'sandbox_api_key']);
 /** Null keeps them. */
 const KEPT_BY_NULL = new Set<PlainName>(['user_consents_to_analytics', 'disabled_skills']);
@@ -101,7 +115,7 @@ function common(settings: StoredSettings, context: ShownContext, mask: typeof MA
     agent_settings: {
       ...withoutSecrets(AGENT_FIELDS, agent, mask),
       mcp_config: toV1(settings.mcp),
-      agent_context: { skills: [], disabled_skills: [], secrets: null, current_datetime: context.now },
+      agent_context: { ...AGENT_CONTEXT, current_datetime: context.now },
     },
     conversation_settings: overlay(
       { schema_version: 1, ...defaultsOf(CONVERSATION_FIELDS) },

@@ -30,8 +30,20 @@ export function infoRoutes(app: Hono, worker: WorkerContext): void {
   app.get('/server_info', (context) => context.json(info()));
   app.get('/alive', (context) => context.json({ status: 'ok' }));
   app.get('/health', (context) => context.json({ status: 'ok' }));
+  app.get('/openapi.json', (context) => context.json(documentOf(app, worker.version)));
   app.get('/ready', (context) => context.json({ status: 'ready' }));
   app.get('/api/tools', (context) => context.json(TOOLS));
   app.get('/api/tools/', (context) => context.json(TOOLS));
   app.get('/api/vscode/url', (context) => context.json({ url: null }));
+}
+
+/** Every route that is served; `{name}` is a part of a path. */
+function documentOf(app: Hono, version: string): unknown {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { path, method } of app.routes) {
+    if (method === 'ALL') continue;
+    const shown = path.replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}');
+    (paths[shown] ??= {})[method.toLowerCase()] = { responses: { '200': { description: 'Successful Response' } } };
+  }
+  return { openapi: '3.1.0', info: { title: 'Agent server of the local service', version }, paths };
 }

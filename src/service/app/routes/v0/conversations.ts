@@ -137,7 +137,7 @@ const STATUSES: Record<SandboxState, string> = {
 };
 const RUNTIME_STATUSES: Record<SandboxState, string | null> = {
   STARTING: 'STATUS$STARTING_RUNTIME',
-  RUNNING: 'STATUS$READY',
+  RUNNING: 'STATUS$RUNTIME_STARTED',
   PAUSED: null,
   ERROR: 'STATUS$ERROR',
   MISSING: null,
