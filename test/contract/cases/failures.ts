@@ -13,7 +13,7 @@ function retriesForMinutes(target: Target, dialect: Dialect): boolean {
 /** A run that goes on although nothing comes of it: a wait with a bound says so, and the run can be stopped. */
 async function goesOn(target: Target, dialect: Dialect, scenario: Scenario): Promise<void> {
   const { id } = await started(target, dialect, scenario);
-  const ended = expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '4s', '--json'), 124);
+  const ended = expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '10s', '--json'), 124);
   expect(json<{ status: string }>(ended).status).toBe('running');
   // One that waits for its model would answer only after a minute.
   if (scenario === 'COUNT') await ok(target, 'conv', 'stop', id);
