@@ -1,0 +1,266 @@
+/** Sends recorded requests to a local service, in their order, and compares what it answers. */
+import { filledUp, isObject, mediaType, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
+import { Identities } from './identities.ts';
+import { replayFor } from './replays.ts';
+import { differences, labelOf, Samples } from './shape.ts';
+
+export interface Played {
+  name: string;
+  /** `GET /api/…/{id}`, as the document of the server writes it. */
+  route: string;
+  differences: string[];
+}
+
+export interface Playing {
+  played: Played[];
+  /** Routes that a genuine server answered and the local service does not serve. */
+  unsupported: Map<string, number>;
+}
+
+export interface Door {
+  url: string;
+  key: string;
+}
+
+interface Document {
+  paths: Record<string, JsonObject | string>;
+}
+
+interface Routes {
+  /** `METHOD /path/{id}` of a request; null when it is not served. */
+  find(method: string, path: string): string | null;
+}
+
+/** States of a start task that pass by themselves. */
+const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
+/** How long a state may take to come. */
+const PATIENCE_MS = 4_000;
+const PAUSE_MS = 25;
+/** Names of readings that were repeated until something had changed; the last part is what they saw. */
+/** The specs of the recorded sandboxes had no isolation. */
+const SPECS: [string, string][] = [
+  ['agent-default', 'process'],
+  ['agent-alt', 'process'],
+];
+const WATCHED = /^(.*?)\.(?:execution_status\.[A-Za-z_]+|\(.*\)|[A-Z_]{4,}|0|end)$/;
+
+export class Player {
+  readonly #app: Door;
+  readonly #exchanges: Exchange[];
+  readonly #listed: (name: string) => boolean;
+  readonly #identities = new Identities();
+  readonly #samples = new Samples();
+  readonly #genuine: Record<'app' | 'agent', Routes>;
+  #appRoutes: Routes | null = null;
+  #agentRoutes: Routes | null = null;
+
+  constructor(app: Door, exchanges: Exchange[], newer: Exchange[], listed: (name: string) => boolean) {
+    this.#app = app;
+    const documents = exchanges.filter(({ request }) => request.path === '/openapi.json');
+    const [ofApp, ofAgent] = documents.map(({ answer }) => routesIn(answer.body as unknown as Document));
+    if (ofApp === undefined || ofAgent === undefined) throw new Error('the documents of the servers were not recorded');
+    this.#genuine = { app: ofApp, agent: ofAgent };
+    this.#exchanges = exchanges.filter((exchange) => !documents.includes(exchange));
+    this.#listed = listed;
+    for (const [recorded, ours] of SPECS) this.#identities.set(recorded, ours);
+    for (const { answer } of newer) this.#samples.allow(answer.body);
+    for (const { answer } of newer) this.#samples.add(answer.body);
+    for (const { answer } of exchanges) this.#samples.add(answer.body);
+  }
+
+  async play(): Promise<Playing> {
+    const playing: Playing = { played: [], unsupported: new Map() };
+    this.#appRoutes = await routesOf(this.#app.url);
+    for (const [index, exchange] of this.#exchanges.entries()) {
+      const { request, answer } = exchange;
+      const routes = request.host === 'agent' ? await this.#routesOfAgent(index) : this.#appRoutes;
+      const route = routes?.find(request.method, request.path) ?? null;
+      if (route === null) {
+        const nobodyHas = answer.status === 404 || answer.status === 405;
+        const shown = `${request.method} ${withoutIds(request.path)}`;
+        if (!nobodyHas) playing.unsupported.set(shown, (playing.unsupported.get(shown) ?? 0) + 1);
+        continue;
+      }
+      // A route of a newer release than the recorded one.
+      if (this.#genuine[request.host ?? 'app'].find(request.method, request.path) === null) continue;
+      const found = await this.#compare(exchange, index);
+      const host = request.host === 'agent' ? 'agent server: ' : '';
+      playing.played.push({ name: exchange.name, route: host + route, differences: found });
+    }
+    return playing;
+  }
+
+  async #routesOfAgent(index: number): Promise<Routes | null> {
+    if (this.#agentRoutes !== null) return this.#agentRoutes;
+    const door = await this.#agentDoor(index);
+    if (door !== null) this.#agentRoutes = await routesOf(door.url);
+    return this.#agentRoutes;
+  }
+
+  async #compare(exchange: Exchange, index: number): Promise<string[]> {
+    const watched = WATCHED.exec(exchange.name)?.[1];
+    const next = this.#exchanges[index + 1]?.name ?? '';
+    const isPassing = watched !== undefined && (WATCHED.exec(next)?.[1] === watched || STARTING.test(exchange.name));
+    const deadline = Date.now() + (watched === undefined || isPassing || this.#listed(exchange.name) ? 0 : PATIENCE_MS);
+    for (;;) {
+      const ours = await this.#send(exchange, index);
+      const found = isPassing ? this.#passing(exchange.answer, ours) : this.#differencesOf(exchange.answer, ours);
+      if (found.length === 0 || Date.now() >= deadline) {
+        if (exchange.request.method === 'POST' && exchange.request.path === '/api/v1/sandboxes')
+          await this.#running(ours);
+        this.#identities.learn(exchange.answer.body, ours.body);
+        return found;
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+
+  /** A genuine server answers when the sandbox runs, ours when it is on its way. */
+  async #running({ body }: Answer): Promise<void> {
+    const id = isObject(body) ? body['id'] : undefined;
+    if (typeof id !== 'string') return;
+    const url = new URL(`/api/v1/sandboxes?id=${id}`, this.#app.url);
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline;) {
+      const response = await fetch(url, { headers: { 'X-Session-API-Key': this.#app.key } });
+      const [record] = (await response.json()) as JsonObject[];
+      if (record?.['status'] === 'RUNNING') return;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+
+  #differencesOf(recorded: Answer, ours: Answer): string[] {
+    const status =
+      recorded.status === ours.status
+        ? []
+        : [`status ${recorded.status}, ours ${ours.status} ${JSON.stringify(ours.body).slice(0, 200)}`];
+    const type = recorded.contentType === ours.contentType ? [] : [`${recorded.contentType}, ours ${ours.contentType}`];
+    if (status.length > 0) return [...status, ...type];
+    return [...type, ...differences(recorded.body, ours.body, this.#samples)];
+  }
+
+  /** A state on the way: ours may be further, then it is compared with a recorded record of that state. */
+  #passing(recorded: Answer, ours: Answer): string[] {
+    const [first] = Array.isArray(recorded.body) ? recorded.body : [recorded.body];
+    const [record] = Array.isArray(ours.body) ? ours.body : [ours.body];
+    const label = labelOf(record ?? null);
+    const samples = label === null ? [] : this.#samples.of(label);
+    if (samples.length === 0) return this.#differencesOf(recorded, ours);
+    const isList = Array.isArray(ours.body);
+    const asked: JsonObject = isObject(first) && 'request' in first ? { request: first['request'] ?? null } : {};
+    const tried = samples.map((sample) => {
+      const like = { ...sample, ...asked };
+      return this.#differencesOf({ ...recorded, body: isList ? [like] : like }, ours);
+    });
+    return tried.reduce((best, found) => (found.length < best.length ? found : best));
+  }
+
+  async #send(exchange: Exchange, index: number): Promise<Answer> {
+    const { request } = exchange;
+    const door = request.host === 'agent' ? await this.#agentDoor(index) : this.#app;
+    if (door === null) throw new Error(`${exchange.name}: no sandbox is known`);
+    const url = new URL(this.#identities.translateText(request.path), door.url);
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      const values = filledUp(this.#identities.translate(value));
+      for (const one of Array.isArray(values) ? values : [values])
+        url.searchParams.append(name, textOf(one, door, this.#app));
+    }
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(request.headers)) headers.set(name, withKeys(value, door, this.#app));
+    if (!request.host) headers.set('X-Session-API-Key', this.#app.key);
+    const body = this.#bodyOf(exchange, index, headers);
+    const response = await fetch(url, {
+      method: request.method,
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(20_000),
+    });
+    return answerOf(response);
+  }
+
+  #bodyOf(exchange: Exchange, index: number, headers: Headers): string | FormData | undefined {
+    const { body, method, path } = exchange.request;
+    if (body === null) return undefined;
+    if (body === 'multipart files') return upload();
+    if (typeof body === 'string') return body;
+    if (!headers.has('Content-Type')) headers.set('Content-Type', 'application/json');
+    const sent = this.#identities.translate(filledUp(body));
+    const isStart =
+      method === 'POST' && /^\/api\/(?:v1\/app-conversations(?:\/stream-start)?|conversations)$/.test(path);
+    const replay = isStart ? replayFor(exchange, this.#exchanges.slice(index + 1)) : null;
+    return JSON.stringify(replay === null ? sent : { ...(sent as JsonObject), replay_json: replay });
+  }
+
+  /** The agent server of the sandbox of the conversation that the request, or else the one nearest to it, names. */
+  async #agentDoor(index: number): Promise<Door | null> {
+    const near = [...this.#exchanges.slice(0, index + 1).reverse(), ...this.#exchanges.slice(index + 1)];
+    for (const { request } of near) {
+      const recorded =
+        request.host === 'agent' ? /conversations\/([0-9a-f-]{32,36})/.exec(request.path)?.[1] : undefined;
+      if (recorded === undefined) continue;
+      const id = this.#identities.translateText(recorded);
+      if (id === recorded && !/^e5f6/.test(id)) continue;
+      const url = new URL(`/api/v1/app-conversations?ids=${id}`, this.#app.url);
+      const response = await fetch(url, { headers: { 'X-Session-API-Key': this.#app.key } });
+      const [record] = (await response.json()) as JsonObject[];
+      const { conversation_url: address, session_api_key: key } = record ?? {};
+      if (typeof address === 'string' && typeof key === 'string') return { url: new URL(address).origin, key };
+    }
+    return null;
+  }
+}
+
+function textOf(value: Json, door: Door, app: Door): string {
+  return withKeys(typeof value === 'string' ? value : JSON.stringify(value), door, app);
+}
+
+function withKeys(text: string, door: Door, app: Door): string {
+  return text.replace('<app-key>', app.key).replace('<sandbox-key>', door.key);
+}
+
+function upload(): FormData {
+  const form = new FormData();
+  form.append('file', new Blob(['content\n']), 'x.txt');
+  form.append('files', new Blob(['content\n']), 'x.txt');
+  return form;
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const contentType = mediaType(response.headers.get('content-type'));
+  const text = await response.text();
+  return {
+    status: response.status,
+    contentType,
+    body: contentType === 'application/json' && text !== '' ? (JSON.parse(text) as Json) : text,
+  };
+}
+
+async function routesOf(url: string): Promise<Routes> {
+  const response = await fetch(new URL('/openapi.json', url));
+  return routesIn((await response.json()) as Document);
+}
+
+function routesIn({ paths }: Document): Routes {
+  const routes = Object.entries(paths).flatMap(([path, methods]) => {
+    const pattern = new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+(?::path)?\}/g, '[^/]+')}$`);
+    return (isObject(methods) ? Object.keys(methods) : methods.split(',')).map((method) => ({
+      method: method.toUpperCase(),
+      path,
+      pattern,
+    }));
+  });
+  routes.sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
+  return {
+    find(method, path) {
+      const route = routes.find((one) => one.method === method && one.pattern.test(path));
+      return route === undefined ? null : `${method} ${route.path}`;
+    },
+  };
+}
+
+function withoutIds(path: string): string {
+  return path.replace(
+    /\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f]{8}-[0-9a-f-]{27}(?=\/|$)|\/(?=\w*\d)(?=\w*[A-Z])\w{18,24}(?=\/|$)/g,
+    '/{id}',
+  );
+}
