@@ -126,6 +126,11 @@ def adapt():
             raise service.SandboxError(f'Agent process failed to start, see {log.name}')
         return process
 
+    if version('openhands-ai') == '1.6.0':
+        # This release has no setting for it: a model that fails would be asked for minutes, in which the sandbox hangs.
+        from openhands.sdk import LLM
+        LLM.model_fields['num_retries'].default = 0
+        LLM.model_rebuild(force=True)
     service.ProcessSandboxService._get_process_status = status
     service.ProcessSandboxService._start_agent_process = start
     with contextlib.suppress(ModuleNotFoundError):
