@@ -50,7 +50,7 @@ describe('settings edit', () => {
 
   it('shows no secret in the file', async () => {
     await world.invoke({ args: ['settings', 'set', 'llm_api_key=-'], stdin: 'hidden-model-key' });
-    const { code } = await edit(`text.includes('api_key"') || text.includes('secrets_store') ? 'seen' : text`);
+    const { code } = await edit(`/api_key":|secret|hidden-model-key/.test(text) ? 'seen' : text`);
     expect(code).toBe(0);
   });
 

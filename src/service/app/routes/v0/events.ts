@@ -95,8 +95,10 @@ async function changeState(context: AppContext, row: ConversationRow, state: str
   if (state !== 'user_confirmed' && state !== 'user_rejected') {
     throw refuse(400, `agent_state cannot be set to '${state.slice(0, 50)}'`);
   }
-  // A genuine server obeys in any state and leaves a finished conversation hanging.
-  if (row.execution_status !== 'waiting_for_confirmation') throw refuse(409, 'No action waits for a confirmation');
+  // A genuine server obeys in any state and leaves a finished conversation hanging. The log is asked, because a client
+  // may answer the event that it has just read there before the worker's notice has reached the store.
+  const status = context.logs.read(row, (log) => log.readState()?.execution_status) ?? row.execution_status;
+  if (status !== 'waiting_for_confirmation') throw refuse(409, 'No action waits for a confirmation');
   return post(context, row, 'events/respond_to_confirmation', {
     accept: state === 'user_confirmed',
     reason: state === 'user_confirmed' ? 'Accepted by the user' : 'Rejected by the user',
