@@ -14,14 +14,17 @@ import { conversationView } from './view.ts';
 import { endAs } from './waiting.ts';
 import type { Watched } from './watch.ts';
 
+/** `changed`: false when the conversation was there before. */
+export type AnnounceOptions = Pick<NewOptions, 'idFile' | 'follow'> & { changed: boolean };
+
 export class Announcer {
   id: string | null = null;
   startTaskId: string | null = null;
   private readonly ctx: Context;
   private readonly server: Server;
-  private readonly options: Pick<NewOptions, 'idFile' | 'follow'>;
+  private readonly options: AnnounceOptions;
 
-  constructor(ctx: Context, server: Server, options: Pick<NewOptions, 'idFile' | 'follow'>) {
+  constructor(ctx: Context, server: Server, options: AnnounceOptions) {
     this.ctx = ctx;
     this.server = server;
     this.options = options;
@@ -35,11 +38,22 @@ export class Announcer {
   async known(id: string | null, startTaskId: string | null, url: string | null): Promise<void> {
     this.startTaskId = startTaskId ?? this.startTaskId;
     if (id === null || this.id !== null) return;
-    this.id = id;
-    await this.writeIdFile(id);
-    await rememberLast(this.ctx, this.server, id);
     const shownUrl = url ?? this.urlOf(id);
-    await this.ctx.notice(`conversation ${id}${shownUrl === null ? '' : `  ${shownUrl}`}`);
+    await this.tell(id, shownUrl, shownUrl === null ? '' : `  ${shownUrl}`);
+  }
+
+  /** The same start was made before: its conversation is told instead of a new one. */
+  async existing({ id, url }: Conversation): Promise<void> {
+    await this.tell(id, url, ' exists already: nothing was sent');
+  }
+
+  private async tell(id: string, shownUrl: string | null, remark: string): Promise<void> {
+    this.id = id;
+    if (this.ctx.globals.mode !== 'dry-run') {
+      await this.writeIdFile(id);
+      await rememberLast(this.ctx, this.server, id);
+    }
+    await this.ctx.notice(`conversation ${id}${remark}`);
     if (this.ctx.globals.format === 'id') await this.ctx.out.item(conversationView, blankConversation(id, 'starting'));
     if (this.ctx.globals.format === 'ndjson') await this.ctx.out.record({ type: 'started', id, url: shownUrl });
   }
@@ -49,17 +63,18 @@ export class Announcer {
     if (this.ctx.globals.format === 'id' && this.id !== null) return;
     const id = conversation.id || (this.id ?? '');
     if (id === '') await this.ctx.notice(`start task ${conversation.start_task_id ?? ''}: acs conv wait takes its id`);
-    await this.ctx.out.item(conversationView, { ...conversation, id }, { changed: true });
+    await this.ctx.out.item(conversationView, { ...conversation, id }, { changed: this.options.changed });
   }
 
   async ended(conversation: Conversation, watched: Watched): Promise<void> {
     const { format } = this.ctx.globals;
+    const { changed } = this.options;
     const { outcome, failure } = watched;
     if (format === 'ndjson') await this.ctx.out.record({ ...outcome });
     else if (format === 'json')
-      await this.ctx.out.item(conversationView, conversation, { changed: true, outcome, ...errorMember(failure) });
+      await this.ctx.out.item(conversationView, conversation, { changed, outcome, ...errorMember(failure) });
     else if (this.options.follow && format !== 'id') await showOutcome(this.ctx, outcome);
-    else if (format !== 'id') await this.ctx.out.item(conversationView, conversation, { changed: true });
+    else if (format !== 'id') await this.ctx.out.item(conversationView, conversation, { changed });
     await endAs(this.ctx, watched);
   }
 

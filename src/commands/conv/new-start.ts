@@ -21,7 +21,8 @@ import { stopIfAsked, stopped } from './new-stop.ts';
 import { interruption, stoppedInstead } from './unended.ts';
 import { watch, type Watched } from './watch.ts';
 
-export type StartOptions = NewOptions & Limits & { stay: Stay };
+/** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
+export type StartOptions = NewOptions & Limits & { stay: Stay; known: Conversation | null };
 
 export async function startAndStay(
   ctx: Context,
@@ -29,23 +30,35 @@ export async function startAndStay(
   request: NewConversation,
   options: StartOptions,
 ): Promise<void> {
-  const announcer = new Announcer(ctx, server, options);
-  const tellPaused = await watchOthers(ctx, server);
-  let conversation: Conversation;
-  try {
-    conversation = await start(ctx, server, request, { ...options, announcer });
-  } catch (error) {
-    throw await afterFailedStart(ctx, server, error, { ...options, announcer });
-  }
-  if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
-  await tellPaused();
-  if (options.title !== undefined) conversation = await named(ctx, server, conversation, options.title);
-  if (options.stay !== 'ended') return await announcer.started(conversation);
+  const announcer = new Announcer(ctx, server, { ...options, changed: options.known === null });
+  const { known } = options;
+  if (known !== null) await announcer.existing(known);
+  const conversation = known ?? (await startAnew(ctx, server, request, { ...options, announcer }));
+  if (options.stay !== 'ended' || ctx.globals.mode === 'dry-run') return await announcer.started(conversation);
   const watched = await stopIfAsked(ctx, server, await stay(ctx, server, conversation, options), conversation, options);
   await announcer.ended(await lastRecord(ctx, server, conversation, watched), watched);
 }
 
 type Announced = StartOptions & { announcer: Announcer };
+
+/** Sends the start and names what came of it. Throws what a failed start leaves, and the end of a dry run. */
+async function startAnew(
+  ctx: Context,
+  server: Server,
+  request: NewConversation,
+  options: Announced,
+): Promise<Conversation> {
+  const tellPaused = await watchOthers(ctx, server);
+  let conversation: Conversation;
+  try {
+    conversation = await start(ctx, server, request, options);
+  } catch (error) {
+    throw await afterFailedStart(ctx, server, error, options);
+  }
+  if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
+  await tellPaused();
+  return options.title === undefined ? conversation : await named(ctx, server, conversation, options.title);
+}
 
 async function start(
   ctx: Context,

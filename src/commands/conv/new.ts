@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -81,9 +82,9 @@ export async function newConversation(argument: string | undefined, given: NewOp
     message: answers?.message ?? draft.message,
     spec_id: chosen.spec ?? null,
   };
-  if (request.conversation_id !== null && (await isKnownAlready(ctx, server, request))) return;
-  if (answers !== null) await confirmTask(ctx, request);
-  await startAndStay(ctx, server, request, { ...options, ...limits, stay: stayOf(options) });
+  const known = await findSameStart(server, request);
+  if (known === null && answers !== null) await confirmTask(ctx, request);
+  await startAndStay(ctx, server, request, { ...options, ...limits, stay: stayOf(options), known });
 }
 
 /** Json is one document at the end, also with --follow; -q is the id alone. */
@@ -139,17 +140,13 @@ async function checkServer(server: Server, { api, id, replay, sandbox }: NewOpti
   if (sandbox !== undefined) await server.sandboxes.get(sandbox);
 }
 
-/** `--id` a second time: the same request is done already, another one is a conflict. */
-async function isKnownAlready(ctx: Context, server: Server, request: NewConversation): Promise<boolean> {
-  const known = await findExisting(server, request.conversation_id ?? '');
-  if (known === null) return false;
-  if (!(await isSameStart(server, known, request))) {
-    throw new AppError('conflict', `conversation ${known.id} exists already, and was started with another request`, {
-      hint: 'leave --id out, or give another one',
-      data: { id: known.id },
-    });
-  }
-  await ctx.notice(`conversation ${known.id} exists already: nothing was sent`);
-  await ctx.out.item(conversationView, known, { changed: false });
-  return true;
+/** `--id` a second time: the conversation when the same request is done already. Throws `conflict` for another request. */
+async function findSameStart(server: Server, request: NewConversation): Promise<Conversation | null> {
+  const known = request.conversation_id === null ? null : await findExisting(server, request.conversation_id);
+  if (known === null) return null;
+  if (await isSameStart(server, known, request)) return known;
+  throw new AppError('conflict', `conversation ${known.id} exists already, and was started with another request`, {
+    hint: 'leave --id out, or give another one',
+    data: { id: known.id },
+  });
 }

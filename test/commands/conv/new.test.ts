@@ -221,6 +221,22 @@ describe('starting a conversation', () => {
     expect(other.code).toBe(6);
     expect(sent()).toEqual([]);
   });
+
+  it('stays with the run of an earlier start with the same id, as it would with its own', async () => {
+    const id = 'ac'.repeat(16);
+    const file = path.join(world.dir, 'earlier-id');
+    const replay = await replayFile(world, 'short.json', [run('sleep 1'), finish('done')]);
+    const start = ['--no-repo', '--replay', replay, '--id', id];
+    expect((await acs(...start, '--json')).code).toBe(0);
+    const again = await acs(...start, '--wait', '--json', '--id-file', file);
+    expect(again.code, again.err).toBe(0);
+    expect(json(again)).toMatchObject({ id, changed: false, outcome: { status: 'finished', exit_code: 0 } });
+    expect(await readFile(file, 'utf8')).toBe(`${id}\n`);
+    const lines = (await acs(...start, '--follow', '--format', 'ndjson')).out.trimEnd().split('\n');
+    const types = lines.map((line) => (JSON.parse(line) as { type: string }).type);
+    expect([types[0], types[1], types.at(-1)]).toEqual(['started', 'event', 'outcome']);
+    expect((await acs(...start, '-q', '--wait')).out).toBe(`${id}\n`);
+  });
 });
 
 describe('every flag', () => {
