@@ -1,9 +1,10 @@
 /** Views as text for people: tables, key and value rows, lines of a stream. Pure: no streams, no clock. */
 import type { Palette, Tone } from '../text/palette.ts';
-import { safeLine, safeText } from '../text/safe-text.ts';
+import { safeLine } from '../text/safe-text.ts';
 import { rulerFor } from '../text/width.ts';
 import { exactCell, shortCell } from './cell.ts';
 import { fitColumns } from './columns.ts';
+import { renderParts } from './lines.ts';
 import { shortenIds } from './short-ids.ts';
 import type { Field, LinePart, View } from './view.ts';
 
@@ -62,33 +63,26 @@ function columnOf<T>(field: Field<T>, items: readonly T[], look: Look) {
   };
 }
 
-/** Key and value rows of one thing. Values are never cut: a long one is wrapped by the terminal. */
+/** Key and value rows of one thing. Values are never cut: a long one goes on below itself. */
 export async function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look): Promise<string> {
   const keys = fields.map((field) => field.name.replaceAll('_', ' '));
   const keyWidth = Math.max(0, ...keys.map((key) => key.length));
-  const lines = fields.map((field, index) => {
-    const key = (keys[index] ?? '').padEnd(keyWidth);
-    const value = pairValue(field, item, look);
-    return `${look.palette.dim(key)}  ${value}`.trimEnd();
-  });
-  return lines.map((line) => `${line}\n`).join('');
+  const rows = fields.map((field, index) => [
+    { text: (keys[index] ?? '').padEnd(keyWidth), tone: 'dim' as const },
+    { text: '  ' },
+    ...pairValue(field, item, look),
+  ]);
+  // What stands here is there to be copied: words stay whole.
+  return await renderParts(rows, look, { indent: keyWidth + 2, longWords: 'keep' });
 }
 
-function pairValue<T>(field: Field<T>, item: T, look: Look): string {
+function pairValue<T>(field: Field<T>, item: T, look: Look): LinePart[] {
   const text = shortCell(field, item, look.nowMs);
-  const painted = painter(field, text, look.palette)(text);
-  if (field.as !== 'time' || text === '') return painted;
+  const tone = toneOf(field, text);
+  if (field.as !== 'time' || text === '') return [tone ? { text, tone } : { text }];
   const exact = exactCell(field, item);
-  return exact === text || exact.startsWith(text) ? exact : `${exact} ${look.palette.dim(`(${text})`)}`;
-}
-
-/** One line of a stream; further lines of a text are indented, so that they cannot pose as lines of acs. */
-export function renderLine(parts: readonly LinePart[], palette: Palette): string {
-  const painted = parts.map(({ text, tone }) => {
-    const safe = safeText(text.replaceAll('\r\n', '\n')).replace(/\n(?! {2})/g, '\n  ');
-    return tone && safe !== '' ? palette[tone](safe) : safe;
-  });
-  return `${painted.join('').trimEnd()}\n`;
+  if (exact === text || exact.startsWith(text)) return [{ text: exact }];
+  return [{ text: `${exact} ` }, { text: `(${text})`, tone: 'dim' }];
 }
 
 /** No header, tabs between, nothing cut. */
@@ -122,6 +116,10 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
 };
 
 function painter<T>(field: Field<T>, text: string, palette: Palette): (text: string) => string {
-  const tone = field.as === 'status' ? STATUS_TONES[text] : field.as === 'time' ? 'dim' : undefined;
+  const tone = toneOf(field, text);
   return tone ? palette[tone] : (plain) => plain;
+}
+
+function toneOf<T>(field: Field<T>, text: string): Tone | undefined {
+  return field.as === 'status' ? STATUS_TONES[text] : field.as === 'time' ? 'dim' : undefined;
 }

@@ -2,7 +2,8 @@
 import type { Format } from './emit.ts';
 import { chosenFields, namedFields, recordOf } from './fields.ts';
 import { jsonDocument, jsonLine, mapStrings } from './json.ts';
-import { type Look, renderIds, renderLine, renderPairs, renderTable, renderTsv } from './render.ts';
+import { renderParts } from './lines.ts';
+import { type Look, renderIds, renderPairs, renderTable, renderTsv } from './render.ts';
 import type { Field, View } from './view.ts';
 
 export interface Shape {
@@ -76,7 +77,7 @@ export async function lineText<T>(view: View<T>, item: T, shape: Shape): Promise
     return await itemText(view, item, {}, { ...shape, format });
   }
   const parts = view.line(item).map((part) => ({ ...part, text: shape.redact(part.text) }));
-  return renderLine(parts, (await shape.look()).palette);
+  return await renderParts([parts], await shape.look(), { indent: view.lineIndent ?? 2, longWords: 'break' });
 }
 
 function recordLine<T>(view: View<T>, item: T, extra: Record<string, unknown>, shape: Shape): string {

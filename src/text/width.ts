@@ -11,12 +11,12 @@ export interface Ruler {
 }
 
 const ONE_COLUMN =
-  '\\x20-\\x7e\\u00a0-\\u00ac\\u00ae-\\u02ff\\u0370-\\u0377\\u0384-\\u0482\\u048a-\\u052f\\u2010-\\u2027\\u2030-\\u203b\\u2190-\\u2193';
+  '\\x20-\\x7e\\u00a0-\\u00ac\\u00ae-\\u02ff\\u0370-\\u0377\\u0384-\\u0482\\u048a-\\u052f\\u2010-\\u2027\\u2030-\\u203b\\u2190-\\u2193\\u2500-\\u257f\\u2713\\u2717';
 const TWO_COLUMNS =
   '\\u3000-\\u3020\\u3041-\\u3096\\u309b-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3\\uff01-\\uff60';
 
 /**
- * Latin, Greek, Cyrillic, Chinese, Japanese, Korean and common punctuation: each character stands for itself, nothing
+ * Latin, Greek, Cyrillic, Chinese, Japanese, Korean and common punctuation, the marks of acs: each character stands for itself, nothing
  * combines. Their width is known without a library; emoji and other scripts need one.
  */
 const SIMPLE = new RegExp(`^[${ONE_COLUMN}${TWO_COLUMNS}]*$`);

@@ -255,13 +255,16 @@ describe('a bulk command', () => {
 describe('a stream', () => {
   const hostile = TASKS[1] as (typeof TASKS)[0];
 
-  test.each([undefined, 80])('is plain lines by default (%s columns)', async (columns) => {
+  test.each([
+    [undefined, '\t'],
+    [80, '       '],
+  ])('is plain lines by default (%s columns)', async (columns, tab) => {
     const { emitter, out } = capture({}, columns);
     emitter.check(taskView, 'stream');
     await emitter.line(taskView, hostile);
     await emitter.record({ type: 'outcome' });
     await emitter.record({ type: 'outcome' }, 'finished\u202e');
-    expect(out()).toBe('failed e\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe\ttab\n  line \\ end\nfinished\\u202e\n');
+    expect(out()).toBe(`failed e\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe${tab}tab\n  line \\ end\nfinished\\u202e\n`);
   });
 
   test('is one object a line with --json and --format ndjson', async () => {
@@ -365,10 +368,4 @@ test('objects read well in a table and are JSON in tsv', async () => {
   expect(tsv.out()).toBe(
     '{"input":3,"output":null}\n[{"name":"editor","url":"http://h"}]\n{"deep":{"er":1}}\na,b\ntrue\n0\n\n',
   );
-});
-
-test('lines of a stream that are indented already are not indented further', async () => {
-  const { emitter, out } = capture();
-  await emitter.line({ ...taskView, line: () => [{ text: 'a\r\n        b\nc\n\nd' }] }, TASKS[0] as (typeof TASKS)[0]);
-  expect(out()).toBe('a\n        b\n  c\n  \n  d\n');
 });

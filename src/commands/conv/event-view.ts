@@ -3,14 +3,20 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { isUserMessage, runWord } from '../../domain/outcome.ts';
 import type { LinePart, View } from '../../output/view.ts';
 import { parseTime } from '../../text/time.ts';
+import { commandOf, exitCodeOf, fullText, isErrorOf, member, string, thoughtOf } from './event-words.ts';
 
-/** More of what a command printed is in the events themselves. */
-const OUTPUT_LINES = 8;
-const OUTPUT_COLUMNS = 240;
-const MESSAGE_LINES = 40;
-const THOUGHT_LINES = 6;
-/** Under the text, beside the clock. */
-const INDENT = ' '.repeat(7);
+/** How much of a text is shown: what is left out is in the events themselves. */
+interface Most {
+  lines: number;
+  /** Of one line, in characters. */
+  characters: number;
+}
+const OUTPUT: Most = { lines: 8, characters: 240 };
+const COMMAND: Most = { lines: 12, characters: 600 };
+const THOUGHT: Most = { lines: 6, characters: 600 };
+const REQUEST: Most = { lines: 40, characters: 2_000 };
+/** What the agent answers is what a person came for. */
+const ANSWER: Most = { lines: Number.POSITIVE_INFINITY, characters: Number.POSITIVE_INFINITY };
 
 /** @param startedAt RFC 3339; the lines of a stream tell the time since then */
 export function eventView(startedAt: string | null): View<ConversationEvent> {
@@ -32,6 +38,7 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
     table: ['timestamp', 'source', 'kind', 'text'],
     tsv: ['id', 'timestamp', 'source', 'kind', 'text'],
     record: (event) => event,
+    lineIndent: 7, // under the text, beside the clock
     line(event) {
       const ms = parseTime(event.timestamp);
       firstMs ??= startMs ?? ms;
@@ -58,16 +65,16 @@ export function elapsed(ms: number): string {
 
 function eventLine(event: ConversationEvent, clock: string): LinePart[] {
   const start: LinePart = { text: `${clock.padStart(5)}  `, tone: 'dim' };
-  if (isUserMessage(event)) return [start, { text: 'you    ', tone: 'accent' }, ...message(event)];
+  if (isUserMessage(event)) return [start, { text: 'you    ', tone: 'accent' }, ...message(event, REQUEST)];
   const word = runWord(event);
   if (word !== null) return [start, { text: `· ${word.replaceAll('_', ' ')}`, tone: 'dim' }];
   switch (shapeOf(event)) {
     case 'message':
-      return [start, { text: 'agent  ', tone: 'good' }, ...message(event)];
+      return [start, { text: 'agent  ', tone: 'good' }, ...message(event, ANSWER)];
     case 'command':
-      return [start, ...thought(event), { text: event.text, tone: 'bold' }];
+      return [start, ...thought(event), ...command(event)];
     case 'finish':
-      return [start, { text: '✓ ', tone: 'good' }, ...message(event)];
+      return [start, { text: '✓ ', tone: 'good' }, ...message(event, ANSWER)];
     case 'output':
       return [start, ...output(event)];
     case 'error':
@@ -101,85 +108,45 @@ function shapeOf({ kind, text, payload, source }: ConversationEvent): Shape {
 }
 
 /** Why the agent does it, when it said so: a line above what it does. */
-function thought({ payload, text }: ConversationEvent): LinePart[] {
-  const said = block(thoughtText(payload), THOUGHT_LINES);
-  if (said.length === 0 || said[0] === text) return [];
-  return [{ text: `${said.join(`\n${INDENT}`)}\n${INDENT}` }];
+function thought(event: ConversationEvent): LinePart[] {
+  const said = block(thoughtOf(event), THOUGHT);
+  if (said.length === 0 || said[0] === event.text) return [];
+  return [{ text: `${said.join('\n')}\n` }];
 }
 
-function thoughtText(payload: Record<string, unknown>): string {
-  const { thought: said } = payload;
-  if (Array.isArray(said)) return said.map((part) => string(part, 'text')).join(' ');
-  return string(member(payload, 'args'), 'thought');
+/** As it is typed into a shell, further lines under the first. */
+function command(event: ConversationEvent): LinePart[] {
+  const lines = block(commandOf(event), COMMAND);
+  return [{ text: lines.length === 0 ? event.text : `$ ${lines.join('\n  ')}`, tone: 'bold' }];
 }
 
-/** Messages are what a person came for: many lines of them are shown. */
-function message(event: ConversationEvent): LinePart[] {
-  return [{ text: block(fullText(event) || event.text, MESSAGE_LINES).join(`\n${INDENT}`) }];
+function message(event: ConversationEvent, most: Most): LinePart[] {
+  return [{ text: block(fullText(event) || event.text, most).join('\n') }];
 }
 
 /** What a command printed: the first lines, and how many are left out; whether it failed. */
 function output(event: ConversationEvent): LinePart[] {
-  const observation = member(event.payload, 'observation');
-  const exitCode =
-    numberOf(observation, 'exit_code') ?? numberOf(member(member(event.payload, 'extras'), 'metadata'), 'exit_code');
-  const isError = member(observation, 'is_error') === true || (exitCode !== null && exitCode > 0);
-  const lines = block(fullText(event), OUTPUT_LINES);
-  const first: LinePart[] = isError ? [{ text: exitCode === null ? '✗ ' : `✗ exit ${exitCode}  `, tone: 'bad' }] : [];
+  const exitCode = exitCodeOf(event);
+  const isError = isErrorOf(event) || (exitCode !== null && exitCode > 0);
+  const lines = block(fullText(event), OUTPUT);
+  const mark = exitCode === null ? '✗' : `✗ exit ${exitCode}`;
+  // Columns of what was printed stay columns: the mark does not stand before the first of several lines.
+  const gap = lines.length > 1 ? '\n' : exitCode === null ? ' ' : '  ';
+  const first: LinePart[] = isError ? [{ text: `${mark}${gap}`, tone: 'bad' }] : [];
   if (lines.length === 0) return [...first, { text: isError ? '' : '✓', tone: 'dim' }];
-  return [...first, { text: lines.join(`\n${INDENT}`), tone: 'dim' }];
+  return [...first, { text: lines.join('\n'), tone: 'dim' }];
 }
 
-/** Lines of a text, at most so many; blank ones at its ends are dropped. */
-function block(text: string, most: number): string[] {
+/** Lines of a text; blank ones at its ends are dropped. */
+function block(text: string, most: Most): string[] {
   const lines = text
     .replaceAll('\r\n', '\n')
     .replace(/^\s*\n|\s+$/g, '')
     .split('\n');
   if (lines.length === 1 && lines[0] === '') return [];
-  const shown = lines.slice(0, most).map((line) => cut(line));
+  const shown = lines
+    .slice(0, most.lines)
+    .map((line) => (line.length > most.characters ? `${line.slice(0, most.characters)}…` : line));
   const left = lines.length - shown.length;
   return left > 0 ? [...shown, `… ${left} more line${left === 1 ? '' : 's'}`] : shown;
-}
-
-function cut(line: string): string {
-  return line.length > OUTPUT_COLUMNS ? `${line.slice(0, OUTPUT_COLUMNS)}…` : line;
-}
-
-/** The whole text of a message or an observation, of either dialect; empty when it is elsewhere. */
-export function fullText({ payload }: Pick<ConversationEvent, 'payload'>): string {
-  const action = member(payload, 'action');
-  const args = member(payload, 'args');
-  const candidates = [
-    content(member(member(payload, 'llm_message'), 'content')),
-    content(member(member(payload, 'observation'), 'content')),
-    string(action, 'message'),
-    string(args, 'final_thought'),
-    content(member(args, 'content')),
-    content(payload['content']),
-  ];
-  return candidates.find((text) => text !== '') ?? '';
-}
-
-function content(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (!Array.isArray(value)) return '';
-  return value
-    .map((part) => string(part, 'text'))
-    .filter((text) => text !== '')
-    .join('\n');
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-function string(value: unknown, name: string): string {
-  const found = member(value, name);
-  return typeof found === 'string' ? found : '';
-}
-
-function numberOf(value: unknown, name: string): number | null {
-  const found = member(value, name);
-  return typeof found === 'number' ? found : null;
 }

@@ -4,7 +4,7 @@ import { isUserMessage } from '../../domain/outcome.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { fullText } from './event-view.ts';
+import { fullText } from './event-words.ts';
 
 const EVENTS_LOOKED_AT = 50;
 

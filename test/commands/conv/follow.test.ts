@@ -141,11 +141,37 @@ describe('the line of an event', () => {
     );
   });
 
+  it('shows a command of many lines as it is typed, and says how much more there is', () => {
+    const script = Array.from({ length: 15 }, (_, index) => `line ${index + 1}`);
+    const whole = line({
+      text: '$ cd x …',
+      payload: { action: { kind: 'TerminalAction', command: 'cd x\n  make\n' } },
+    });
+    expect(whole).toBe(' 0:00  $ cd x\n    make');
+    const long = line({ kind: 'action:run', text: '$ line 1 …', payload: { args: { command: script.join('\n') } } });
+    expect(long.split('\n').slice(-2)).toEqual(['  line 12', '  … 3 more lines']);
+  });
+
+  it('keeps the columns of what a failed command printed', () => {
+    const observed = (text: string) => ({
+      kind: 'ObservationEvent',
+      payload: { observation: { exit_code: 2, content: [{ text }] } },
+    });
+    expect(line(observed('a  b\n1  2\n'))).toBe(' 0:00  ✗ exit 2\na  b\n1  2');
+    expect(line(observed('no such file'))).toBe(' 0:00  ✗ exit 2  no such file');
+  });
+
+  it('shows an answer whole, however long it and its lines are', () => {
+    const answer = [...Array.from({ length: 100 }, (_, index) => `point ${index}`), 'x'.repeat(5000)].join('\n');
+    const payload = { action: { kind: 'FinishAction', message: answer } };
+    expect(line({ payload })).toBe(` 0:00  ✓ ${answer}`);
+  });
+
   it('shows messages whole, over both dialects', () => {
     const content = [{ type: 'text', text: 'one\ntwo' }];
-    expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(' 0:00  agent  one\n       two');
+    expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(' 0:00  agent  one\ntwo');
     expect(line({ kind: 'action:message', source: 'user', payload: { args: { content: 'one\ntwo' } } })).toBe(
-      ' 0:00  you    one\n       two',
+      ' 0:00  you    one\ntwo',
     );
   });
 });
