@@ -9,6 +9,7 @@ import { isRecord } from '../protocol/shape.ts';
 import { documentFacts, type DocumentFacts } from './probe-document.ts';
 import type { Feature } from './server.ts';
 import { isJsonType, type Answer } from './transport/answer.ts';
+import { RETRY_STATUSES } from './transport/retry.ts';
 import type { Transport } from './transport/transport.ts';
 
 export interface ProbeFacts {
@@ -25,7 +26,8 @@ export interface ProbeFacts {
 }
 
 export const PROBE_TIMEOUT_MS = 10_000;
-const EVERY_STATUS = Array.from({ length: 500 }, (_, index) => index + 100);
+/** All but those that pass: these are asked again, and are an error when they stay. */
+const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
 
 interface Answers {
   document: Answer | AppError;
@@ -37,7 +39,7 @@ interface Answers {
 /**
  * Asks the four routes at once. `for-now`: the document could not be had this time, so the features are guessed and
  * not to be remembered. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
- * refused, `server` when what answers is no such server.
+ * refused, `rate-limited` when it has no time for the question, `server` when what answers is no such server.
  */
 export async function probe(
   app: Transport,
@@ -51,7 +53,7 @@ export async function probe(
         path,
         safe: 'read',
         timeoutMs: PROBE_TIMEOUT_MS,
-        accept: EVERY_STATUS,
+        accept: ANSWERS,
       });
     } catch (error) {
       if (error instanceof AppError && error.kind !== 'interrupted') return error;
@@ -157,7 +159,9 @@ export function keyError(hasKey: boolean, answer: Pick<Answer, 'status' | 'reque
 
 function notAServer(answers: (Answer | AppError)[]): AppError {
   const seen = answers.find((answer): answer is Answer => !(answer instanceof AppError));
-  const failed = answers.find((answer): answer is AppError => answer instanceof AppError);
+  const errors = answers.filter((answer) => answer instanceof AppError);
+  const passing = errors.find((error) => RETRY_STATUSES.has(error.details.status ?? 0));
+  if (passing) return passing; // what it is shows when it answers again
   if (seen && seen.status >= 500) {
     return new AppError('server', `the server answered ${seen.status} to every question`, {
       status: seen.status,
@@ -165,6 +169,7 @@ function notAServer(answers: (Answer | AppError)[]): AppError {
       retryable: true,
     });
   }
+  const [failed] = errors;
   if (failed && !seen) return failed;
   const type = seen === undefined || seen.contentType === '' ? 'no content type' : seen.contentType.slice(0, 80);
   return new AppError('server', `what answers there is no OpenHands server (it sent ${type})`, {

@@ -137,6 +137,30 @@ describe('a probe that fails', () => {
     ]);
   });
 
+  it.each([
+    [429, 'rate-limited', 7],
+    [503, 'server', 9],
+  ] as const)(
+    'asks again after %i, and tells it from a server that is none when it stays',
+    async (status, kind, code) => {
+      fake.handler = ({ path }) => (path === '/openapi.json' ? NOT_FOUND : { status, json: { message: 'Too busy' } });
+      const error = await failure(connectTo(fake.url));
+      expect([error.kind, error.exitCode, error.details.status]).toEqual([kind, code, status]);
+      expect(error.message).toContain('Too busy');
+      expect(fake.lines().filter((line) => line.endsWith('/count'))).toHaveLength(4);
+
+      fake.asked.length = 0;
+      const usual = routes(RELEASE_1_11);
+      fake.handler = (asked) =>
+        fake.asked.length <= 4
+          ? { status, json: { message: 'Too busy' }, headers: { 'retry-after': '1' } }
+          : usual(asked);
+      const server = await connectTo(fake.url);
+      expect(server.info.version).toBe('1.11.0');
+      await server.close();
+    },
+  );
+
   it('is a network error where nothing answers', async () => {
     const { url } = fake;
     await fake.close();
