@@ -11,7 +11,7 @@ export interface Answers {
   options: Pick<NewOptions, 'repo' | 'branch' | 'spec'>;
 }
 
-const MESSAGE_COMMENT = '\n# What shall the agent do? Lines that begin with # are left out.\n';
+const MESSAGE_COMMENT = '\n# What shall the agent do? This line is left out.\n';
 
 /** Asks for what the flags left open. */
 export async function askForTask(ctx: Context, server: Server, options: NewOptions): Promise<Answers> {

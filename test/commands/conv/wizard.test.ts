@@ -110,7 +110,7 @@ describe('conv new without a message, on a terminal', () => {
     const asked = await onTerminal(
       repository,
       ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
-      ['', 'One\nTwo\n\n# What shall the agent do? Lines that begin with # are left out.\n'],
+      ['', 'One\nTwo\n\n# What shall the agent do? This line is left out.\n'],
     );
     expect(asked.questions[1]).toContain('editor');
     expect(asked.out).toContain('"text": "One\\nTwo"');
