@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { AppError } from '../errors.ts';
+import { endTree } from './process-tree.ts';
 
 export interface KeyCommandOptions {
   cwd: string;
@@ -40,9 +41,12 @@ export function runKeyCommand(command: string, options: KeyCommandOptions): Prom
       child.stderr.destroy();
       settle();
     };
+    let isStopped = false;
     const stop = (error: Error) => {
-      child.kill('SIGKILL');
-      end(() => reject(error));
+      if (isStopped) return;
+      isStopped = true;
+      const ended = endTree(child);
+      end(() => void ended.then(() => reject(error)));
     };
     const onAbort = () => stop(asError(signal.reason));
     const deadline = setTimeout(() => stop(failure(`did not end within ${timeoutMs / 1000} s`)), timeoutMs);
@@ -55,6 +59,7 @@ export function runKeyCommand(command: string, options: KeyCommandOptions): Prom
     child.on('error', (error) => end(() => reject(failure(`could not be started: ${error.message}`))));
     child.on('close', (code, killedBy) => {
       lines.flush();
+      if (isStopped) return;
       if (code === 0) return end(() => resolve(printed));
       end(() => reject(failure(code === null ? `was ended by ${killedBy}` : `ended with exit code ${code}`)));
     });

@@ -144,7 +144,9 @@ async function planUrl(
   const plan = { base_url: baseUrl, origin, base_url_source: source, profile: null, local: false, defaults: {} };
   if (profileName === undefined) return { ...plan, ...planKey(query, null) };
   if (profileName === LOCAL_PROFILE) {
-    throw new AppError('usage', 'the profile "local" has its own URL: give either the URL or the profile');
+    const chosen = planKey(query, null);
+    const notice = `the profile "${LOCAL_PROFILE}" is not used: ${source === 'flag' ? '--base-url' : 'ACS_BASE_URL'} names the server`;
+    return { ...plan, ...chosen, notices: [notice, ...chosen.notices] };
   }
   const profile = await findProfile(profileName, load);
   if (originOf(profile.base_url) !== origin) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -108,6 +108,23 @@ describe('a key command', () => {
     expect(await message(run('exec yes').printed)).toContain('printed more than a key');
   });
 
+  it.each(['the deadline', 'a signal'])('is ended by %s with all it started', async (why) => {
+    const file = path.join(dir, `pids-${why.length}`);
+    const controller = new AbortController();
+    const command = `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & sleep 0.1; mv ${file}.tmp ${file}; wait); echo key`;
+    const { printed } = run(command, {
+      signal: controller.signal,
+      ...(why === 'the deadline' ? { timeoutMs: 1500 } : {}),
+    });
+    const refused = message(printed);
+    await until(() => existsSync(file));
+    const pids = readFileSync(file, 'utf8').trim().split('\n').map(Number);
+    expect(pids).toHaveLength(2);
+    if (why === 'a signal') controller.abort(new AppError('interrupted', 'interrupted'));
+    expect(await refused).toMatch(/^(interrupted: |config: .* did not end)/);
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+
   it('is stopped by Ctrl-C', async () => {
     const controller = new AbortController();
     const { printed } = run('exec sleep 60', { signal: controller.signal });
@@ -115,3 +132,21 @@ describe('a key command', () => {
     expect(await message(printed)).toBe('interrupted: interrupted');
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // One that ended and whose new parent has not looked yet is gone as well.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? existsSync('/proc') === false : false;
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -67,6 +67,16 @@ describe('which server', () => {
       'https://env.example | env:ACS_BASE_URL | - | none',
     ],
     [
+      'a URL comes before local too, which is spoken of',
+      { profile: 'local', baseUrl: 'https://flag.example' },
+      'https://flag.example | flag | - | none | the profile "local" is not used: --base-url names the server',
+    ],
+    [
+      'ACS_BASE_URL comes before local in ACS_PROFILE',
+      { env: { ...EVERYTHING, ACS_PROFILE: 'local' } },
+      'https://env.example | env:ACS_BASE_URL | - | none | the profile "local" is not used: ACS_BASE_URL names the server',
+    ],
+    [
       'ACS_PROFILE comes before the default',
       { env: { ACS_PROFILE: 'bare' }, defaultName: 'work' },
       'https://bare.example/acs | profile:bare | bare | none',
