@@ -28,6 +28,8 @@ export interface FollowSource {
   settle(conversation: Conversation): Promise<Conversation>;
   /** Stored events, oldest first, from the window's position on; known ones may come again. */
   read(window: FollowWindow): AsyncIterable<Sighting>;
+  /** Waits for the last events of a run that has ended, where they come later than its state. */
+  catchUp?(conversation: Conversation): Promise<'complete' | 'read-again'>;
   /** Null where there is nothing to connect to, by the record that was looked at last. */
   openSocket(window: FollowWindow): Promise<FollowSocket | null>;
   /** How often to look without a socket, and with one. */

@@ -240,6 +240,7 @@ class Follower {
     if (ENDS.has(conversation.status)) {
       // Events that were stored before the end are told before it.
       yield* this.readStored();
+      if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();
       state = await this.source.settle(conversation);
     }
     if (!again && this.told !== null && !differs(this.told, state)) return;

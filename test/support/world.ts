@@ -2,13 +2,13 @@
  * A whole acs in one test: a real local service on loopback in a folder of its own, and the command line run in-process
  * with streams that are kept. Call `close()` in afterAll/afterEach; it ends the service and removes the folder.
  */
-import { mkdtemp, mkdir, rm } from 'node:fs/promises';
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { run } from '../../src/cli.ts';
 import { clockFrom } from '../../src/clock.ts';
-import type { InputStream, OutputStream } from '../../src/context.ts';
+import type { Clock, InputStream, OutputStream } from '../../src/context.ts';
 import { AppError } from '../../src/errors.ts';
 import { startService } from '../../src/service/index.ts';
 import type { RunningService } from '../../src/service/index.ts';
@@ -25,6 +25,8 @@ export interface Invocation {
   env?: Record<string, string | undefined>;
   cwd?: string;
   signal?: AbortSignal;
+  /** Real time without one. */
+  clock?: Clock;
 }
 
 export interface Ended {
@@ -53,6 +55,8 @@ export interface WorldOptions {
   /** Which routes the service serves: an old server, a new one, both. */
   api?: 'v0' | 'v1' | 'both';
   spec?: 'bubblewrap' | 'process';
+  /** Its weather: a scenario as a file would hold it. */
+  weather?: unknown;
 }
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
@@ -68,6 +72,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     env: serviceEnv,
     api: options.api ?? 'both',
     ...(options.spec ? { spec: options.spec } : {}),
+    ...(options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) }),
     idleTimeoutMs: 0,
   });
   const env = {
@@ -92,6 +97,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
+async function scenarioFile(dir: string, weather: unknown): Promise<string> {
+  const file = path.join(dir, 'weather.json');
+  await writeFile(file, JSON.stringify(weather));
+  return file;
+}
+
 /** Runs one command line in this process, with no server of its own. */
 export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
   const stdout = keptStream(invocation.columns);
@@ -103,7 +114,7 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
     cwd: invocation.cwd,
     home: invocation.env?.HOME ?? invocation.cwd,
     platform: process.platform,
-    clock: clockFrom(() => Date.now()),
+    clock: invocation.clock ?? clockFrom(() => Date.now()),
     signal: invocation.signal ?? new AbortController().signal,
   });
   const code = await run(invocation.args, context);

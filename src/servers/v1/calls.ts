@@ -1,5 +1,5 @@
 /** The reading calls of V1, one function each (interface 4.3, 5.3, 6, 7.1). */
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import {
   readAppConversation,
   readEvent,
@@ -17,6 +17,8 @@ import { isUuid, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import { inSlices } from '../pages.ts';
 import type { ListQuery, Page } from '../server.ts';
+import type { Query } from '../transport/address.ts';
+import type { Answer } from '../transport/answer.ts';
 
 /** The most ids a batch get takes: some releases refuse 100 (interface 8.2). */
 export const MOST_IDS = 99;
@@ -150,24 +152,43 @@ export interface EventFilter {
   limit?: number;
 }
 
-/** One page of the app server's copy of the events; it lags behind the sandbox but outlives it (interface 7.1). */
+/**
+ * One page of the app server's copy of the events; it lags behind the sandbox but outlives it (interface 7.1). Releases
+ * before 0.63 have them at another path, and where they mount a web page it answers for the new one.
+ */
 export async function searchAppEvents(
   links: Links,
   id: string,
   filter: EventFilter,
   page: string | null,
 ): Promise<Page<EventRecord>> {
-  const answer = await links.app.request({
+  const query = {
+    kind__eq: filter.kind,
+    timestamp__gte: filter.since,
+    sort_order: filter.order,
+    limit: Math.min(filter.limit ?? MOST_ITEMS, MOST_ITEMS),
+    page_id: page,
+  };
+  const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
+  const answer = await eventsAnswer(links, path, query);
+  if (answer !== null) return read(answer, (body) => readPage(body, 'events', readEvent));
+  const old = { ...query, conversation_id__eq: normalId(id) };
+  const answerOfOld = await links.app.request({
     method: 'GET',
-    path: `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`,
-    query: {
-      kind__eq: filter.kind,
-      timestamp__gte: filter.since,
-      sort_order: filter.order,
-      limit: Math.min(filter.limit ?? MOST_ITEMS, MOST_ITEMS),
-      page_id: page,
-    },
+    path: '/api/v1/events/search',
+    query: old,
     safe: 'read',
   });
-  return read(answer, (body) => readPage(body, 'events', readEvent));
+  return read(answerOfOld, (body) => readPage(body, 'events', readEvent));
+}
+
+/** Null where the route is not there; an unknown conversation is an empty page. */
+async function eventsAnswer(links: Links, path: string, query: Query): Promise<Answer | null> {
+  try {
+    const answer = await links.app.request({ method: 'GET', path, query, safe: 'read', accept: [404] });
+    return answer.status === 404 ? null : answer;
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;
+    throw error;
+  }
 }

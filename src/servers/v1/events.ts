@@ -3,17 +3,19 @@ import { isAppError, type AppError } from '../../errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { parseTime } from '../../text/time.ts';
 import { naiveTime } from '../times.ts';
-import type { EventRecord } from '../../protocol/v1/records.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { allPages } from '../pages.ts';
 import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
+import type { CopyNotices } from './copy.ts';
 import { isNoise, toEvent } from './records.ts';
 
 export async function* eventsV1(
   links: Links,
+  copy: CopyNotices,
   id: string,
   query: EventQuery,
 ): AsyncGenerator<ConversationEvent, void, void> {
@@ -21,15 +23,44 @@ export async function* eventsV1(
   const seen = new Set<string>();
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
-  for await (const event of eventRecords(links, record.id, agentOf(links, record), query)) {
-    if (seen.has(event.id) || isNoise(event)) continue;
+  for await (const event of wholeRecords(links, copy, record, query)) {
+    if (seen.has(event.id)) continue;
     seen.add(event.id);
-    if (query.kinds !== undefined && !query.kinds.includes(event.kind)) continue;
+    if (isNoise(event) || (query.kinds !== undefined && !query.kinds.includes(event.kind))) continue;
     yield toEvent(event, record.id, links.network.redaction);
     left -= 1;
     if (left <= 0) return;
   }
 }
+
+/** From whoever answers, and from both where one gives up on the way; known ones may come again. */
+async function* wholeRecords(
+  links: Links,
+  copy: CopyNotices,
+  record: AppConversationRecord,
+  query: RecordQuery,
+): AsyncGenerator<EventRecord, void, void> {
+  const agent = agentOf(links, record);
+  let last: EventRecord | null = null;
+  let since = query.since;
+  if (agent === null) await copy.asleep(record);
+  else {
+    try {
+      for await (last of agentEvents(agent, query)) yield last;
+      // One that was made anew knows nothing of what was before.
+      if (last !== null) return;
+    } catch (error) {
+      if (!isAppError(error) || !ELSEWHERE.has(error.kind)) throw error;
+      copy.unreachable(record.id, error);
+      if (last !== null && query.order !== 'newest-first') since = last.timestamp ?? since;
+    }
+  }
+  for await (last of appEvents(links, record.id, { ...query, since })) yield last;
+  if (last === null && query.since === undefined && query.kinds === undefined) copy.empty(record);
+}
+
+/** With these the sandbox does not answer, and the copy may. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['not-found', 'network', 'server', 'auth', 'unsupported']);
 
 type RecordQuery = Pick<EventQuery, 'since' | 'order' | 'kinds'>;
 
@@ -54,9 +85,7 @@ export async function* eventRecords(
       }
       return;
     } catch (error) {
-      const elsewhere =
-        isAppError(error) && ['not-found', 'network', 'server', 'auth', 'unsupported'].includes(error.kind);
-      if (!elsewhere || yielded > 0) throw error;
+      if (!isAppError(error) || !ELSEWHERE.has(error.kind) || yielded > 0) throw error;
       next = await whenSilent(error);
     }
   }

@@ -13,6 +13,7 @@ import type { FollowItem, FollowOptions } from '../server.ts';
 import { naiveTimeOf } from '../times.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
+import { createCopyWatch } from './copy.ts';
 import { eventRecords } from './events.ts';
 import { isNoise, toConversation, toEvent, type WebUrl } from './records.ts';
 import { executionWord, reasonOfEvent, settle } from './settled.ts';
@@ -35,7 +36,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let record: AppConversationRecord | null = null;
   let reason: Conversation['reason'] = null;
   const keyPlace = keyPlaces();
-  let readCopy = false;
+  const copy = createCopyWatch(links);
   let away = { untilMs: 0, forMs: 0 };
   let blankSinceMs: number | null = null;
   const agentNow = (current: AppConversationRecord): AgentClient | null =>
@@ -76,15 +77,20 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     async *read(window) {
       const current = await latest();
       const agent = agentNow(current);
-      const sinceMs = window.sinceMs(agent === null || readCopy ? COPY_OVERLAP_MS : undefined);
-      readCopy = agent === null;
+      const sinceMs = window.sinceMs(agent === null || copy.isCopy ? COPY_OVERLAP_MS : undefined);
       const since = sinceMs === null ? undefined : naiveTimeOf(sinceMs);
-      for await (const event of eventRecords(links, current.id, agent, {
-        since,
-        order: 'oldest-first',
-      }))
-        yield sighting(event);
+      let from: 'sandbox' | 'copy' = 'sandbox';
+      const readCopy = (): Promise<'copy'> => {
+        from = 'copy';
+        copy.read(from, current);
+        return Promise.resolve(from);
+      };
+      if (agent === null) await readCopy();
+      const query = { since, order: 'oldest-first' } as const;
+      for await (const event of eventRecords(links, current.id, agent, query, readCopy)) yield sighting(event);
+      copy.read(from, current);
     },
+    catchUp: ({ execution_status: word }) => copy.catchUp(id, word),
     async openSocket(window): Promise<FollowSocket | null> {
       const current = await latest();
       const agent = agentNow(current);

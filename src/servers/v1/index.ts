@@ -13,6 +13,7 @@ import { createSecrets } from '../secrets.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation, getConversations, getStartTask, noConversation, searchConversations } from './calls.ts';
 import { removeV1, renameV1, sendV1, stopV1 } from './changes.ts';
+import { createCopyNotices } from './copy.ts';
 import { diffV1 } from './diff.ts';
 import { eventsV1 } from './events.ts';
 import { followV1 } from './follow.ts';
@@ -29,6 +30,7 @@ export type V1 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
 
 export function createV1(links: Links, facts: ProbeFacts): V1 {
   const sandboxes = createSandboxes(links);
+  const copy = createCopyNotices(links);
   const webUrl: WebUrl = (id) => (facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`);
   return {
     account: () => account(links, facts),
@@ -47,9 +49,9 @@ export function createV1(links: Links, facts: ProbeFacts): V1 {
       },
       rename: (id, title) => renameV1(links, facts, webUrl, id, title),
       remove: (id) => removeV1(links, facts, id),
-      events: (id, query) => eventsV1(links, id, query),
+      events: (id, query) => eventsV1(links, copy, id, query),
       follow: (id, options) => followV1(links, webUrl, id, options),
-      result: (id) => resultV1(links, id),
+      result: (id) => resultV1(links, copy, id),
       send: (id, message) => sendV1(links, facts, id, message),
       pending: (id) => pendingV1(links, id),
       answer: (id, answer) => answerV1(links, id, answer),

@@ -3,20 +3,24 @@
  * Read from the newest event backwards to that message, so an answer to an older one never counts.
  */
 import type { AppError } from '../../errors.ts';
-import type { EventRecord } from '../../protocol/v1/records.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
+import { untilCopyTells, type CopyNotices } from './copy.ts';
 import { eventRecords } from './events.ts';
 
 const ASK_AGAIN_MS = 1_000;
 const LONG_SILENCE_MS = 10_000;
+const ENDS: ReadonlySet<string> = new Set(['finished', 'error', 'stuck']);
 
-export async function resultV1(links: Links, id: string): Promise<string | null> {
+export async function resultV1(links: Links, copy: CopyNotices, id: string): Promise<string | null> {
   const record = await getConversation(links, id);
   const order = { order: 'newest-first' } as const;
-  for await (const event of eventRecords(links, record.id, agentOf(links, record), order, askTwice(links))) {
+  const agent = agentOf(links, record);
+  if (agent === null) await copy.asleep(record);
+  for await (const event of eventRecords(links, record.id, agent, order, askTwice(links, copy, record))) {
     if (event.kind === 'MessageEvent' && event.source === 'user') return null;
     const answer = answerOf(event);
     if (answer !== null) return answer;
@@ -25,7 +29,11 @@ export async function resultV1(links: Links, id: string): Promise<string | null>
 }
 
 /** The copy may lack the newest message, and would give the answer to the one before: the sandbox is asked again. */
-function askTwice(links: Links): (error: AppError) => Promise<'again' | 'copy'> {
+function askTwice(
+  links: Links,
+  copy: CopyNotices,
+  record: AppConversationRecord,
+): (error: AppError) => Promise<'again' | 'copy'> {
   const startedAtMs = links.clock.now();
   let asked = 0;
   return async (error) => {
@@ -36,7 +44,10 @@ function askTwice(links: Links): (error: AppError) => Promise<'again' | 'copy'> 
       await links.clock.sleep(ASK_AGAIN_MS, links.signal);
       return 'again';
     }
-    links.notice('the sandbox does not answer; this is the copy of the app server, which may be up to 30 s behind');
+    copy.unreachable(record.id, error);
+    // A run that has ended has its answer, which may not have reached the app server yet.
+    const word = record.execution_status;
+    if (word !== null && ENDS.has(word.toLowerCase())) await untilCopyTells(links, record.id, word);
     return 'copy';
   };
 }

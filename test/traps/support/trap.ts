@@ -1,0 +1,93 @@
+/**
+ * The command line at a server that behaves as a genuine one was seen to: its shapes, and its faults. Time goes thirty
+ * times as fast as on the wall, so that a server may be 30 s late.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { clockFrom } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/context.ts';
+import { startFake, type FakeServer, type Handler } from '../../servers/support/fake-server.ts';
+import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
+import { invoke, type Ended, type Invocation } from '../../support/world.ts';
+
+const SPEED = 30;
+
+export interface Commands {
+  dir: string;
+  clock: Clock;
+  acs(...args: string[]): Promise<Ended>;
+  invoke(invocation: Omit<Invocation, 'cwd'>): Promise<Ended>;
+  /** Removes the folder. */
+  close(): Promise<void>;
+}
+
+export async function commandsAt(url: string, key: string | null = KEY): Promise<Commands> {
+  const dir = await mkdtemp(path.join(tmpdir(), 'acs-trap-'));
+  const clock = fastClock();
+  const env = {
+    HOME: dir,
+    PATH: process.env.PATH,
+    ACS_CONFIG_DIR: path.join(dir, 'config'),
+    ACS_BASE_URL: url,
+    ...(key === null ? {} : { ACS_API_KEY: key }),
+  };
+  const commands: Commands = {
+    dir,
+    clock,
+    acs: (...args) => commands.invoke({ args }),
+    invoke: (invocation) => invoke({ clock, ...invocation, cwd: dir, env: { ...env, ...invocation.env } }),
+    close: () => rm(dir, { recursive: true, force: true }),
+  };
+  return commands;
+}
+
+function fastClock(): Clock {
+  const startMs = Date.now();
+  const now = (): number => startMs + (Date.now() - startMs) * SPEED;
+  const { sleep } = clockFrom(now);
+  return { now, sleep: (ms, signal) => sleep(ms / SPEED, signal) };
+}
+
+/** A V1 server whose conversations and events a test moves by hand. */
+export type V1Trap = V1World & Commands;
+
+export async function v1Trap(release: '1.11.0' | '1.6.0' = '1.11.0'): Promise<V1Trap> {
+  const world = await createV1World(release);
+  const commands = await commandsAt(world.fake.url);
+  // The world is moved by assigning to its members: it has to stay the same object.
+  return Object.assign(world, {
+    ...commands,
+    async close() {
+      await commands.close();
+      await world.fake.close();
+    },
+  });
+}
+
+export interface FakeTrap extends Commands {
+  fake: FakeServer;
+}
+
+/** A server that answers what the test says. */
+export async function fakeTrap(handler: Handler, key: string | null = KEY): Promise<FakeTrap> {
+  const fake = await startFake(handler);
+  const commands = await commandsAt(fake.url, key);
+  return {
+    ...commands,
+    fake,
+    async close() {
+      await commands.close();
+      await fake.close();
+    },
+  };
+}
+
+/** Until the condition holds; throws after 10 s on the wall. */
+export async function until(holds: () => boolean): Promise<void> {
+  const endMs = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > endMs) throw new Error('the condition did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
