@@ -117,7 +117,7 @@ _acs_flags() {
     'acs profile rename') reply=('-h:print help' '--help:print help') ;;
     'acs profile delete') reply=('--ignore-not-found:a profile that is not there is no error' '-h:print help' '--help:print help') ;;
     'acs whoami') reply=('-h:print help' '--help:print help') ;;
-    'acs serve') reply=('--detach:start it in the background, unless it runs already' '--status:show whether it runs; never starts it' '--stop:end it and everything it started' '--logs:print the log of the service in the background' '--prune:delete what has ended longer ago than this, e.g. 30d' '--host:listen there instead of on loopback' '--port:listen on this port (default: one that is free)' '--data-dir:keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)' '--api:dialects it speaks (default both)' '--idle-timeout:end after this long without a run or client (default 30m, 0s = never)' '-h:print help' '--help:print help') ;;
+    'acs serve') reply=('--detach:start it in the background, unless it runs already' '--status:show whether it runs; never starts it' '--stop:end it and everything it started' '--logs:print the log of the service in the background' '--prune:delete what has ended longer ago than this, e.g. 30d' '--host:listen there instead of on loopback' '--port:listen on this port (default: one that is free)' '--data-dir:keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)' '--api:dialects it speaks (default both)' '--idle-timeout:end after this long without a run or client (default 30m, 0s = never)' '--scenario:weather: make requests go wrong as this file says, to test scripts' '-h:print help' '--help:print help') ;;
     'acs completion') reply=('-h:print help' '--help:print help') ;;
     'acs help') reply=('-h:print help' '--help:print help') ;;
   esac
@@ -290,6 +290,7 @@ _acs_values() {
     'acs serve --data-dir') : ;;
     'acs serve --api') reply=('v0' 'v1' 'both') ;;
     'acs serve --idle-timeout') : ;;
+    'acs serve --scenario') : ;;
     'acs conv new argument') : ;;
     'acs conv show argument') : ;;
     'acs conv follow argument') : ;;

@@ -12,6 +12,8 @@ export interface LocalService {
   /** Address and key of the one that runs now; null when none does. Starts nothing. */
   running(): Promise<{ url: string; key: string; pid: number } | null>;
   status(dataDir?: string): Promise<LocalServiceStatus>;
+  /** How many rules a scenario has; exit 3 when it cannot be used. */
+  checkScenario(file: string): Promise<number>;
   /** Ends it and everything it started. */
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
@@ -27,6 +29,8 @@ export interface ServeOptions {
   api?: 'v0' | 'v1' | 'both';
   /** Ends after this long with no conversation running and no client; 0 = never. */
   idleTimeoutMs?: number;
+  /** Absolute path of a file of weather: what goes wrong on purpose. */
+  scenario?: string;
   /** Called once it answers (foreground). */
   onReady?: (service: { url: string; pid: number; data_dir: string }) => Promise<void> | void;
   signal?: AbortSignal;
@@ -41,4 +45,6 @@ export interface LocalServiceStatus {
   data_dir: string;
   conversations_running: number | null;
   sandboxes_running: number | null;
+  /** The file of its weather; null: fair. */
+  scenario: string | null;
 }

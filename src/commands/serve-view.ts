@@ -15,9 +15,10 @@ export const statusView: View<LocalServiceStatus> = {
     { name: 'data_dir', get: (it) => it.data_dir },
     { name: 'conversations_running', get: (it) => it.conversations_running },
     { name: 'sandboxes_running', get: (it) => it.sandboxes_running },
+    { name: 'scenario', get: (it) => it.scenario },
   ],
   table: ['running', 'url', 'pid', 'version', 'started_at'],
-  tsv: ['running', 'url', 'pid', 'version', 'started_at', 'data_dir', 'conversations_running', 'sandboxes_running'],
+  tsv: ['running', 'url', 'pid', 'version', 'started_at', 'data_dir', 'conversations_running', 'sandboxes_running', 'scenario'],
 };
 
 export const startedView: View<{ url: string; pid: number; data_dir: string }> = {

@@ -23,7 +23,16 @@ interface ServeFlags {
   dataDir?: string;
   api?: (typeof APIS)[number];
   idleTimeout?: number;
+  scenario?: string;
 }
+
+const SCENARIO_HELP = `--scenario reads JSON: a list of rules, or {"note","rules":[…]}. The first rule that hits a request decides.
+  which   server (app; agent: the agent servers of sandboxes, and their web sockets), method, path (with * and **);
+          then after (leave so many alone), every (hit each so many-th), times (hit so many, default all)
+  what    latency, status, headers, body, content_type, cut (before-headers, after-headers, mid-body; a web socket:
+          after-frames, with frames), delivered (whether the service gets the request and acts on it; default: not
+          with status, body, and cut before-headers), note
+Routes below /local/, by which acs finds its service, are never hit.`;
 
 const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
 
@@ -45,22 +54,25 @@ export function declareServe(root: Command, ctx: Context): void {
       'end after this long without a run or client (default 30m, 0s = never)',
       duration,
     )
+    .option('--scenario <file>', 'weather: make requests go wrong as this file says, to test scripts')
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
       'Without a flag it runs in the foreground until Ctrl-C, and nothing outlives it. Commands that need the\n' +
         'built-in profile `local` start it in the background by themselves.',
+      SCENARIO_HELP,
     ],
     json: [
       'foreground: {"type":"ready","url","pid","data_dir"}',
       '--detach:   {"url","pid","data_dir","changed"}',
-      '--status:   {"running","url","pid","version","started_at","data_dir","conversations_running","sandboxes_running"}',
+      '--status:   {"running","url","pid","version","started_at","data_dir","conversations_running","sandboxes_running","scenario"}',
       '--stop:     {"pid","data_dir","changed"}',
       '--prune:    {"conversations","sandboxes","changed"}',
     ],
     exits: ['conflict', 'unsupported', 'interrupted'],
     examples: [
       { command: 'acs serve --status --json', does: 'whether it runs, for a script' },
+      { command: 'acs serve --scenario examples/weather.json', does: 'busy, slow and cut off as the file says' },
       { command: 'acs serve --stop', does: 'ends it and all its sandboxes; they can be resumed after the next start' },
     ],
   });
@@ -71,6 +83,8 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   if (modes.length > 1)
     throw new AppError('usage', `these exclude each other: ${modes.map((mode) => `--${mode}`).join(', ')}`);
   const options = serveOptions(flags, ctx);
+  if (options.scenario !== undefined && modes[0] !== undefined && modes[0] !== 'detach')
+    throw new AppError('usage', `--scenario is for a start: it does not go with --${modes[0]}`);
   switch (modes[0]) {
     case 'status':
       return await showStatus(options, ctx);
@@ -88,8 +102,9 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
 }
 
 function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
-  const { host, port, api, dataDir, idleTimeout } = flags;
+  const { host, port, api, dataDir, idleTimeout, scenario } = flags;
   if (host?.trim() === '') throw new AppError('usage', '--host is empty');
+  if (scenario?.trim() === '') throw new AppError('usage', '--scenario is empty');
   if (dataDir?.trim() === '') throw new AppError('usage', '--data-dir is empty');
   return {
     host,
@@ -97,19 +112,22 @@ function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
     api,
     dataDir: dataDir === undefined ? undefined : path.resolve(ctx.cwd, dataDir),
     idleTimeoutMs: idleTimeout,
+    scenario: scenario === undefined ? undefined : path.resolve(ctx.cwd, scenario),
   };
 }
 
 async function runInForeground(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(null, 'stream');
+  const service = await ctx.localService();
+  const weather = await weatherOf(options, service);
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
   await warnOfHost(options, ctx);
-  const service = await ctx.localService();
   await service.run({
     ...options,
     signal: ctx.signal,
     onReady: async (ready) => {
       await ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
+      if (weather !== null) await ctx.notice(weather);
       if (ctx.interactive) await ctx.notice('Ctrl-C ends it');
     },
   });
@@ -118,15 +136,31 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
 
 async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(startedView, 'item');
+  const service = await ctx.localService();
+  const weather = await weatherOf(options, service);
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
   await warnOfHost(options, ctx);
-  const service = await ctx.localService();
   const { url, pid, started, notice } = await service.ensure(options);
+  if (weather !== null && started === 'before') throw runsWithout(pid);
   const { data_dir: dataDir } = await service.status(options.dataDir);
   await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
+  if (weather !== null) await ctx.notice(weather);
   if (notice !== null) await ctx.notice(notice);
   else if (started === 'before')
     await ctx.notice('it was running already; the flags of this command change nothing in it');
+}
+
+/** What a start with a scenario is told; null: fair weather. The file is checked before anything starts. */
+async function weatherOf({ scenario }: ServeOptions, service: LocalService): Promise<string | null> {
+  if (scenario === undefined) return null;
+  const count = await service.checkScenario(scenario);
+  return `weather: ${count} ${count === 1 ? 'rule' : 'rules'} of ${scenario}; acs serve --logs names each request that meets one`;
+}
+
+/** A script would be tested in fair weather, or in one that has passed in part, and would not know. */
+function runsWithout(pid: number): AppError {
+  const hint = 'end it first: acs serve --stop';
+  return new AppError('conflict', `the local service runs already (pid ${pid}), without this scenario`, { hint });
 }
 
 async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {

@@ -7,6 +7,7 @@
  * The end of stdin means that the app server is gone: the worker kills everything inside the sandbox and exits.
  */
 import type { Metrics } from './event-log.ts';
+import type { WeatherRule } from './weather/schema.ts';
 
 /** How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process` isolates nothing. */
 export type SandboxSpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
@@ -30,6 +31,8 @@ export interface WorkerConfig {
   port?: number;
   /** Environment of the commands inside, on top of the worker's own choice. */
   initial_env: Record<string, string>;
+  /** What goes wrong on purpose with requests to this worker; absent: nothing. */
+  weather?: WeatherRule[];
 }
 
 /** The further lines of the worker's stdin. `request` is an id chosen by the app server. */

@@ -48,6 +48,7 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         return Promise.resolve(running && { url: running.state.url, key: running.key, pid: running.state.pid });
       }),
     status: (dataDir) => translated(() => statusOf(service, dataDirOf({ dataDir }))),
+    checkScenario: (file) => translated(() => service.checkScenario(file)),
     stop: (dataDir) =>
       translated(async () => {
         const { stopped, pid } = await service.stopService(dataDirOf({ dataDir }));
@@ -75,6 +76,7 @@ function serviceOptions(options: ServeOptions) {
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.api === undefined ? {} : { api: options.api }),
+    ...(options.scenario === undefined ? {} : { scenario: options.scenario }),
     ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
   };
 }
@@ -101,9 +103,9 @@ async function runInForeground(
 
 async function statusOf(service: Service, dataDir: string): Promise<LocalServiceStatus> {
   const status = service.serviceStatus(dataDir);
-  const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null };
+  const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null, scenario: null };
   if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
-  const { url, pid, version, started_at } = status;
+  const { url, pid, version, started_at, scenario } = status;
   const running = service.runningService(dataDir);
   const activity = running && (await service.askActivity(running));
   return {
@@ -115,6 +117,7 @@ async function statusOf(service: Service, dataDir: string): Promise<LocalService
     ...base,
     conversations_running: activity?.conversations_running ?? null,
     sandboxes_running: activity?.sandboxes_running ?? null,
+    scenario: scenario ?? null, // a service of an older version says nothing of it
   };
 }
 
@@ -124,6 +127,7 @@ const KINDS = {
   listen: 'config',
   'start-failed': 'config',
   'stop-failed': 'conflict',
+  scenario: 'config',
   unsupported: 'unsupported',
 } as const;
 

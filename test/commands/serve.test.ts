@@ -38,6 +38,7 @@ describe('serve --status', () => {
       data_dir: dataDir,
       conversations_running: null,
       sandboxes_running: null,
+      scenario: null,
     });
     expect(existsSync(dataDir)).toBe(false);
   });
@@ -85,6 +86,41 @@ describe('serve in the background', () => {
   });
 });
 
+describe('serve --scenario', () => {
+  const busy = '[{"path":"/api/v1/app-conversations/search","status":418}]';
+
+  it('in the background is in force, is shown, and is said on stderr', async () => {
+    const file = path.join(base, 'busy.json');
+    writeFileSync(file, busy);
+    const { code, err } = await acs(['serve', '--detach', '--scenario', 'busy.json']);
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(`weather: 1 rule of ${file};`) as string });
+    expect(await json(['serve', '--status'])).toMatchObject({ running: true, scenario: file });
+    const list = await acs(['conv', 'list', '-p', 'local', '--json']);
+    expect(list.err).toContain('418');
+    expect((await acs(['serve', '--logs'])).out).toContain('met rule 1: status 418');
+  });
+
+  it('with a service that runs already is exit 6, which a script would not notice otherwise', async () => {
+    await json(['serve', '--detach']);
+    writeFileSync(path.join(base, 'busy.json'), busy);
+    const { code, err } = await acs(['serve', '--detach', '--scenario', 'busy.json']);
+    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('acs serve --stop') as string });
+    expect(await json(['serve', '--status'])).toMatchObject({ running: true, scenario: null });
+  });
+
+  it.each([[['--detach']], [[]], [['--dry-run']], [['--detach', '--dry-run']]])(
+    'of a file with a mistake is exit 3 with %j and starts nothing',
+    async (flags) => {
+      const file = path.join(base, 'wrong.json');
+      writeFileSync(file, '[{"stauts":503}]');
+      const { code, err } = await acs(['serve', ...flags, '--scenario', 'wrong.json']);
+      const words = `error: cannot use the scenario ${file}: rule 1, stauts: there is no such member\n`;
+      expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(words) as string });
+      expect(existsSync(dataDir)).toBe(false);
+    },
+  );
+});
+
 describe('serve in the foreground', () => {
   it('says where it is when it answers, and ends with the signal', async () => {
     const controller = new AbortController();
@@ -118,6 +154,9 @@ describe('serve', () => {
     [['--host', '']],
     [['--data-dir', '']],
     [['--prune', '30d']],
+    [['--scenario', '']],
+    [['--status', '--scenario', 'weather.json']],
+    [['--stop', '--scenario', 'weather.json']],
     [['--status', '--timeout', '5s']],
   ])('%j is exit 2 and starts nothing', async (flags) => {
     expect((await acs(['serve', ...flags])).code).toBe(2);

@@ -1,5 +1,6 @@
 /** Requests from the app server to the agent server of a sandbox, over loopback. */
 import http from 'node:http';
+import { SERVICE_HEADER } from '../weather/middleware.ts';
 
 export interface AgentRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -59,7 +60,7 @@ function send(agent: http.Agent, port: number, key: string, request: AgentReques
   const query = request.query === undefined ? '' : `?${new URLSearchParams(request.query).toString()}`;
   const body =
     request.raw?.body ?? (request.json === undefined ? undefined : Buffer.from(JSON.stringify(request.json)));
-  const headers: http.OutgoingHttpHeaders = { 'X-Session-API-Key': key };
+  const headers: http.OutgoingHttpHeaders = { 'X-Session-API-Key': key, [SERVICE_HEADER]: 'app' };
   if (body !== undefined) {
     headers['Content-Type'] = request.raw?.contentType ?? 'application/json';
     headers['Content-Length'] = body.byteLength;

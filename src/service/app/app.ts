@@ -7,6 +7,8 @@ import { Hono, type Context } from 'hono';
 import type { AppContext } from './context.ts';
 import { HttpAnswer, json, refuse } from './answers.ts';
 import { storageTrouble } from '../storage-trouble.ts';
+import { createForecast } from '../weather/forecast.ts';
+import { weather } from '../weather/middleware.ts';
 import { commonRoutes } from './routes/common.ts';
 import { v0Routes } from './routes/v0/index.ts';
 import { v1Routes } from './routes/v1/index.ts';
@@ -41,6 +43,10 @@ export function createApp(context: AppContext): Hono {
       context.activity.end();
     }
   });
+  // Behind the door: what must not reach the service does not, whatever the weather.
+  if (context.weather !== undefined && context.weather.length > 0) {
+    app.use(weather(createForecast(context.weather, context.log)));
+  }
   for (const route of routes) {
     app.on(route.method, honoPath(route.path), (c) => {
       if (route.isOpen !== true && !bringsKey(c, context.key)) return json({ detail: 'Unauthorized' }, 401);

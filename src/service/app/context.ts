@@ -3,6 +3,7 @@ import type { Clock } from '../life/clock.ts';
 import type { ServiceApi } from '../life/options.ts';
 import type { Store } from '../store/index.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { WeatherRule } from '../weather/schema.ts';
 import type { EventLogs } from './event-logs.ts';
 import type { Starter } from './starting.ts';
 import type { SandboxSpec } from './specs.ts';
@@ -32,6 +33,8 @@ export interface AppContext {
   defaultSpec: SandboxSpecName;
   resources(): ProcessResources;
   log(line: string): void;
+  /** What goes wrong on purpose with requests to the app server; absent: nothing. */
+  weather?: readonly WeatherRule[];
   /** Called when a request begins and when its answer is complete; the service ends when nobody calls for long. */
   activity: { begin(): void; end(): void; idleSeconds(): number };
   /** Milliseconds since 1970 at which the service started. */

@@ -20,7 +20,7 @@ export function newSandbox(spec: SandboxSpecName, now: string): SandboxRow {
   };
 }
 
-type Surroundings = Pick<WorkerConfig, 'root' | 'workspace_dir' | 'events_dir' | 'initial_env'>;
+type Surroundings = Pick<WorkerConfig, 'root' | 'workspace_dir' | 'events_dir' | 'initial_env' | 'weather'>;
 
 /** What the worker of a sandbox is given. */
 export function workerConfig(row: SandboxRow, surroundings: Surroundings): WorkerConfig {

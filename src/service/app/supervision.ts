@@ -2,6 +2,7 @@
 import type { Clock } from '../life/clock.ts';
 import type { Store } from '../store/index.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
+import type { WeatherRule } from '../weather/schema.ts';
 import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
 import type { AgentAnswer, AgentRequest } from './agent-client.ts';
 
@@ -18,6 +19,8 @@ export interface SupervisorOptions {
   onConversation(sandboxId: string, notice: ConversationNotice): void;
   /** Environment of what runs inside; asked when a worker is started. */
   initialEnv?(): Record<string, string>;
+  /** What goes wrong on purpose with requests to the agent servers. */
+  weather?: WeatherRule[];
   /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
   maxRunning?: number;
 }

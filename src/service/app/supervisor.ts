@@ -175,6 +175,7 @@ class SandboxSupervisor implements Supervisor {
       workspace_dir: this.workspaceOf(row.id),
       events_dir: this.eventsOf(row.id),
       initial_env: this.#options.initialEnv?.() ?? {},
+      weather: this.#options.weather ?? [],
     });
     mkdirSync(config.workspace_dir, { recursive: true, mode: 0o700 });
     mkdirSync(config.events_dir, { recursive: true, mode: 0o700 });

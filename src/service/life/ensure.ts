@@ -35,6 +35,8 @@ const POLL_MS = 25;
  * @throws ServiceError
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
+  // Before anything starts, and though another may run already: a mistake is told in any case.
+  if (options.scenario !== undefined) await checkScenario(options.scenario);
   const running = runningService(options.dataDir);
   if (running !== null && running.state.version === options.version) return found(running);
   prepareDataDir(options.dataDir);
@@ -44,6 +46,15 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   } finally {
     lock.release();
   }
+}
+
+/**
+ * How many rules a scenario has.
+ * @throws ServiceError `scenario`
+ */
+export async function checkScenario(file: string): Promise<number> {
+  const { readScenario } = await import('../weather/scenario.ts');
+  return readScenario(file).length;
 }
 
 async function underLock(options: EnsureOptions): Promise<LocalService> {

@@ -10,6 +10,8 @@ export type ServiceErrorCode =
   | 'start-failed'
   /** It did not end in time. */
   | 'stop-failed'
+  /** The scenario of its weather cannot be read or makes no sense. */
+  | 'scenario'
   /** This platform has no local service. */
   | 'unsupported';
 

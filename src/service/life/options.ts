@@ -23,6 +23,8 @@ export interface ServiceOptions {
   spec?: SandboxSpecName;
   /** End after so long without client and running conversation. Default 30 minutes; 0: never. */
   idleTimeoutMs?: number;
+  /** Absolute path of a file of weather: what goes wrong on purpose (weather/scenario.ts). */
+  scenario?: string;
   /** Takes one line of the service's log. Never holds a secret. */
   log?: (line: string) => void;
 }

@@ -11,6 +11,7 @@ import { createStarter } from '../app/starting.ts';
 import { createSupervisor, type SupervisorOptions } from '../app/supervisor.ts';
 import { createEventLogs, type EventLogs } from '../app/event-logs.ts';
 import { openStore, type Store } from '../store/index.ts';
+import { readScenario, type WeatherRule } from '../weather/scenario.ts';
 import { createActivity, watchIdle } from './activity.ts';
 import { createClock, type Clock } from './clock.ts';
 import { inDatabase, inDataDir, prepareDataDir } from './data-dir.ts';
@@ -30,6 +31,8 @@ const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
 
 /** Starts the service; see startService in ../index.ts. */
 export async function serve(options: ServiceOptions): Promise<RunningService> {
+  // First of all: a mistake in the file must leave everything as it was.
+  const rules = options.scenario === undefined ? [] : readScenario(options.scenario);
   const paths = dataPaths(options.dataDir);
   prepareDataDir(options.dataDir);
   const lock = own(paths.lock, options.dataDir);
@@ -37,7 +40,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   try {
     const key = inDataDir(options.dataDir, () => ensureKey(paths.key));
     store = inDatabase(options.dataDir, paths.database, () => openStore(paths.database));
-    return await run(options, key, store, lock);
+    return await run(options, { key, store, lock, rules });
   } catch (error) {
     store?.close();
     lock.release();
@@ -45,7 +48,14 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   }
 }
 
-async function run(options: ServiceOptions, key: string, store: Store, lock: HeldLock): Promise<RunningService> {
+interface Prepared {
+  key: string;
+  store: Store;
+  lock: HeldLock;
+  rules: WeatherRule[];
+}
+
+async function run(options: ServiceOptions, { key, store, lock, rules }: Prepared): Promise<RunningService> {
   const paths = dataPaths(options.dataDir);
   const host = options.host ?? '127.0.0.1';
   const log = options.log ?? ((): void => undefined);
@@ -56,7 +66,7 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
-  const { context, end } = assemble({ options, key, store, clock, logs, onConversation: notices.hear });
+  const { context, end } = assemble({ options, key, store, rules, clock, logs, onConversation: notices.hear });
   const { activity } = context;
   const { fetch } = createApp(context);
   const isAnyPort = (options.port ?? 0) === 0;
@@ -70,7 +80,8 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
   const port = portOf(server);
   if (isAnyPort) rememberPort(paths.port, port, log);
   const url = `http://${reachable(host)}:${port}`;
-  const state = stateOf({ host, port, url, version: options.version, api: context.api }, clock);
+  const { version, scenario = null } = options;
+  const state = stateOf({ host, port, url, version, api: context.api, scenario }, clock);
   try {
     inDataDir(options.dataDir, () => {
       writePrivateFile(paths.state, `${JSON.stringify(state)}\n`);
@@ -80,6 +91,7 @@ async function run(options: ServiceOptions, key: string, store: Store, lock: Hel
     throw error;
   }
   log(`listening on ${url} (pid ${state.pid})`);
+  if (scenario !== null) log(`weather: ${scenario} (rules: ${rules.length})`);
   const { service, settle } = createEnding({ url, key, port });
   const idle = watchIdle({
     activity,
@@ -111,13 +123,14 @@ interface Parts {
   options: ServiceOptions;
   key: string;
   store: Store;
+  rules: WeatherRule[];
   clock: Clock;
   logs: EventLogs;
   onConversation: SupervisorOptions['onConversation'];
 }
 
 /** What the routes work with, and how it is ended. */
-function assemble({ options, key, store, clock, logs, onConversation }: Parts): {
+function assemble({ options, key, store, rules, clock, logs, onConversation }: Parts): {
   context: AppContext;
   end(): Promise<void>;
 } {
@@ -132,6 +145,7 @@ function assemble({ options, key, store, clock, logs, onConversation }: Parts): 
     env: options.env,
     log,
     onConversation,
+    weather: rules.filter((rule) => rule.server === 'agent'),
     initialEnv: () => gitIdentity(readSettings(store.documents) ?? emptySettings()),
   });
   const starter = createStarter({
@@ -159,6 +173,7 @@ function assemble({ options, key, store, clock, logs, onConversation }: Parts): 
     specs: sandboxSpecs(defaultSpec, clock.stamp()),
     resources: createResources(options.dataDir),
     log,
+    weather: rules.filter((rule) => rule.server === 'app'),
     activity: createActivity(clock),
     startedAtMs: clock.now(),
   };
@@ -184,7 +199,7 @@ function own(file: string, dataDir: string): HeldLock {
   });
 }
 
-function stateOf(place: Pick<ServiceState, 'host' | 'port' | 'url' | 'version' | 'api'>, clock: Clock): ServiceState {
+function stateOf(place: Omit<ServiceState, 'pid' | 'process_start' | 'started_at'>, clock: Clock): ServiceState {
   const { pid, start } = selfIdentity();
   return { pid, process_start: start, started_at: clock.stamp(), ...place };
 }

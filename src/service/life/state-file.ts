@@ -15,6 +15,8 @@ export interface ServiceState {
   url: string;
   version: string;
   api: ServiceApi;
+  /** The file of its weather; null: fair. */
+  scenario: string | null;
 }
 
 /** Reads the state file; null when there is none or it makes no sense. */

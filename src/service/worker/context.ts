@@ -1,6 +1,7 @@
 /** What the routes and sockets of a worker share. */
 import type { BashService } from './bash.ts';
 import type { Conversations } from './conversations.ts';
+import type { Forecast } from '../weather/forecast.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export interface WorkerContext {
@@ -12,4 +13,6 @@ export interface WorkerContext {
   /** Where a conversation works that names no folder; as seen inside. */
   workingDir: string;
   nowMicroseconds: () => number;
+  /** What goes wrong on purpose; null: nothing. */
+  forecast: Forecast | null;
 }

@@ -13,6 +13,11 @@ function notify(notice: WorkerNotice): void {
   process.stdout.write(`${JSON.stringify(notice)}\n`);
 }
 
+/** The app server keeps what comes this way in the log of the service. */
+function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 function nowMicroseconds(): number {
   return (performance.timeOrigin + performance.now()) * 1000;
 }
@@ -24,7 +29,7 @@ async function start(config: WorkerConfig): Promise<RunningWorker> {
   });
   sandbox.ready().catch(() => undefined);
   const { startWorker } = await import('./server.ts');
-  const worker = await startWorker({ config, sandbox, version: ACS_VERSION, nowMicroseconds, notify });
+  const worker = await startWorker({ config, sandbox, version: ACS_VERSION, nowMicroseconds, notify, log });
   notify({ type: 'ready', port: worker.port, working_dir: worker.workingDir, spec: worker.spec });
   return worker;
 }

@@ -3,6 +3,7 @@
  * In this folder: routes/ (HTTP), sockets.ts (web sockets), conversations.ts, run-loop.ts and agent.ts (what runs),
  * sandbox.ts (the way into the jail). main.ts is the process around it.
  */
+import { createForecast } from '../weather/forecast.ts';
 import type { SandboxSpecName, WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
 import { BashService } from './bash.ts';
 import type { WorkerContext } from './context.ts';
@@ -18,6 +19,8 @@ export interface WorkerOptions {
   version: string;
   nowMicroseconds: () => number;
   notify: (notice: WorkerNotice) => void;
+  /** Takes a line for the log of the service. */
+  log: (line: string) => void;
 }
 
 export interface RunningWorker {
@@ -36,6 +39,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { config, sandbox, notify, nowMicroseconds } = options;
   const conversations = new Conversations({ eventsDir: config.events_dir, sandbox, nowMicroseconds, notify });
   const { workingDir, spec } = await sandbox.ready();
+  const rules = config.weather ?? [];
   const context: WorkerContext = {
     sessionApiKey: config.session_api_key,
     version: options.version,
@@ -44,6 +48,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     sandbox,
     workingDir,
     nowMicroseconds,
+    forecast: rules.length === 0 ? null : createForecast(rules, options.log),
   };
   const sockets = new Sockets(context, (count) => {
     notify({ type: 'subscribers', count });

@@ -10,6 +10,8 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { socketAuthentication, type SocketQuery, socketQuery } from '../../protocol/agent-server/requests.ts';
 import { check, toHexId } from '../../protocol/detail.ts';
 import { parseFrame } from './frame.ts';
+import type { WeatherRule } from '../weather/schema.ts';
+import { boundFrames, letUpgrade } from '../weather/socket.ts';
 import { BashFeed } from './bash-feed.ts';
 import type { WorkerContext } from './context.ts';
 import { EventFeed } from './event-feed.ts';
@@ -22,6 +24,14 @@ const MOST_SUBSCRIBERS = 50;
 /** Before the key is there. */
 const LARGEST_FIRST_FRAME = 64 * 1024;
 const MOST_WAITING = 50;
+
+/** What is known of a client that may come in. */
+interface Asked {
+  topic: string;
+  query: SocketQuery;
+  isRight: boolean;
+  rule: WeatherRule | null;
+}
 
 export class Sockets {
   readonly #worker: WorkerContext;
@@ -59,13 +69,24 @@ export class Sockets {
       refuse(socket, '503 Service Unavailable');
       return;
     }
+    const rule = this.#worker.forecast?.next({ method: 'GET', path: url.pathname, isSocket: true }) ?? null;
+    const admit = (): void => {
+      this.#admit(request, socket, head, { topic, query: query.value, isRight, rule });
+    };
+    if (rule === null) admit();
+    else void letUpgrade(rule, socket).then((isLet) => void (isLet && admit()));
+  };
+
+  #admit(request: IncomingMessage, socket: Duplex, head: Buffer, asked: Asked): void {
+    const { topic, query, isRight, rule } = asked;
     const bound = isRight ? null : boundFirstFrame(socket, head.length);
     this.#server.handleUpgrade(request, socket, head, (client) => {
       keepAlive(client);
-      if (bound === null) this.#subscribe(client, topic, query.value);
-      else this.#authenticate(client, topic, query.value, bound);
+      if (rule !== null) boundFrames(rule, client);
+      if (bound === null) this.#subscribe(client, topic, query);
+      else this.#authenticate(client, topic, query, bound);
     });
-  };
+  }
 
   /** Closes all sockets: the sandbox is paused or ends. */
   close(): void {

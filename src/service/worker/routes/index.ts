@@ -2,6 +2,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { WorkerContext } from '../context.ts';
+import { weather } from '../../weather/middleware.ts';
 import { HttpRefusal, isKey, isLocalRequest, refusalOf } from '../http.ts';
 import { bashRoutes } from './bash.ts';
 import { conversationRoutes } from './conversations.ts';
@@ -21,6 +22,7 @@ export function createRoutes(worker: WorkerContext): Hono {
     }
     await next();
   });
+  if (worker.forecast !== null) app.use(weather(worker.forecast));
   app.use('/api/*', async (context, next) => {
     if (!isKey(context.req.header('x-session-api-key'), worker.sessionApiKey)) {
       throw new HttpRefusal(401, 'Unauthorized');

@@ -1,0 +1,12 @@
+/**
+ * Where JSON breaks off, as an editor counts: `line 3, column 7: Expected double-quoted property name`. JSON.parse does
+ * not always tell the position; then its words show the text around it.
+ * @param message what JSON.parse said
+ */
+export function linePlace(text: string, message: string): string {
+  const [position, end] = [/ in JSON at position (\d+)/.exec(message), /^Unexpected end/.test(message)];
+  if (position === null && !end) return message;
+  const before = text.slice(0, position === null ? text.length : Number(position[1])).split('\n');
+  const words = message.replace(/ in JSON at position.*$/s, '');
+  return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}: ${words}`;
+}
