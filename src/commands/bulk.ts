@@ -161,8 +161,8 @@ async function changeItem<T>(
   }
 }
 
-/** The requests of an item that a dry run stopped before its first write; null for any other error. */
-function requestsKeptBack(error: unknown): readonly DryRunRequest[] | null {
+/** The requests of what a dry run stopped before its first write; null for any other error. */
+export function requestsKeptBack(error: unknown): readonly DryRunRequest[] | null {
   const { tag, requests } = (error ?? {}) as { tag?: unknown; requests?: readonly DryRunRequest[] };
   return tag === DRY_RUN_TAG ? (requests ?? []) : null;
 }

@@ -8,6 +8,7 @@ import {
   changeEach,
   changeOne,
   confirmChange,
+  endOfDryRun,
   failedItem,
   readIds,
   serversOf,
@@ -81,6 +82,7 @@ function checkChoice(verb: ConversationVerb, given: readonly string[], bySelecto
 async function changeNamed(ctx: Context, verb: ConversationVerb, word: string, options: ChangeOptions): Promise<void> {
   const server = await ctx.server();
   const seen = await findOrIgnore(ctx, server, word, options);
+  if (seen === null && ctx.globals.mode === 'dry-run') throw endOfDryRun();
   if (seen === null)
     return await ctx.out.item(conversationView, blankConversation(word, 'deleted'), { changed: false });
   const target: ConversationTarget = { id: idOf(seen), server, seen, chosenBy: 'id' };

@@ -6,6 +6,7 @@ import type { Server } from '../../servers/server.ts';
 import type { Change, Target } from '../bulk.ts';
 import { changeEach, failedItem, readIds } from '../bulk.ts';
 import { explain } from '../declare.ts';
+import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
 import { isUserMessage } from '../../domain/outcome.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
@@ -55,6 +56,7 @@ export async function resumeConversations(given: readonly string[], options: Run
   const server = await ctx.server();
   const seen = await findStarted(ctx, server, given[0] ?? '');
   const { last } = await readKnownRun(server, seen.id);
+  if (ctx.globals.mode === 'dry-run') return await planSteps(ctx, stepsOf(server, seen));
   const { changed, record } = await resumeOne(ctx, server, seen);
   const since = changed ? { since: last?.id } : {};
   await conclude(ctx, server, record, { ...options, ...limits, ...since, changed });
@@ -79,6 +81,16 @@ async function resumeEach(ctx: Context, words: readonly string[]): Promise<void>
     past: 'resumed',
     apply: (target) => resumeOne(ctx, server, (target as (typeof targets)[number]).seen),
   });
+}
+
+function stepsOf(server: Server, seen: Conversation) {
+  refuseGone(seen);
+  const wake = { what: 'wake its sandbox', task: () => server.conversations.wake(seen.id) };
+  const goOn = {
+    what: 'go on with the run if it has not ended',
+    task: async () => (await isUnfinished(server, seen)) && (await server.conversations.run(seen.id)),
+  };
+  return isAsleep(seen) ? [wake, goOn] : [goOn];
 }
 
 /** Wakes and goes on, as far as either is needed. */

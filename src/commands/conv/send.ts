@@ -4,8 +4,8 @@ import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { OutgoingMessage, Server } from '../../servers/server.ts';
-import { endOfDryRun } from '../bulk.ts';
 import { explain } from '../declare.ts';
+import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
 import { collect } from '../options.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
@@ -82,16 +82,20 @@ export async function sendMessage(
   const limits = deadlineOf(ctx, options);
   const image_urls = await readImages(ctx, options.image ?? []);
   const server = await ctx.server();
+  if (ctx.globals.mode === 'dry-run') {
+    const seen = await findStarted(ctx, server, word);
+    const delivery = { decision, message: { text, image_urls }, wake: () => awake(ctx, server, seen, options) };
+    return await planSteps(ctx, stepsOf(server, seen, delivery));
+  }
   const conversation = await awake(ctx, server, await findStarted(ctx, server, word), options);
   const { last } = await readKnownRun(server, conversation.id);
   if (decision === null) {
     refuseWaiting(conversation);
     await server.conversations.send(conversation.id, { text, image_urls });
-    if (ctx.globals.mode !== 'dry-run') await ctx.notice(`sent to conversation ${conversation.id}`);
+    await ctx.notice(`sent to conversation ${conversation.id}`);
   } else {
     await answerThenSend(ctx, server, conversation.id, { decision, message: { text, image_urls } });
   }
-  if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   await conclude(ctx, server, conversation, { ...options, ...limits, since: last?.id, changed: true });
 }
 
@@ -110,6 +114,30 @@ async function awake(
   }
   if (!isAsleep(conversation)) return conversation;
   return await wake(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
+}
+
+interface Delivery {
+  decision: ConfirmationDecision | null;
+  message: OutgoingMessage;
+  wake(): Promise<unknown>;
+}
+
+/** The same as below for a dry run, where no step sees what the one before it brings. */
+function stepsOf(server: Server, seen: Conversation, { decision, message, wake }: Delivery) {
+  const { id } = seen;
+  const awaken = { what: 'wake its sandbox', task: wake };
+  const send = { what: 'send the message', task: () => server.conversations.send(id, message) };
+  if (decision === null) {
+    refuseWaiting(seen);
+    return [awaken, send];
+  }
+  const answer = { decision, reason: null, action_id: null };
+  return [
+    awaken,
+    { what: `${decision} the action`, task: () => server.conversations.answer(id, answer) },
+    { ...send, task: () => server.conversations.send(id, { ...message, effect: 'store' }) },
+    { what: 'go on with the run', task: () => server.conversations.run(id) },
+  ];
 }
 
 function refuseWaiting({ id, status }: Conversation): void {

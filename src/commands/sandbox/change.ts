@@ -8,7 +8,7 @@ import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { changeEach, changeOne, confirmChange, readIds, type Change } from '../bulk.ts';
+import { changeEach, changeOne, confirmChange, endOfDryRun, readIds, type Change } from '../bulk.ts';
 import { hasSeveralProfiles } from '../paging.ts';
 import { addSelectorOptions, asksForRuns, readSelection, type SelectorOptions } from '../selectors.ts';
 import { chooseByIds, chooseBySelector, type SandboxTarget } from './choose.ts';
@@ -84,6 +84,7 @@ function checkChoice(verb: SandboxVerb, given: readonly string[], bySelector: bo
 async function changeNamed(ctx: Context, verb: SandboxVerb, word: string, options: ChangeOptions): Promise<void> {
   const server = await ctx.server();
   const seen = await findOrIgnore(ctx, server, word, options);
+  if (seen === null && ctx.globals.mode === 'dry-run') throw endOfDryRun();
   if (seen === null) return await ctx.out.item(sandboxView, gone(word), { changed: false });
   const target: SandboxTarget = { id: seen.id, server, seen, company: 'alone' };
   await ask(ctx, verb, [target], false);

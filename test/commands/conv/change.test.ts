@@ -121,6 +121,11 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect((await show(id)).id).toBe(id);
     });
 
+    it('has nothing to send in a dry run for what is not there', async () => {
+      const gone = await conv('delete', 'f'.repeat(32), '--dry-run', '--ignore-not-found', '--json');
+      expect({ code: gone.code, out: json(gone) }).toEqual({ code: 0, out: { dry_run: true, requests: [] } });
+    });
+
     it('deletes several, and says which it could not', async () => {
       const id = await ended();
       const many = await conv('delete', id, 'f'.repeat(32), '-y', '--json');
@@ -172,6 +177,12 @@ describe('changing conversations', () => {
       sandbox_status: 'paused',
       hint: expect.stringContaining('--resume') as string,
     });
+    const dry = await conv('send', id, 'hello', '--resume', '--dry-run', '--json');
+    expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
+      { method: 'POST', url: expect.stringMatching(/\/resume$/) as string, body: null },
+      { method: 'POST', body: { content: [{ type: 'text', text: 'hello' }] } },
+    ]);
+    expect(json(await world.acs('sandbox', 'show', sandbox ?? '', '--json')).status).toBe('paused');
     const woken = await conv('send', id, 'hello', '--resume', '--wait', '--json');
     expect(json<OutcomeJson>(woken)).toMatchObject({ status: 'failed', reason: { code: 'NoModel' } });
   });

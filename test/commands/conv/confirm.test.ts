@@ -204,6 +204,13 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 
     it('rejects the action and then sends', async () => {
       const { id, did } = await startWaitingRun(world);
+      const dry = await conv('send', id, 'another way', '--reject', '--dry-run', '--json');
+      expect(dry.code, dry.err).toBe(0);
+      const [first, ...rest] = json<{ requests: { method: string }[] }>(dry).requests;
+      expect(first).toMatchObject({ method: 'POST' });
+      // V0 takes no message before the answer, so its request is only named.
+      expect(JSON.stringify(rest) + dry.err).toContain(api === 'v1' ? 'another way' : 'then: send the message');
+      expect(await statusOf(world, id)).toBe('waiting');
       const sent = await conv('send', id, 'another way', '--reject', '--wait', '--json');
       expect(json<OutcomeJson>(sent)).toMatchObject({ conversation_id: id, status: 'finished' });
       expect(sent.code, sent.err).toBe(0);

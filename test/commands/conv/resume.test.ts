@@ -95,7 +95,11 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     const proxy = await recordingProxy(world.service.url);
     const resume = (...flags: string[]) =>
       world.invoke({ args: ['conv', 'resume', id, ...flags], env: { ACS_BASE_URL: proxy.url } });
-    expect((await resume('--dry-run')).code).toBe(0);
+    const dry = await resume('--dry-run', '--json');
+    expect(dry.code, dry.err).toBe(0);
+    expect(json<{ requests: { method: string }[] }>(dry).requests[0]?.method).toBe('POST');
+    const ended = await conv('resume', await endedRun(world), '--dry-run', '--json');
+    expect(json(ended)).toEqual({ dry_run: true, requests: [] });
     expect(proxy.writes()).toEqual([]);
     await release();
     const { code, err } = await resume('--wait');
