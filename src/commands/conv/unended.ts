@@ -11,6 +11,15 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
   });
 }
 
+/** The deadline passed while the server did not answer: what has become of the run is not known. */
+export function deadlinePassedUnseen({ id, status }: Conversation, waitMs: number): AppError {
+  const passed = `after ${formatDuration(waitMs)} the server does not answer; conversation ${id} was last seen ${status}`;
+  return new AppError('timeout', passed, {
+    hint: `look again: acs conv show ${id}`,
+    data: { reason: 'timeout', id, last_status: status },
+  });
+}
+
 export function noEvents({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): AppError {
   const action = last === null ? '' : `; the last was: ${last.text}`;
   return new AppError('timeout', `no event of conversation ${id} for ${formatDuration(quietMs)}${action}`, {

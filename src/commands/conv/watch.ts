@@ -14,7 +14,7 @@ import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { blankConversation } from './blank.ts';
 import { beforeTime } from './time-limit.ts';
-import { deadlinePassed, interruption } from './unended.ts';
+import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
 import { placeToStart, type Watched, type WatchOptions } from './watch-options.ts';
 import { Silence } from './watch-silence.ts';
 
@@ -24,6 +24,8 @@ const SOON_MS = 250;
 const DOUBT_MS = { some: 1_500, none: 5_000 };
 /** The last look before the verdict on a deadline: a server that hangs may not make the deadline late. */
 const LAST_LOOK_MS = 5_000;
+/** After a deadline that a machine slept through, the events of a run that has ended are shown for so long at most. */
+const CATCH_UP_MS = 2_000;
 /** Failures that following gets over: a look of the watch that meets one is made again later. */
 const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
@@ -53,6 +55,8 @@ class Watch {
   private answering: Promise<'answered' | 'left'> | null = null;
   /** The outcome if nobody answers. */
   private unanswered: Watched | null = null;
+  /** The outcome found at the deadline, and until when the events before it may come. */
+  private late: { watched: Watched; untilMs: number } | null = null;
 
   constructor(ctx: Context, server: Server, id: string, options: WatchOptions) {
     this.ctx = ctx;
@@ -94,7 +98,8 @@ class Watch {
   private async nextOrTime(
     pending: Promise<IteratorResult<FollowItem>>,
   ): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
-    const dueMs = Math.min(this.options.deadlineMs, this.recheckAtMs, this.silence.dueMs) - this.ctx.clock.now();
+    const endMs = this.late?.untilMs ?? Math.min(this.options.deadlineMs, this.silence.dueMs);
+    const dueMs = Math.min(endMs, this.recheckAtMs) - this.ctx.clock.now();
     const answers = this.answering === null ? [] : [this.answering];
     return await beforeTime<IteratorResult<FollowItem> | 'answered' | 'left'>(this.ctx, dueMs, [pending, ...answers]);
   }
@@ -201,6 +206,7 @@ class Watch {
     const now = this.ctx.clock.now();
     const { deadlineMs, waitMs } = this.options;
     if (now >= this.recheckAtMs) return await this.recheck();
+    if (this.late !== null) return now >= this.late.untilMs ? this.late.watched : null;
     if (now >= deadlineMs) return await this.onDeadline(waitMs);
     if (now < this.silence.dueMs) return null;
     const fresh = await this.fresh();
@@ -218,15 +224,26 @@ class Watch {
   }
 
   /** The machine may have slept: one fresh look before the verdict. */
-  private async onDeadline(waitMs: number): Promise<Watched> {
+  private async onDeadline(waitMs: number): Promise<Watched | null> {
     const look = await beforeTime(this.ctx, LAST_LOOK_MS, [this.fresh()]);
     const fresh = look === 'time' ? null : look;
     if (fresh !== null) {
-      const ended = this.judged(fresh, this.evidence) ?? this.judged(fresh, this.unquestioned());
+      const ended = this.judged(fresh, this.evidence);
       if (ended !== null) return ended;
+      const believed = this.judged(fresh, this.unquestioned());
+      if (believed !== null) return this.afterItsEvents(believed, fresh);
+      return this.unended(fresh, deadlinePassed(fresh, waitMs));
     }
-    const last = fresh ?? this.last ?? blankConversation(this.id, 'unknown(not-read)');
-    return this.unended(last, deadlinePassed(last, waitMs));
+    const last = this.last ?? blankConversation(this.id, 'unknown(not-read)');
+    return this.unended(last, deadlinePassedUnseen(last, waitMs));
+  }
+
+  /** Who is shown the events is shown those that wait to be read, too. */
+  private afterItsEvents(watched: Watched, fresh: Conversation): Watched | null {
+    if (this.options.onEvent === undefined) return watched;
+    this.last = fresh;
+    this.late = { watched, untilMs: this.ctx.clock.now() + CATCH_UP_MS };
+    return null;
   }
 
   /** Following ends by itself when the sandbox is gone for good. */

@@ -57,6 +57,7 @@ describe('watching a run', () => {
       },
     });
     expect([outcome.status, outcome.exit_code, failure?.kind]).toEqual(['running', 124, 'timeout']);
+    expect(failure?.message).toMatch(/the server does not answer; conversation \w+ was last seen running/);
   });
 
   it('ends with the outcome though a request of following hangs', async () => {

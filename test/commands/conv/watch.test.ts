@@ -166,6 +166,29 @@ describe('watching a run', () => {
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
   });
 
+  it('shows what happened while the machine slept through the deadline', async () => {
+    const stage = new Stage();
+    const shown: string[] = [];
+    const onEvent = (one: { text: string }) => Promise.resolve(void shown.push(one.text));
+    const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent });
+    await stage.tell(message(), word('running'), stage.state('running'));
+    stage.record = { ...stage.record, status: 'finished' };
+    await stage.clock.pass(60_000);
+    await stage.tell(event('MessageEvent', 'agent'), word('finished'));
+    await stage.clock.pass(1_000);
+    expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
+    expect(shown).toContain('MessageEvent of agent');
+  });
+
+  it('does not wait for ever for events of a run that ended while the machine slept', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent: () => Promise.resolve() });
+    await stage.tell(message(), word('running'), stage.state('running'));
+    stage.record = { ...stage.record, status: 'finished' };
+    await stage.clock.pass(63_000);
+    expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
+  });
+
   it('gives up at its deadline and names the last state', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
