@@ -84,6 +84,9 @@ export class Announcer {
    */
   async failed(failure: AppError, sentId?: string): Promise<void> {
     const { format } = this.ctx.globals;
+    // The conversation was never made; its start task tells why.
+    if (failure.kind === 'failed' && this.startTaskId !== null)
+      await rememberLast(this.ctx, this.server, this.startTaskId);
     const code = typeof failure.details.data?.['reason'] === 'string' ? failure.details.data['reason'] : failure.kind;
     const open = sentId === undefined ? 'starting' : 'unknown(not-read)';
     const status = failure.kind === 'failed' ? 'failed' : open;

@@ -100,6 +100,13 @@ describe('starting a conversation', () => {
     expect(shown.out).toBe(`${id}\n`);
   });
 
+  it('is remembered by its start task when it did not come about', async () => {
+    const failed = await acs('--repo', 'http://127.0.0.1:9/no/repository.git', '--replay', 'demo', '--json');
+    expect(failed.code, failed.err).toBe(1);
+    const shown = await world.invoke({ args: ['conv', 'show', '@last', '--json'], env: { ACS_BASE_URL: proxy.url } });
+    expect(json(shown)).toMatchObject({ status: 'failed', start_task_id: json(failed).start_task_id });
+  });
+
   it('sets the title by a rename, because servers ignore it at creation', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--title', 'Count the files', '--json');
     expect(json(ended).title).toBe('Count the files');
