@@ -32,9 +32,12 @@ export async function startAndStay(
 ): Promise<void> {
   const announcer = new Announcer(ctx, server, { ...options, changed: options.known === null });
   const { known } = options;
-  if (known !== null) await announcer.existing(known);
+  if (known !== null) {
+    await announcer.existing(known);
+    if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
+  }
   const conversation = known ?? (await startAnew(ctx, server, request, { ...options, announcer }));
-  if (options.stay !== 'ended' || ctx.globals.mode === 'dry-run') return await announcer.started(conversation);
+  if (options.stay !== 'ended') return await announcer.started(conversation);
   const watched = await stopIfAsked(ctx, server, await stay(ctx, server, conversation, options), conversation, options);
   await announcer.ended(await lastRecord(ctx, server, conversation, watched), watched);
 }
@@ -49,6 +52,9 @@ async function startAnew(
   options: Announced,
 ): Promise<Conversation> {
   const tellPaused = await watchOthers(ctx, server);
+  // Its request needs the id that the start brings.
+  const { title } = options;
+  if (title !== undefined && ctx.globals.mode === 'dry-run') await ctx.notice(`then: name it "${title}"`);
   let conversation: Conversation;
   try {
     conversation = await start(ctx, server, request, options);
@@ -57,7 +63,7 @@ async function startAnew(
   }
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   await tellPaused();
-  return options.title === undefined ? conversation : await named(ctx, server, conversation, options.title);
+  return title === undefined ? conversation : await named(ctx, server, conversation, title);
 }
 
 async function start(

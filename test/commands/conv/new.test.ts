@@ -207,8 +207,9 @@ describe('starting a conversation', () => {
   }
 
   it('sends what it would send with --dry-run, and starts nothing', async () => {
-    const ended = await acs('--no-repo', '--replay', 'demo', '--dry-run', '--json');
+    const ended = await acs('--no-repo', '--replay', 'demo', '--title', 'Demo', '--dry-run', '--json');
     expect(ended.code).toBe(0);
+    expect(ended.err).toContain('then: name it \\"Demo\\"');
     expect(json<{ dry_run: boolean; requests: { method: string; url: string }[] }>(ended)).toMatchObject({
       dry_run: true,
       requests: [{ method: 'POST', url: `${proxy.url}/api/v1/app-conversations` }],
@@ -224,6 +225,8 @@ describe('starting a conversation', () => {
     const second = await acs('--no-repo', '--replay', 'demo', '--id', id, '--json');
     expect(second.code).toBe(0);
     expect(json(second)).toMatchObject({ id, changed: false });
+    const dry = await acs('--no-repo', '--replay', 'demo', '--id', id, '--dry-run', '--json');
+    expect(json(dry)).toEqual({ dry_run: true, requests: [] });
     const other = await acs('something else', '--no-repo', '--id', id, '--json');
     expect(other.code).toBe(6);
     expect(sent()).toEqual([]);
