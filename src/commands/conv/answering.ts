@@ -47,13 +47,15 @@ export function answerer(
   if (mode === 'exit' || (mode === 'ask' && !ctx.interactive)) return undefined;
   const done = new Set<string>();
   const closed = new AbortController();
+  const question: OpenQuestion = { look: null };
   const decide = async (pending: readonly PendingAction[]): Promise<ConfirmationDecision | 'elsewhere' | null> => {
     if (mode !== 'ask') return mode;
     await beforeAsking?.();
-    return await askUntilElsewhere(ctx, server, id, pending, closed.signal);
+    return await askUntilElsewhere(ctx, server, id, { pending, closed: closed.signal, question });
   };
   return {
     close: () => closed.abort(closedError()),
+    onHappened: async () => await question.look?.(),
     async onWaiting() {
       const pending = (await pendingNow(server, id)).filter(({ action_id }) => !done.has(action_id));
       const [first] = pending;
@@ -96,33 +98,45 @@ async function pendingNow(server: Server, id: string): Promise<PendingAction[]> 
   }
 }
 
+interface OpenQuestion {
+  /** Looks whether it is needless by now, and comes back when it has closed for that; null while none is open. */
+  look: (() => Promise<void>) | null;
+}
+
 /** The question closes when what it is about no longer waits. */
 async function askUntilElsewhere(
   ctx: Context,
   server: Server,
   id: string,
-  pending: readonly PendingAction[],
-  closed: AbortSignal,
+  { pending, closed, question }: { pending: readonly PendingAction[]; closed: AbortSignal; question: OpenQuestion },
 ): Promise<ConfirmationDecision | 'elsewhere' | null> {
   const ids = new Set(pending.map(({ action_id }) => action_id));
   const elsewhere = new AbortController();
   const over = new AbortController();
+  const lookOnce = async (): Promise<void> => {
+    const now = await pendingNow(server, id);
+    if (!now.some(({ action_id }) => ids.has(action_id))) elsewhere.abort(closedError());
+  };
   const look = async (): Promise<void> => {
-    for (;;) {
+    while (!elsewhere.signal.aborted) {
       await ctx.clock.sleep(ELSEWHERE_LOOK_MS, AbortSignal.any([over.signal, ctx.signal]));
-      const now = await pendingNow(server, id);
-      if (now.some(({ action_id }) => ids.has(action_id))) continue;
-      return elsewhere.abort(closedError());
+      await lookOnce();
     }
   };
   // A look that fails leaves the question open; the watch meets the failure itself.
   const looking = look().catch(() => undefined);
+  const asked = askDecision(ctx, pending, AbortSignal.any([elsewhere.signal, closed]));
+  question.look = async () => {
+    await lookOnce().catch(() => undefined);
+    if (elsewhere.signal.aborted) await asked.catch(() => undefined);
+  };
   try {
-    return await askDecision(ctx, pending, AbortSignal.any([elsewhere.signal, closed]));
+    return await asked;
   } catch (error) {
     if (elsewhere.signal.aborted) return 'elsewhere';
     throw error;
   } finally {
+    question.look = null;
     over.abort();
     await looking;
   }

@@ -9,6 +9,8 @@ import type { FollowOptions } from '../../servers/server.ts';
 export interface Answerer {
   /** Called when the run waits. `answered`: it goes on, whoever answered; `left`: it shall go on waiting. */
   onWaiting(): Promise<'answered' | 'left'>;
+  /** Something happened in the run: an open question that was answered elsewhere closes before that is shown. */
+  onHappened(): Promise<void>;
   /** Takes an open question back. */
   close(): void;
 }

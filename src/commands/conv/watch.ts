@@ -132,6 +132,7 @@ class Watch {
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
     this.evidence = afterEvent(this.evidence, event);
     this.silence.heard(event, this.ctx.clock.now());
+    if (this.answering !== null) await this.options.answer?.onHappened();
     await this.options.onEvent?.(event);
     if (this.last === null) return null;
     // Idle becomes an end by what the events tell; other ends are read again before they are believed.

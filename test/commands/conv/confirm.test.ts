@@ -150,7 +150,10 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     it('takes the question back when the answer is given elsewhere', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const asked: (AbortSignal | undefined)[] = [];
-      const following = onTerminal(world, ['conv', 'follow', id], (_question, until) => {
+      const shownBelow: string[] = [];
+      const following = onTerminal(world, ['conv', 'follow', id], (_question, until, shown) => {
+        const before = shown?.() ?? '';
+        until?.addEventListener('abort', () => shownBelow.push((shown?.() ?? '').slice(before.length)));
         asked.push(until);
         return asked.length === 1 ? never() : Promise.resolve('leave');
       });
@@ -160,6 +163,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(followed.code, followed.err).toBe(8);
       expect(followed.err).toContain('answered elsewhere');
       expect(asked.map((signal) => signal?.aborted)).toEqual([true, true]);
+      expect(shownBelow[0], 'nothing is written over an open question').toBe('');
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 

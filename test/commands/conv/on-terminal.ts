@@ -7,8 +7,10 @@ import type { Prompt } from '../../../src/terminal/prompt.ts';
 import { createContext } from '../../../src/wire.ts';
 import { PACKAGE_ROOT, type Ended, type World } from '../../support/world.ts';
 
-/** Gives the answer to a question; one that never settles is a person who thinks about it. */
-export type Person = (question: string, until?: AbortSignal) => Promise<string>;
+/**
+ * Gives the answer to a question; one that never settles is a person who thinks about it. `shown` is what stdout holds.
+ */
+export type Person = (question: string, until?: AbortSignal, shown?: () => string) => Promise<string>;
 
 export async function onTerminal(world: World, args: string[], person: Person): Promise<Omit<Ended, 'bytes'>> {
   const refused = (): Promise<never> => Promise.reject(new Error('nobody answers this'));
@@ -16,7 +18,7 @@ export async function onTerminal(world: World, args: string[], person: Person): 
     confirm: async ({ message }) => (await person(message)) === 'yes',
     input: refused,
     select: async <T extends string>({ message, until }: { message: string; until?: AbortSignal }) =>
-      (await unless(until, person(message, until))) as T,
+      (await unless(until, person(message, until, stdout.text))) as T,
     secret: ({ message }) => person(message),
     editor: refused,
   };
