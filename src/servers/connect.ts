@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { AppError, isAppError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
+import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { ConnectOptions } from './index.ts';
 import type { Links } from './links.ts';
 import { keyError, probe, type ProbeFacts } from './probe.ts';
@@ -15,8 +16,6 @@ import { createRedaction } from './transport/redaction.ts';
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from './transport/call.ts';
 import { createTransport, type Transport } from './transport/transport.ts';
 
-const CACHE_MAX_AGE_MS = 24 * 3_600_000;
-
 /** See `connect` in index.ts. */
 export async function openServer(options: ConnectOptions): Promise<Server> {
   const baseUrl = normalizeBaseUrl(options.baseUrl);
@@ -27,9 +26,11 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     redaction: createRedaction([options.key]),
   });
   const run: Run = { options, baseUrl, network, facts: null, paces: new Map() };
+  const ask = (): ReturnType<typeof probe> =>
+    probe(appTransport(run, options.signal), options.key !== null, options.clock);
   try {
-    run.facts = await findFacts(run);
-    return await createServer(run, run.facts, options.signal);
+    run.facts = await createServerFacts(options, baseUrl, ask);
+    return await createServer(run, run.facts.now, options.signal);
   } catch (error) {
     await network.close();
     throw error;
@@ -40,7 +41,7 @@ interface Run {
   options: ConnectOptions;
   baseUrl: string;
   network: Network;
-  facts: ProbeFacts | null;
+  facts: ServerFacts | null;
   /** One pace for each server, shared by all its transports. */
   paces: Map<string, Pace>;
 }
@@ -58,24 +59,6 @@ function checkKey(key: string | null): void {
   }
 }
 
-async function findFacts(run: Run): Promise<ProbeFacts> {
-  const { cache, clock, key, local } = run.options;
-  const known = readFacts(await cache?.get(run.baseUrl));
-  if (known !== null && clock.now() - known.probed_at_ms < CACHE_MAX_AGE_MS) return known;
-  const { facts, holds } = await probe(appTransport(run, run.options.signal), key !== null, clock.now());
-  const kept: ProbeFacts = local ? { ...facts, flavour: 'local' } : facts;
-  if (holds === 'lasting') await cache?.set(run.baseUrl, kept);
-  return kept;
-}
-
-function readFacts(value: unknown): ProbeFacts | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const facts = value as Partial<ProbeFacts>;
-  const good =
-    facts.format === 1 && Array.isArray(facts.dialects) && facts.dialects.length > 0 && Array.isArray(facts.features);
-  return good && typeof facts.probed_at_ms === 'number' ? (facts as ProbeFacts) : null;
-}
-
 function paceOf(run: Run, baseUrl: string, limit: () => PaceLimit | null): Pace {
   const origin = new URL(baseUrl).origin;
   const known = run.paces.get(origin);
@@ -89,8 +72,8 @@ function paceOf(run: Run, baseUrl: string, limit: () => PaceLimit | null): Pace 
 function appLimit(run: Run): PaceLimit | null {
   const { rate, local } = run.options;
   if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
-  if (local || run.facts?.flavour === 'local') return null;
-  return PACE_LIMITS[run.facts?.flavour === 'cloud' ? 'cloud' : 'self-hosted'];
+  if (local || run.facts?.now.flavour === 'local') return null;
+  return PACE_LIMITS[run.facts?.now.flavour === 'cloud' ? 'cloud' : 'self-hosted'];
 }
 
 function agentLimit(run: Run, baseUrl: string): PaceLimit | null {
@@ -108,7 +91,7 @@ function commonOptions(
 }
 
 function appTransport(run: Run, signal: AbortSignal): Transport {
-  const { key, cache } = run.options;
+  const { key } = run.options;
   // Both names are right for every flavour and release (interface 1.1).
   const headers: Record<string, string> =
     key === null ? {} : { authorization: `Bearer ${key}`, 'x-session-api-key': key };
@@ -118,9 +101,7 @@ function appTransport(run: Run, signal: AbortSignal): Transport {
     headers,
     pace: paceOf(run, run.baseUrl, () => appLimit(run)),
     refused: (answer, details) => judgeRefusal(run, transport, answer, details),
-    surprised: async () => {
-      if (run.facts !== null) await cache?.drop(run.baseUrl);
-    },
+    surprised: () => run.facts?.lookAgain() ?? Promise.resolve(null),
   });
   return transport;
 }
@@ -136,7 +117,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
   }
   const hasKey = run.options.key !== null;
   if (!hasKey || run.facts === null) return withDetails(keyError(hasKey, answer), details);
-  const path = run.facts.dialects.includes('v1') ? '/api/v1/app-conversations/count' : '/api/options/models';
+  const path = run.facts.now.dialects.includes('v1') ? '/api/v1/app-conversations/count' : '/api/options/models';
   const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
   try {
     const again = await app.request({ method: 'GET', path, safe: 'read', accept });
@@ -184,7 +165,7 @@ function createLinks(run: Run, signal: AbortSignal): Links {
     mode: run.options.mode,
     notice: (text) => run.options.notice?.(text),
     randomId: randomUUID,
-    local: run.options.local || run.facts?.flavour === 'local',
+    local: run.options.local || run.facts?.now.flavour === 'local',
   };
 }
 

@@ -17,13 +17,18 @@ export interface DocumentFacts {
 const LOCAL_TITLE = 'acs local service';
 const AGENT_SERVER_TITLE = 'OpenHands Agent Server';
 
+/** Whether this is the document of the server inside a sandbox, which answers on a port of its own. */
+export function isAgentServer(document: unknown): boolean {
+  return isRecord(document) && isRecord(document['info']) && document['info']['title'] === AGENT_SERVER_TITLE;
+}
+
 /** Null when this is no such document. */
 export function documentFacts(document: unknown): DocumentFacts | null {
   if (!isRecord(document) || !isRecord(document['paths'])) return null;
   const paths = document['paths'];
   const info = isRecord(document['info']) ? document['info'] : {};
   const title = typeof info['title'] === 'string' ? info['title'] : '';
-  if (title === AGENT_SERVER_TITLE) return null;
+  if (isAgentServer(document)) return null;
   const has = (pattern: RegExp, method?: string): boolean => hasRoute(paths, pattern, method);
   const v1 = has(/^\/api\/v1\/app-conversations(\/search)?$/);
   const v0 = has(/^\/api\/conversations$/);

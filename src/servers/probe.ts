@@ -6,7 +6,8 @@
 import { AppError } from '../errors.ts';
 import type { Dialect } from '../domain/conversation.ts';
 import { isRecord } from '../protocol/shape.ts';
-import { documentFacts, type DocumentFacts } from './probe-document.ts';
+import { documentFacts, isAgentServer, type DocumentFacts } from './probe-document.ts';
+import type { Clock } from './index.ts';
 import type { Feature } from './server.ts';
 import { isJsonType, type Answer } from './transport/answer.ts';
 import { RETRY_STATUSES } from './transport/retry.ts';
@@ -26,6 +27,8 @@ export interface ProbeFacts {
 }
 
 export const PROBE_TIMEOUT_MS = 10_000;
+/** For all of it, repeated questions included: a server may drip its answer without ever being silent. */
+const PROBE_LONGEST_MS = 60_000;
 /** All but those that pass: these are asked again, and are an error when they stay. */
 const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
 
@@ -44,22 +47,42 @@ interface Answers {
 export async function probe(
   app: Transport,
   hasKey: boolean,
-  nowMs: number,
+  clock: Clock,
 ): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
+  const ended = new AbortController();
+  const tooLong = clock.sleep(PROBE_LONGEST_MS, ended.signal).then(
+    () => endlessAnswer(app.baseUrl),
+    () => endlessAnswer(app.baseUrl),
+  );
   const ask = async (path: string): Promise<Answer | AppError> => {
+    const call = { method: 'GET', path, safe: 'read', timeoutMs: PROBE_TIMEOUT_MS, accept: ANSWERS } as const;
     try {
-      return await app.request({
-        method: 'GET',
-        path,
-        safe: 'read',
-        timeoutMs: PROBE_TIMEOUT_MS,
-        accept: ANSWERS,
-      });
+      return await Promise.race([app.request(call), tooLong]);
     } catch (error) {
       if (error instanceof AppError && error.kind !== 'interrupted') return error;
       throw error;
     }
   };
+  try {
+    return await askAll(ask, hasKey, clock.now());
+  } finally {
+    ended.abort();
+  }
+}
+
+function endlessAnswer(baseUrl: string): AppError {
+  return new AppError(
+    'network',
+    `${baseUrl} did not come to the end of an answer within ${PROBE_LONGEST_MS / 1000} s`,
+    { hint: 'is this the right server? check the URL, the port and the path', retryable: true },
+  );
+}
+
+async function askAll(
+  ask: (path: string) => Promise<Answer | AppError>,
+  hasKey: boolean,
+  nowMs: number,
+): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
   const [document, webClient, count, options] = await Promise.all([
     ask('/openapi.json'),
     ask('/api/v1/web-client/config'),
@@ -95,7 +118,7 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
   if (unauthorized && (v1 || !v0)) throw keyError(hasKey, count);
   if (v0Unauthorized || (!v1 && !v0 && isUnauthorized(answers.options)))
     throw keyError(hasKey, answers.options as Answer);
-  if (!v1 && !v0) throw notAServer(all);
+  if (!v1 && !v0) throw isAgentServer(json(answers.document)) ? agentServerError(answers.document) : notAServer(all);
   return {
     format: 1,
     dialects: [...(v1 ? (['v1'] as const) : []), ...(v0 ? (['v0'] as const) : [])],
@@ -106,6 +129,13 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
     v1_confirmation: document?.v1Confirmation ?? false,
     probed_at_ms: nowMs,
   };
+}
+
+function agentServerError(answer: Answer | AppError): AppError {
+  return new AppError('server', 'what answers there is the server of a sandbox, not the one that manages them', {
+    request: answer instanceof AppError ? answer.details.request : answer.request,
+    hint: 'use the URL of the server that the sandbox belongs to',
+  });
 }
 
 /** The JSON of a good answer, else null. */

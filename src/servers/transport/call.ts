@@ -40,8 +40,8 @@ export interface TransportOptions {
   log?: (line: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: ErrorDetails) => Promise<AppError>;
-  /** Told of a 404, 405 or HTML answer: what a probe remembered may be wrong. */
-  surprised?: () => Promise<void>;
+  /** Told of a 404, 405 or HTML answer: what a probe remembered may be wrong. Gives the error when that is why. */
+  surprised?: () => Promise<AppError | null>;
 }
 
 export const DEFAULT_TIMEOUT_MS = 30_000;

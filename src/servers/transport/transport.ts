@@ -82,21 +82,31 @@ function giveUp(call: Call, failure: Failure, details: ErrorDetails): AppError {
   return failureError(failure, details);
 }
 
+/** Throws when the server is another one than it was taken for. */
+async function surprise(options: TransportOptions, details: ErrorDetails): Promise<void> {
+  const changed = await options.surprised?.();
+  if (changed) throw new AppError(changed.kind, changed.message, { ...details, ...changed.details });
+}
+
 /** A good answer, or the error it stands for. */
 async function judge(options: TransportOptions, call: Call, answer: Answer, details: ErrorDetails): Promise<Answer> {
   const { status } = answer;
-  if (call.accept?.includes(status)) return answer;
+  const noRoute = (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
+  if (call.accept?.includes(status)) {
+    if (noRoute) await surprise(options, details);
+    return answer;
+  }
   const json = isJsonType(answer.contentType) && answer.body !== undefined;
   if (status >= 200 && status < 300) {
     if (call.expect === 'bytes') {
       if (!answer.contentType.startsWith('text/html')) return answer;
     } else if (json || (status === 204 && answer.bytes.length === 0)) return answer;
-    await options.surprised?.();
+    await surprise(options, details);
     throw wrongPlaceError(answer, details);
   }
   if (status === 401 || status === 403) throw await options.refused(answer, { ...details, status });
   if (status === 404 || status === 405) {
-    if (!json || serverText(answer.body) === 'Not Found' || status === 405) await options.surprised?.();
+    if (!json || noRoute) await surprise(options, details);
     if (!json) throw wrongPlaceError(answer, details);
   }
   if (call.safe === 'once' && (status === 502 || status === 504) && (!json || status === 504)) {

@@ -15,7 +15,6 @@ export function quickClock(): Clock & { waited: number[] } {
     sleep(ms, signal) {
       signal?.throwIfAborted();
       waited.push(ms);
-      aheadMs += ms;
       return new Promise((resolve, reject) => {
         const aborted = (): void => {
           clearTimeout(timer);
@@ -24,6 +23,7 @@ export function quickClock(): Clock & { waited: number[] } {
         const timer = setTimeout(
           () => {
             signal?.removeEventListener('abort', aborted);
+            aheadMs += ms;
             resolve();
           },
           ms < TIMEOUT_MS ? Math.min(ms, 5) : ms / 100,
