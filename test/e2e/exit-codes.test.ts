@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/context.ts';
 import { createWorld, type Ended, type World } from '../support/world.ts';
 
-/** One way to each exit code; what leads to it in detail is tested where it happens. */
+/** One way to each exit code; what leads to it in detail is tested where it happens, 129 to 143 in pipes.test.ts. */
 describe('the exit code', () => {
   let world: World;
   let done: string;
@@ -155,6 +156,18 @@ describe('the exit code', () => {
   it('12 unsupported: a dialect this server does not speak', async () => {
     const ended = await world.acs('conv', 'new', 'hello', '--no-repo', '--api', 'v0', '--json');
     expect({ code: ended.code, kind: kind(ended) }).toEqual({ code: 12, kind: 'unsupported' });
+  });
+
+  it('70 internal: what should not happen', async () => {
+    const clock: Clock = {
+      now: () => {
+        throw new RangeError('there is no time');
+      },
+      sleep: () => Promise.resolve(),
+    };
+    const ended = await world.invoke({ args: ['conv', 'list', '--json'], clock });
+    expect({ code: ended.code, kind: kind(ended) }).toEqual({ code: 70, kind: 'internal' });
+    expect(ended.err).toContain('there is no time');
   });
 
   it('124 timeout: the deadline of the command passed', async () => {
