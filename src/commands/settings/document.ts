@@ -3,6 +3,8 @@ import type { JsonValue, SettingsField, SettingsSnapshot } from '../../domain/se
 import { currentValue, isEqual, isShownSecret, shownSecret, shownValue } from '../../domain/settings-diff.ts';
 import { flatten, isJsonObject, type JsonObject } from '../../domain/settings-merge.ts';
 import { AppError } from '../../errors.ts';
+import { mapStrings } from '../../output/json.ts';
+import { redactPatterns } from '../../text/redact-patterns.ts';
 import { findField, requireField } from './fields.ts';
 import { checkedValue, placeOf } from './parse.ts';
 import { accepted } from './wish.ts';
@@ -44,11 +46,17 @@ export function valuesOfDocument(
     for (const [member, content] of isGroup ? knownEnds(fields, name, value) : [[name, value] as const]) {
       const field = requireField(fields, member);
       if (field.secret && (content === null || isShownSecret(content))) continue;
-      if (isEqual(content, current[field.name] ?? null)) continue;
+      const shown = current[field.name] ?? null;
+      if (isEqual(content, shown) || isEqual(content, asPrinted(shown))) continue;
       values.set(field, accepted(field, checkedValue(field, content)));
     }
   }
   return values;
+}
+
+/** What is printed has no credentials in its URLs either. */
+function asPrinted(value: JsonValue): JsonValue {
+  return mapStrings(value, redactPatterns) as JsonValue;
 }
 
 /** The ends of a nested document, where a field that is an object itself is one end. */

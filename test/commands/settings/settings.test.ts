@@ -196,6 +196,20 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(list).toMatchObject({ code: 2, err: 'error: list.json must hold a JSON object of settings\n' });
   });
 
+  it('takes what it printed back as it is, also where a URL holds a password', async () => {
+    const config = { sse_servers: [{ url: 'https://me:hush-word-1@mcp.example/sse', api_key: 'hush-word-2' }] };
+    await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);
+    const { out } = await acs('get', '--json');
+    expect(out).not.toContain('hush-word');
+    proxy.requests.length = 0;
+    const changed = out.replace(/"max_iterations": \w+/, '"max_iterations": 23');
+    const ended = await acs('set', '--file', await file('printed.json', changed));
+    expect(ended.code, ended.err).toBe(0);
+    expect(ended.err).not.toContain('mcp_config');
+    expect(read(proxy.writes()[0]?.body as Record<string, unknown>)).toBe(23);
+    await acs('unset', 'mcp_config', 'max_iterations');
+  });
+
   it('stores MCP servers from a file and shows them without their keys', async () => {
     const config = {
       sse_servers: [{ url: 'https://one.example.org/sse', api_key: 'sse-hush' }],
