@@ -52,6 +52,7 @@ const OWN = new Set([
   'replay_json',
   'confirmation_policy',
   'sandbox_spec_id',
+  'local_sandbox_id',
 ]);
 
 /** What only a conversation with a model has; the replayed ones have none. */

@@ -16,6 +16,8 @@ export interface ConversationInfo {
   session_api_key: string | null;
   /** `V0`, `V1`, or null where the server is older than the word. */
   conversation_version: string | null;
+  /** The sandbox that a V0 conversation of the local service runs in; genuine servers have none. */
+  local_sandbox_id: string | null;
 }
 
 export function readConversationInfo(value: unknown, place = 'conversation'): ConversationInfo {
@@ -34,6 +36,7 @@ export function readConversationInfo(value: unknown, place = 'conversation'): Co
     url: text('url'),
     session_api_key: text('session_api_key'),
     conversation_version: text('conversation_version'),
+    local_sandbox_id: text('local_sandbox_id'),
   };
 }
 

@@ -6,18 +6,18 @@ import { isAppError } from '../../errors.ts';
 import type { Dialect } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { ProbeFacts } from '../probe.ts';
-import type { Page, Server } from '../server.ts';
 import type { V0 } from '../v0/index.ts';
 import type { V1 } from '../v1/index.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-
-const V1_PAGE = 'v1:';
-const V0_PAGE = 'v0:';
+import { createMergedList } from './list.ts';
+import { withUseByV0 } from './sandboxes.ts';
 
 export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
   const owners = new Map<string, Dialect>();
   const { conversations: newer } = v1;
   const { conversations: older } = v0;
+  const listBoth = createMergedList(newer.list, older.list);
+  // Elsewhere what a V0 conversation runs in is no sandbox, or none that is told.
+  const namesSandboxes = facts.flavour === 'local';
 
   /** Which dialect a conversation is of: V1 knows its own by id, the rest is V0's. */
   const ownerOf = async (id: string): Promise<V1['conversations']> => {
@@ -44,10 +44,12 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
 
   return {
     ...v1,
+    sandboxes: namesSandboxes ? withUseByV0(v1.sandboxes, older) : v1.sandboxes,
     conversations: {
       start: (request, options) => (startDialect(request, facts) === 'v1' ? newer : older).start(request, options),
       async list(query, page) {
-        const found = await listBoth(newer, older, query, page);
+        const ofOneSandbox = query.sandboxId !== undefined && !namesSandboxes;
+        const found = await (ofOneSandbox ? newer.list(query, page) : listBoth(query, page));
         for (const { id, dialect } of found.items) owners.set(id, dialect);
         return found;
       },
@@ -88,23 +90,4 @@ export function startDialect(request: NewConversation, facts: ProbeFacts): Diale
   const onlyV0 =
     request.microagent !== null || request.mcp_config !== null || (request.replay !== null && !facts.v1_replay);
   return onlyV0 ? 'v0' : 'v1';
-}
-
-/**
- * V1's conversations first, then V0's. A server of 0.60 and later mixes its V1 conversations into the V0 list: those
- * are dropped there.
- */
-async function listBoth(
-  newer: V1['conversations'],
-  older: V0['conversations'],
-  query: Parameters<Server['conversations']['list']>[0],
-  page: string | null,
-): Promise<Page<Conversation>> {
-  if (page === null || page.startsWith(V1_PAGE)) {
-    const { items, next } = await newer.list(query, page === null ? null : page.slice(V1_PAGE.length));
-    if (next !== null) return { items, next: V1_PAGE + next };
-    return { items, next: query.sandboxId === undefined ? V0_PAGE : null };
-  }
-  const { items, next } = await older.list(query, page === V0_PAGE ? null : page.slice(V0_PAGE.length));
-  return { items, next: next === null ? null : V0_PAGE + next };
 }

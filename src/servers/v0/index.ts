@@ -23,6 +23,7 @@ import {
   V0_TIMEOUT_MS,
 } from './calls.ts';
 import { followV0 } from './follow.ts';
+import { listOwnV0 } from './list.ts';
 import { readNews } from './news.ts';
 import { answerOfV0, isUserMessage, kindOf, NO_NEWS, toConversationV0, toEventV0 } from './records.ts';
 import { createSettingsV0 } from './settings.ts';
@@ -42,11 +43,10 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
     conversations: {
       start: (request, options) => startV0(links, webUrl, request, options),
       async list(query, page) {
-        const { items, next } = await listConversationsV0(links, query.pageSize ?? 100, page);
-        // A server of both dialects mixes its V1 conversations in.
-        const own = items.filter((info) => info.conversation_version !== 'V1' || !facts.dialects.includes('v1'));
+        const list = facts.dialects.includes('v1') ? listOwnV0 : listConversationsV0;
+        const { items, next } = await list(links, query.pageSize ?? 100, page);
         return {
-          items: own.map((info) => toConversationV0(info, NO_NEWS, webUrl)).filter((one) => matches(one, query)),
+          items: items.map((info) => toConversationV0(info, NO_NEWS, webUrl)).filter((one) => matches(one, query)),
           next,
         };
       },

@@ -50,8 +50,8 @@ export function toConversationV0(
     waiting_for,
     dialect: 'v0',
     execution_status: null,
-    sandbox_id: null,
-    // V0 has no sandboxes of its own to name, but what the conversation runs in sleeps and wakes the same.
+    // Only the local service names one; what a conversation runs in sleeps and wakes the same elsewhere.
+    sandbox_id: info.local_sandbox_id,
     sandbox_status: sandboxStatus(SANDBOX_WORDS[info.status.toUpperCase()] ?? null),
     repository: info.selected_repository,
     branch: info.selected_branch,

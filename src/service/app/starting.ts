@@ -43,7 +43,7 @@ export interface Starter {
 
 const RETRY_PAUSE_MS = 1000;
 
-type Step = Partial<Omit<StartTaskRow, 'id' | 'request' | 'created_at' | 'updated_at'>>;
+type Step = Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at' | 'updated_at'>>;
 
 export function createStarter(options: StarterOptions): Starter {
   return new ConversationStarter(options);
@@ -66,6 +66,7 @@ class ConversationStarter implements Starter {
     const conversationId = request.conversationId ?? newHexId();
     const task: StartTaskRow = {
       id: newHexId(),
+      dialect: request.dialect,
       status: 'WORKING',
       detail: null,
       app_conversation_id: null,

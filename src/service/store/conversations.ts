@@ -6,7 +6,7 @@ import type { Sql, SqlValue } from './database.ts';
 export interface ConversationRow {
   /** 32 hexadecimal digits. */
   id: string;
-  /** The dialect it was created over; both can read it. */
+  /** The dialect it was created over. V0 lists and names those of V1 too; V1 knows only its own. */
   dialect: 'V0' | 'V1';
   /** `starting` and `failed` exist only for V0, which names a conversation before it has begun. */
   start_state: 'starting' | 'ready' | 'failed';
@@ -49,6 +49,7 @@ export type ConversationChange = Partial<Omit<ConversationRow, 'id' | 'dialect' 
 
 /** Which conversations; times compared as text, so they must be in the stored form. */
 export interface ConversationFilter {
+  dialect?: 'V0' | 'V1';
   titleContains?: string;
   createdGte?: string;
   createdLt?: string;
@@ -180,6 +181,7 @@ function where(filter: ConversationFilter): { clause: string; values: SqlValue[]
   };
   // `%` and `_` stay wildcards, as on genuine servers.
   add("title LIKE '%' || ? || '%'", filter.titleContains);
+  add('dialect = ?', filter.dialect);
   add('created_at >= ?', filter.createdGte);
   add('created_at < ?', filter.createdLt);
   add('updated_at >= ?', filter.updatedGte);

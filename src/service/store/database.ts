@@ -15,7 +15,7 @@ export interface Sql {
 }
 
 /** Grows by one with each change of the tables; `user_version` of the file says what it was written with. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);
@@ -37,7 +37,8 @@ const SCHEMA = `
   CREATE INDEX conversations_running ON conversations (execution_status) WHERE execution_status = 'running';
   CREATE TABLE start_tasks (
     id TEXT PRIMARY KEY, status TEXT NOT NULL, detail TEXT, app_conversation_id TEXT, conversation_id TEXT NOT NULL,
-    sandbox_id TEXT, agent_server_url TEXT, request TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
+    sandbox_id TEXT, agent_server_url TEXT, request TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL,
+    dialect TEXT NOT NULL);
   CREATE INDEX start_tasks_by_time ON start_tasks (created_at);
   CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
   CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);
@@ -45,8 +46,15 @@ const SCHEMA = `
     id TEXT PRIMARY KEY, target TEXT NOT NULL, message TEXT NOT NULL, position INTEGER NOT NULL);
   CREATE INDEX pending_by_target ON pending_messages (target, position);`;
 
+/** What brings a file of an older version up to the next one, by the version it was written with. */
+const STEPS: Readonly<Record<number, string>> = {
+  1: `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
+    UPDATE start_tasks SET dialect = 'V0'
+      WHERE conversation_id IN (SELECT id FROM conversations WHERE dialect = 'V0');`,
+};
+
 /**
- * Opens the database of a data directory and creates its tables.
+ * Opens the database of a data directory; creates its tables, or brings those of an older version up to date.
  * Every write is on the disk when the call returns (`synchronous = FULL`): acknowledged means written.
  * @throws Error when the file cannot be written, is damaged, or comes from a newer version
  */
@@ -57,12 +65,20 @@ export function openDatabase(file: string): Sql {
     database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version > SCHEMA_VERSION) throw new Error(`it was written by a newer version (${version})`);
-    if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+    const change = version === 0 ? SCHEMA : stepsFrom(version);
+    if (version < SCHEMA_VERSION)
+      database.exec(`BEGIN IMMEDIATE; ${change} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
   } catch (error) {
     database.close();
     throw error;
   }
   return wrap(database);
+}
+
+function stepsFrom(version: number): string {
+  let all = '';
+  for (let step = version; step < SCHEMA_VERSION; step++) all += STEPS[step] ?? '';
+  return all;
 }
 
 function wrap(database: Database.Database): Sql {

@@ -7,6 +7,8 @@ export type StartTaskStatus =
 /** A start task as it is stored. Times RFC 3339 with microseconds and `Z`. */
 export interface StartTaskRow {
   id: string;
+  /** The dialect it was asked for over; V0 knows no start tasks and shows none. */
+  dialect: 'V0' | 'V1';
   status: StartTaskStatus;
   detail: string | null;
   /** Set once it is READY. */
@@ -24,6 +26,7 @@ export interface StartTaskRow {
 export type StartTaskSort = 'CREATED_AT' | 'CREATED_AT_DESC' | 'UPDATED_AT' | 'UPDATED_AT_DESC';
 
 export interface StartTaskFilter {
+  dialect?: 'V0' | 'V1';
   conversationId?: string;
   createdGte?: string;
 }
@@ -31,7 +34,7 @@ export interface StartTaskFilter {
 export interface StartTaskStore {
   insert(row: StartTaskRow): void;
   get(id: string): StartTaskRow | null;
-  update(id: string, change: Partial<Omit<StartTaskRow, 'id' | 'request' | 'created_at'>>): void;
+  update(id: string, change: Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at'>>): void;
   page(filter: StartTaskFilter, sort: StartTaskSort, limit: number, offset: number): StartTaskRow[];
   count(filter: StartTaskFilter): number;
   /** Those that a crash cut off: neither READY nor ERROR. */
@@ -39,7 +42,7 @@ export interface StartTaskStore {
 }
 
 const COLUMNS =
-  'id, status, detail, app_conversation_id, conversation_id, sandbox_id, agent_server_url, request, created_at, updated_at';
+  'id, status, detail, app_conversation_id, conversation_id, sandbox_id, agent_server_url, request, created_at, updated_at, dialect';
 const CHANGEABLE = [
   'status',
   'detail',
@@ -66,7 +69,7 @@ export function createStartTaskStore(sql: Sql): StartTaskStore {
   return {
     insert(row) {
       sql.run(
-        `INSERT INTO start_tasks (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO start_tasks (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         row.id,
         row.status,
         row.detail,
@@ -77,6 +80,7 @@ export function createStartTaskStore(sql: Sql): StartTaskStore {
         JSON.stringify(row.request),
         row.created_at,
         row.updated_at,
+        row.dialect,
       );
     },
     get(id) {
@@ -105,6 +109,10 @@ export function createStartTaskStore(sql: Sql): StartTaskStore {
 function where(filter: StartTaskFilter): { clause: string; values: SqlValue[] } {
   const conditions: string[] = [];
   const values: SqlValue[] = [];
+  if (filter.dialect !== undefined) {
+    conditions.push('dialect = ?');
+    values.push(filter.dialect);
+  }
   if (filter.conversationId !== undefined) {
     conditions.push('conversation_id = ?');
     values.push(filter.conversationId);

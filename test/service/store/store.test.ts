@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../../src/service/store/index.ts';
 import type { ConversationRow } from '../../../src/service/store/conversations.ts';
@@ -123,5 +124,28 @@ describe('the store', () => {
     expect(store.conversations.isAnyRunning()).toBe(true);
     store.sandboxes.update('s', { status: 'PAUSED' });
     expect(store.conversations.isAnyRunning()).toBe(false);
+  });
+
+  it('opens what an older version wrote, and knows which start tasks were asked for over V0', () => {
+    store.conversations.insert(row(0));
+    store.conversations.insert(row(1));
+    store.close();
+    const older = new Database(path.join(dir, 'service.db'));
+    older.exec('ALTER TABLE start_tasks DROP COLUMN dialect');
+    const insert = older.prepare(
+      `INSERT INTO start_tasks (id, status, conversation_id, request, created_at, updated_at)
+       VALUES (?, 'READY', ?, '{}', '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`,
+    );
+    insert.run('of-v0', row(0).id);
+    insert.run('of-v1', row(1).id);
+    older.exec('PRAGMA user_version = 1');
+    older.close();
+    for (const time of ['first', 'second']) {
+      store = openStore(path.join(dir, 'service.db'));
+      expect([time, store.startTasks.get('of-v0')?.dialect]).toEqual([time, 'V0']);
+      expect(store.startTasks.page({ dialect: 'V1' }, 'CREATED_AT', 10, 0).map(({ id }) => id)).toEqual(['of-v1']);
+      expect(store.conversations.count({ dialect: 'V0' })).toBe(1);
+      if (time === 'first') store.close();
+    }
   });
 });

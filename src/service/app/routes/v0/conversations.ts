@@ -1,21 +1,16 @@
 /** Conversations of V0: create, list, read, rename, delete, start, stop (interface sections 3.1 to 3.3). */
 import type { Context } from 'hono';
-import {
-  conversationCreate,
-  conversationListQuery,
-  conversationPatch,
-  conversationStart,
-} from '../../../../protocol/v0/requests.ts';
-import type { ConversationFilter, ConversationRow } from '../../../store/conversations.ts';
-import { HttpAnswer, json, readJson, readQuery, refuse } from '../../answers.ts';
+import { conversationCreate, conversationPatch, conversationStart } from '../../../../protocol/v0/requests.ts';
+import { HttpAnswer, json, readJson } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
-import { sandboxLookup, sandboxStateOf, type SandboxState } from '../../conversation-record.ts';
+import { conversationInfo, statusOf } from '../../conversation-info.ts';
 import { removeConversation } from '../../removal.ts';
 import { readSettings } from '../../settings/record.ts';
 import { StartRefused, startFromV0 } from '../../start-request.ts';
 import { toHexId } from '../../../../protocol/detail.ts';
-import { findConversation, givenId } from './known.ts';
+import { findConversation, findOwn, givenId } from './known.ts';
+import { listConversations } from './list.ts';
 
 const ROOT = '/api/conversations';
 
@@ -23,11 +18,11 @@ export function conversationRoutes(context: AppContext): Route[] {
   const { store } = context;
   return [
     { method: 'POST', path: ROOT, handle: (c) => create(context, c) },
-    { method: 'GET', path: ROOT, handle: (c) => list(context, c, {}) },
+    { method: 'GET', path: ROOT, handle: (c) => listConversations(context, c, {}) },
     {
       method: 'GET',
       path: '/api/microagent-management/conversations',
-      handle: (c) => list(context, c, { trigger: 'microagent_management' }),
+      handle: (c) => listConversations(context, c, { trigger: 'microagent_management' }),
     },
     {
       method: 'GET',
@@ -67,6 +62,13 @@ export function conversationRoutes(context: AppContext): Route[] {
 async function create(context: AppContext, c: Context): Promise<Response> {
   const body = await readJson(c, conversationCreate);
   const known = body.conversation_id == null ? null : toHexId(body.conversation_id);
+  if (known !== null && isOfV1(context, known)) {
+    throw new HttpAnswer(409, {
+      status: 'error',
+      message: `Conversation ${known} is one of V1`,
+      msg_id: 'CONVERSATION$EXISTS',
+    });
+  }
   const isKnown = known !== null && context.store.conversations.get(known)?.start_state === 'ready';
   const isBearer = /^Bearer\s/i.test(c.req.header('authorization') ?? '');
   const trigger =
@@ -95,93 +97,15 @@ async function create(context: AppContext, c: Context): Promise<Response> {
   }
 }
 
-/** Every conversation, newest first; the page id is opaque, and so in base64. */
-function list(context: AppContext, c: Context, fixed: ConversationFilter): Response {
-  const query = readQuery(c, conversationListQuery);
-  const offset = query.page_id === undefined ? 0 : offsetIn(query.page_id);
-  const filter: ConversationFilter = {
-    topLevelOnly: !query.include_sub_conversations,
-    ...(query.selected_repository === undefined ? {} : { repository: query.selected_repository }),
-    ...(query.conversation_trigger === undefined ? {} : { trigger: query.conversation_trigger }),
-    ...fixed,
-  };
-  const limit = Math.min(query.limit, MAX_LIMIT);
-  const found = context.store.conversations.page(filter, limit + 1, offset);
-  const sandboxes = sandboxLookup(context);
-  const results = found.slice(0, limit).map((row) => conversationInfo(row, context, sandboxes));
-  return json({ results, next_page_id: found.length > limit ? pageId(offset + limit) : null });
-}
-
-const MAX_LIMIT = 500;
-
-function pageId(offset: number): string {
-  return Buffer.from(JSON.stringify({ offset })).toString('base64');
-}
-
-function offsetIn(given: string): number {
-  try {
-    const { offset } = JSON.parse(Buffer.from(given, 'base64').toString('utf8')) as { offset?: unknown };
-    if (typeof offset === 'number' && Number.isSafeInteger(offset) && offset >= 0) return offset;
-  } catch {
-    // told below
-  }
-  throw refuse(400, 'Invalid page_id');
-}
-
-const STATUSES: Record<SandboxState, string> = {
-  STARTING: 'STARTING',
-  RUNNING: 'RUNNING',
-  PAUSED: 'STOPPED',
-  ERROR: 'ERROR',
-  MISSING: 'ARCHIVED',
-};
-const RUNTIME_STATUSES: Record<SandboxState, string | null> = {
-  STARTING: 'STATUS$STARTING_RUNTIME',
-  RUNNING: 'STATUS$RUNTIME_STARTED',
-  PAUSED: null,
-  ERROR: 'STATUS$ERROR',
-  MISSING: null,
-};
-
-function stateOf(row: ConversationRow, context: AppContext, sandboxes = sandboxLookup(context)): SandboxState {
-  return sandboxStateOf(row, sandboxes(row.sandbox_id));
-}
-
-function statusOf(row: ConversationRow, context: AppContext): string {
-  return STATUSES[stateOf(row, context)];
-}
-
-function conversationInfo(row: ConversationRow, context: AppContext, sandboxes = sandboxLookup(context)): unknown {
-  const state = stateOf(row, context, sandboxes);
-  const sandbox = sandboxes(row.sandbox_id);
-  const isRunning = state === 'RUNNING';
-  // A conversation of V1 is reached at its agent server, one of V0 here.
-  const url = row.dialect === 'V0' ? `${ROOT}/${row.id}` : `http://127.0.0.1:${sandbox?.port}${ROOT}/${row.id}`;
-  return {
-    conversation_id: row.id,
-    title: row.title,
-    last_updated_at: row.updated_at,
-    status: STATUSES[state],
-    runtime_status: RUNTIME_STATUSES[state],
-    selected_repository: row.repository,
-    selected_branch: row.branch,
-    git_provider: row.git_provider,
-    trigger: row.trigger,
-    num_connections: 0,
-    url: isRunning ? url : null,
-    session_api_key: isRunning && row.dialect === 'V1' ? (sandbox?.session_api_key ?? null) : null,
-    created_at: row.created_at,
-    pr_number: row.pr_number,
-    conversation_version: row.dialect,
-    sub_conversation_ids: context.store.conversations.childrenOf(row.id),
-    public: row.public,
-    sandbox_id: row.dialect === 'V1' ? row.sandbox_id : null,
-  };
+/** One of V1 has no record while it starts, only its task. */
+function isOfV1({ store }: AppContext, id: string): boolean {
+  const row = store.conversations.get(id);
+  return row === null ? store.startTasks.count({ dialect: 'V1', conversationId: id }) > 0 : row.dialect === 'V1';
 }
 
 async function start(context: AppContext, c: Context): Promise<Response> {
   await readJson(c, conversationStart);
-  const row = findConversation(context, c);
+  const row = findOwn(context, c);
   if (row === null) throw new HttpAnswer(404, { status: 'error', conversation_id: givenId(c) });
   const before = statusOf(row, context);
   if (before === 'STOPPED' || before === 'ERROR') {
@@ -197,7 +121,7 @@ async function start(context: AppContext, c: Context): Promise<Response> {
 }
 
 async function stop(context: AppContext, c: Context): Promise<Response> {
-  const row = findConversation(context, c);
+  const row = findOwn(context, c);
   const before = row === null ? 'STOPPED' : statusOf(row, context);
   const isUp = before === 'RUNNING' || before === 'STARTING';
   if (row?.sandbox_id == null || !isUp) return json(response(givenId(c), 'Conversation was not running', before));

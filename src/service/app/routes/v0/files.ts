@@ -14,7 +14,7 @@ import { HttpAnswer, json, readBody, readQuery, refuse } from '../../answers.ts'
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { placeIn } from '../../places.ts';
-import { knownConversation, reached, withRuntime } from './known.ts';
+import { findConversation, knownConversation, reached, withRuntime } from './known.ts';
 
 export function fileRoutes(context: AppContext): Route[] {
   const get = (route: string, handle: Route['handle']): Route => ({
@@ -32,9 +32,11 @@ export function fileRoutes(context: AppContext): Route[] {
       const { row } = withRuntime(context, c);
       return json(await asked(context, row, '/api/git/diff', { path: placeIn(row, given) }));
     }),
-    get('config', (c) =>
-      json({ runtime_id: knownConversation(context, c).sandbox_id, session_id: knownConversation(context, c).id }),
-    ),
+    get('config', (c) => {
+      // The one route here that knows conversations of V1 too, as on genuine servers.
+      const row = findConversation(context, c) ?? knownConversation(context, c);
+      return json({ runtime_id: row.sandbox_id, session_id: row.id });
+    }),
     get('vscode-url', (c) => json({ vscode_url: withRuntime(context, c) && null })),
     get('web-hosts', (c) => json({ hosts: withRuntime(context, c) && {} })),
     get('microagents', (c) => json({ microagents: knownConversation(context, c) && [] })),

@@ -15,17 +15,23 @@ export function givenId(c: Context): string {
   return id;
 }
 
-/** Null: there is no such conversation. */
+/** Of either dialect: V0 lists, shows, renames and deletes those of V1 too. Null: there is no such conversation. */
 export function findConversation(context: AppContext, c: Context): ConversationRow | null {
   const id = toHexId(givenId(c));
   return id === null ? null : context.store.conversations.get(id);
 }
 
-/** 404 with a detail when there is no such conversation. */
+/** One of V0 itself; 404 with a detail when there is none, for V0 cannot reach what runs over V1. */
 export function knownConversation(context: AppContext, c: Context): ConversationRow {
-  const row = findConversation(context, c);
+  const row = findOwn(context, c);
   if (row === null) throw refuse(404, `Conversation ${givenId(c)} not found`);
   return row;
+}
+
+/** One of V0 itself; null when there is none. */
+export function findOwn(context: AppContext, c: Context): ConversationRow | null {
+  const row = findConversation(context, c);
+  return row?.dialect === 'V0' ? row : null;
 }
 
 /** A conversation whose sandbox runs; 404 `{"error"}` otherwise, as where a genuine server has no runtime. */

@@ -10,6 +10,7 @@ import { conversationRecord } from '../../conversation-record.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
 import { zipStream, type ZipMember } from '../../../zip-stream.ts';
 import { placeIn } from '../../places.ts';
+import { findConversation } from './known.ts';
 
 export function conversationFileRoutes(context: AppContext): Route[] {
   const at = (path: string): string => `/api/v1/app-conversations/{conversation_id}${path}`;
@@ -26,7 +27,7 @@ export function conversationFileRoutes(context: AppContext): Route[] {
 
 /** Empty for any problem, as on genuine servers. */
 async function fileText(context: AppContext, c: Context): Promise<string> {
-  const row = context.store.conversations.get(pathId(c));
+  const row = findConversation(context, pathId(c));
   if (row?.sandbox_id == null) return '';
   const path = placeIn(row, c.req.query('file_path') ?? 'PLAN.md');
   try {
@@ -48,7 +49,7 @@ async function git(context: AppContext, c: Context, route: string): Promise<Resp
   if (given === undefined) {
     throw refuseDetail([{ type: 'missing', loc: ['query', 'path'], msg: 'Field required', input: null }]);
   }
-  const row = context.store.conversations.get(id);
+  const row = findConversation(context, id);
   const sandbox = row?.sandbox_id == null ? null : context.store.sandboxes.get(row.sandbox_id);
   if (row === null || sandbox === null) throw refuse(404, `Conversation ${toDashedId(id)} is not reachable`);
   if (sandbox.status === 'PAUSED') throw refuse(409, 'Sandbox is paused; resume it before reading git state.');
@@ -66,7 +67,7 @@ async function git(context: AppContext, c: Context, route: string): Promise<Resp
 
 function emptyFor(context: AppContext, c: Context): never[] {
   const id = pathId(c);
-  const row = context.store.conversations.get(id);
+  const row = findConversation(context, id);
   if (row === null) throw new HttpAnswer(404, { error: `Conversation ${toDashedId(id)} not found` });
   if (row.sandbox_id === null || context.store.sandboxes.get(row.sandbox_id) === null) {
     throw new HttpAnswer(404, { error: `Sandbox not found for conversation ${toDashedId(id)}` });
@@ -76,7 +77,7 @@ function emptyFor(context: AppContext, c: Context): never[] {
 
 function download(context: AppContext, c: Context): Response {
   const id = pathId(c);
-  const row = context.store.conversations.get(id);
+  const row = findConversation(context, id);
   if (row === null) throw refuse(404, `Conversation not found: ${toDashedId(id)}`);
   return new Response(zipStream(membersOf(context, row)), {
     headers: {

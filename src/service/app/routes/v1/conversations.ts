@@ -11,6 +11,7 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord, sandboxLookup } from '../../conversation-record.ts';
 import { removeConversation } from '../../removal.ts';
+import { findConversation } from './known.ts';
 
 const MAX_IDS = 99;
 
@@ -47,7 +48,7 @@ export function conversationRoutes(context: AppContext): Route[] {
           const quoted = wrong.map((id) => `'${id.slice(0, 100)}'`).join(', ');
           throw refuse(400, `Invalid UUID format for ids: [${quoted}]`);
         }
-        const rows = given.map((id) => conversations.get(toHexId(id) ?? ''));
+        const rows = given.map((id) => findConversation(context, toHexId(id) ?? ''));
         return json(rows.map((row) => (row === null ? null : conversationRecord(row, context))));
       },
     },
@@ -57,7 +58,7 @@ export function conversationRoutes(context: AppContext): Route[] {
       handle: async (c) => {
         const id = pathId(c);
         const body = await readJson(c, appConversationPatch);
-        if (conversations.get(id) === null) throw refuse(404, 'unknown_app_conversation');
+        if (findConversation(context, id) === null) throw refuse(404, 'unknown_app_conversation');
         conversations.update(id, { ...changeOf(body), updated_at: context.clock.stamp() });
         const row = conversations.get(id);
         if (row === null) throw refuse(404, 'unknown_app_conversation');
@@ -70,7 +71,8 @@ export function conversationRoutes(context: AppContext): Route[] {
       handle: async (c) => {
         const id = toHexId(c.req.param('conversation_id') ?? '');
         if (id === null) throw refuse(400, 'Invalid conversation ID format');
-        if (!(await removeConversation(context, id))) throw refuse(404, 'Conversation not found');
+        const isKnown = findConversation(context, id) !== null;
+        if (!isKnown || !(await removeConversation(context, id))) throw refuse(404, 'Conversation not found');
         return json({ success: true });
       },
     },
@@ -88,7 +90,7 @@ interface Query {
 }
 
 function filterOf(query: Query): ConversationFilter {
-  const filter: ConversationFilter = { topLevelOnly: !query.include_sub_conversations };
+  const filter: ConversationFilter = { dialect: 'V1', topLevelOnly: !query.include_sub_conversations };
   if (query.title__contains !== undefined) filter.titleContains = query.title__contains;
   if (query.created_at__gte !== undefined) filter.createdGte = query.created_at__gte;
   if (query.created_at__lt !== undefined) filter.createdLt = query.created_at__lt;

@@ -6,11 +6,12 @@ import type { EventFilter, EventLog } from '../../../event-log.ts';
 import { json, pathId, readQuery, readQueryList, refuse } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
+import { findConversation } from './known.ts';
 
 export function eventRoutes(context: AppContext): Route[] {
   const at = (path: string): string => `/api/v1/conversation/{conversation_id}/events${path}`;
   const read = <Result>(c: Context, work: (log: EventLog) => Result): Result | null => {
-    const row = context.store.conversations.get(pathId(c));
+    const row = findConversation(context, pathId(c));
     return row === null ? null : context.logs.read(row, work);
   };
   return [

@@ -8,6 +8,7 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverPending } from '../../pending.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
+import { findConversation, findStartTask } from './known.ts';
 
 export function messageRoutes(context: AppContext): Route[] {
   return [
@@ -41,7 +42,7 @@ interface Message {
 
 async function send(context: AppContext, id: string, message: Message): Promise<unknown> {
   const { store, supervisor } = context;
-  const row = store.conversations.get(id);
+  const row = findConversation(context, id);
   if (row === null) throw refuse(404, `Conversation ${toDashedId(id)} not found`);
   const sandbox = row.sandbox_id === null ? null : store.sandboxes.get(row.sandbox_id);
   if (sandbox === null) throw refuse(404, `Sandbox not found for conversation ${toDashedId(id)}`);
@@ -66,8 +67,9 @@ async function send(context: AppContext, id: string, message: Message): Promise<
 function queue(context: AppContext, target: string, role: string, content: unknown[]): unknown {
   const { store } = context;
   const id = toHexId(target.replace(/^task-/, ''));
-  const task = id === null ? null : store.startTasks.get(id);
-  const isKnown = id !== null && (task !== null || store.conversations.get(id) !== null || isBeingStarted(context, id));
+  const task = id === null ? null : findStartTask(context, id);
+  const isKnown =
+    id !== null && (task !== null || findConversation(context, id) !== null || isBeingStarted(context, id));
   if (!isKnown) throw refuse(404, `Conversation ${target.slice(0, 100)} not found`);
   const message = { id: randomUUID(), role, content };
   const position = store.pendingMessages.add(task?.conversation_id ?? id, message);
@@ -81,5 +83,5 @@ function queue(context: AppContext, target: string, role: string, content: unkno
 }
 
 function isBeingStarted(context: AppContext, conversationId: string): boolean {
-  return context.store.startTasks.count({ conversationId }) > 0;
+  return context.store.startTasks.count({ dialect: 'V1', conversationId }) > 0;
 }

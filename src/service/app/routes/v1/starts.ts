@@ -22,6 +22,7 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { readSettings } from '../../settings/record.ts';
 import { StartRefused, startFromV1 } from '../../start-request.ts';
+import { findConversation, findStartTask } from './known.ts';
 
 export function startRoutes(context: AppContext): Route[] {
   const { starter, store } = context;
@@ -67,7 +68,7 @@ export function startRoutes(context: AppContext): Route[] {
         if (ids.value.length > 100)
           throw refuse(400, `Cannot request more than 100 start tasks at once, got ${ids.value.length}`);
         return json(
-          ids.value.map((id) => store.startTasks.get(id)).map((task) => (task === null ? null : shownTask(task))),
+          ids.value.map((id) => findStartTask(context, id)).map((task) => (task === null ? null : shownTask(task))),
         );
       },
     },
@@ -76,6 +77,7 @@ export function startRoutes(context: AppContext): Route[] {
 
 function filterOf(query: { conversation_id__eq?: string; created_at__gte?: string }) {
   return {
+    dialect: 'V1' as const,
     ...(query.conversation_id__eq === undefined ? {} : { conversationId: query.conversation_id__eq }),
     ...(query.created_at__gte === undefined ? {} : { createdGte: query.created_at__gte }),
   };
@@ -84,12 +86,13 @@ function filterOf(query: { conversation_id__eq?: string; created_at__gte?: strin
 async function begin(c: Context, context: AppContext): Promise<StartTaskRow> {
   const body = await readJson(c, appConversationStart);
   const parent = body.parent_conversation_id ?? null;
-  if (parent !== null && context.store.conversations.get(parent) === null) {
+  if (parent !== null && findConversation(context, parent) === null) {
     throw refuse(400, `Parent conversation not found: ${parent}`);
   }
+  const existing = body.conversation_id == null ? null : context.store.conversations.get(body.conversation_id);
+  if (existing?.dialect === 'V0') throw refuse(409, `Conversation ${existing.id} is one of V0`);
   // A known conversation is only pointed at; the request need not say again what it plays.
-  const isKnown =
-    body.conversation_id != null && context.store.conversations.get(body.conversation_id)?.start_state === 'ready';
+  const isKnown = existing?.start_state === 'ready';
   try {
     const settings = readSettings(context.store.documents);
     const request = startFromV1(isKnown ? { ...body, replay_json: body.replay_json ?? 'demo' } : body, {

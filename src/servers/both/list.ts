@@ -1,0 +1,76 @@
+/** One list of the conversations of both dialects, newest first, each once. */
+import type { Conversation } from '../../domain/conversation.ts';
+import { AppError } from '../../errors.ts';
+import { parseTime } from '../../text/time.ts';
+import { allPages } from '../pages.ts';
+import type { ListQuery, Server } from '../server.ts';
+
+type List = Server['conversations']['list'];
+
+const PAGE_SIZE = 100;
+
+/** One dialect's list as far as it was read. */
+interface Side {
+  items: AsyncGenerator<Conversation, void, void>;
+  /** Read and not told yet; undefined: not read yet, null: there is no more. */
+  head: Conversation | null | undefined;
+}
+
+/** Pages of it go on where the one before ended, so each is for one reader and once. */
+export function createMergedList(newer: List, older: List): List {
+  const readings = new Map<string, Reading>();
+  let count = 0;
+  return async (query, page) => {
+    const reading = page === null ? createReading(newer, older, query) : readings.get(page);
+    if (page !== null) readings.delete(page);
+    if (reading === undefined) throw new AppError('internal', `there is no page ${page ?? ''} of the merged list`);
+    const found = await readPage(reading, query.pageSize ?? PAGE_SIZE);
+    if (!found.more) return { items: found.items, next: null };
+    const next = `page-${++count}`;
+    readings.set(next, reading);
+    return { items: found.items, next };
+  };
+}
+
+interface Reading {
+  sides: readonly [Side, Side];
+  told: Set<string>;
+}
+
+function createReading(newer: List, older: List, query: ListQuery): Reading {
+  const side = (list: List): Side => ({ items: allPages<Conversation>((page) => list(query, page)), head: undefined });
+  return { sides: [side(newer), side(older)], told: new Set() };
+}
+
+async function readPage(reading: Reading, size: number): Promise<{ items: Conversation[]; more: boolean }> {
+  const items: Conversation[] = [];
+  while (items.length < size) {
+    await Promise.all(reading.sides.map(readHead));
+    const side = newestOf(reading.sides);
+    if (side?.head == null) return { items, more: false };
+    const { head } = side;
+    side.head = undefined;
+    // Releases that do not say which are of V1 list those twice.
+    if (reading.told.has(head.id)) continue;
+    if (head.id !== '') reading.told.add(head.id);
+    items.push(head);
+  }
+  return { items, more: reading.sides.some(({ head }) => head !== null) };
+}
+
+async function readHead(side: Side): Promise<void> {
+  if (side.head !== undefined) return;
+  const next = await side.items.next();
+  side.head = next.done === true ? null : next.value;
+}
+
+/** Of two of the same time that of V1. One without a time keeps its place in its own list. */
+function newestOf([newer, older]: Reading['sides']): Side | null {
+  if (newer.head == null) return older.head == null ? null : older;
+  if (older.head == null) return newer;
+  return timeOf(older.head) > timeOf(newer.head) ? older : newer;
+}
+
+function timeOf({ created_at }: Conversation): number {
+  return parseTime(created_at) ?? Infinity;
+}

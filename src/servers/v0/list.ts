@@ -1,0 +1,52 @@
+/** The V0 list (interface 3.2), alone or out of the one that a server of both dialects mixes. */
+import { isAppError } from '../../errors.ts';
+import type { ConversationInfo } from '../../protocol/v0/records.ts';
+import { isRecord } from '../../protocol/shape.ts';
+import type { Links } from '../links.ts';
+import type { Page } from '../server.ts';
+import { listConversationsV0 } from './calls.ts';
+
+const FIRST = encoded('0');
+/** Behind the last one that any server has. */
+const NONE_OF_V1 = '1000000000';
+
+/**
+ * The V0 conversations of a server that speaks both dialects. It puts as many of V1 beside them as the page may hold,
+ * cuts the page to its length and goes on behind all of them: what was cut off never comes. So the page is asked for
+ * with the part of V1 at its end; its id is JSON in base64 with a position for each dialect.
+ */
+export async function listOwnV0(links: Links, pageSize: number, page: string | null): Promise<Page<ConversationInfo>> {
+  const found = await firstOrNext(links, pageSize, page);
+  return { items: found.items.filter((info) => info.conversation_version !== 'V1'), next: nextOf(found.next) };
+}
+
+async function firstOrNext(links: Links, pageSize: number, page: string | null): Promise<Page<ConversationInfo>> {
+  if (page !== null) return await listConversationsV0(links, pageSize, page);
+  try {
+    return await listConversationsV0(links, pageSize, pageIdOf(FIRST));
+  } catch (error) {
+    // A release with page ids of another form.
+    if (!isAppError(error) || !['server', 'usage', 'not-found'].includes(error.kind)) throw error;
+    return await listConversationsV0(links, pageSize, null);
+  }
+}
+
+/** Null once V0 has no more: such a server would then begin with V0 again. */
+function nextOf(given: string | null): string | null {
+  if (given === null) return null;
+  try {
+    const position: unknown = JSON.parse(Buffer.from(given, 'base64').toString('utf8'));
+    if (!isRecord(position) || !('v0' in position)) return given;
+    return typeof position['v0'] === 'string' ? pageIdOf(position['v0']) : null;
+  } catch {
+    return given;
+  }
+}
+
+function pageIdOf(position: string): string {
+  return encoded(JSON.stringify({ v0: position, v1: NONE_OF_V1 }));
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
