@@ -29,12 +29,21 @@ export function checkMcpConfig(value: JsonValue): string | null {
       if (!isObject(server)) return `${place} must be an object`;
       const problem = list === 'stdio_servers' ? checkStdio(server) : checkRemote(server, list);
       if (problem !== null) return `${place}${problem}`;
+      const masked = maskedMember(server);
+      if (masked !== null) return `${place}.${masked} has ${MASKED} in it, where a secret was: write it in full`;
       const name = String(list === 'stdio_servers' ? server['name'] : server['url']);
       if (seen.has(name)) return `${place} is there twice: ${name}`;
       seen.add(name);
     }
   }
   return null;
+}
+
+/** A member that was printed without the secret in it. Keys and values of env are put back from what is stored. */
+function maskedMember(server: JsonObject): string | null {
+  const holdsMask = (value: JsonValue | undefined): boolean =>
+    Array.isArray(value) ? value.some(holdsMask) : typeof value === 'string' && value.includes(MASKED);
+  return ['url', 'name', 'command', 'args'].find((name) => holdsMask(server[name])) ?? null;
 }
 
 function unknownMember(server: JsonObject, known: readonly string[]): string | null {

@@ -130,6 +130,10 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
       'mcp_config: sse_servers[0].url must be an http, https, ws or wss URL',
     ],
     ['mcp_config={"sse_servers":[', 'mcp_config: is not JSON'],
+    [
+      'mcp_config={"sse_servers":[{"url":"https://<redacted>@x.example/sse"}]}',
+      'mcp_config: sse_servers[0].url has <redacted> in it, where a secret was: write it in full',
+    ],
     ['secrets_store=[]', 'secrets_store: must be an object'],
   ])('refuses %s before any request', async (word, problem) => {
     const { code, err } = await acs('set', word);
