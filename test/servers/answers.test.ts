@@ -146,6 +146,7 @@ describe('over V1', () => {
   it('stores a message without letting the agent run, when asked to', async () => {
     await server.conversations.send(ID, { text: 'later', image_urls: [], effect: 'store' });
     expect(posted[0]?.body).toMatchObject({ role: 'user', run: false });
+    world.agentState['execution_status'] = 'finished';
     await server.conversations.send(ID, { text: 'now', image_urls: [] });
     expect(posted[1]?.body).toMatchObject({ role: 'user', run: true });
   });

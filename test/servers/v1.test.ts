@@ -516,8 +516,13 @@ describe('a dry run of a start', () => {
 
 describe('changing', () => {
   const path = `/api/v1/app-conversations/${ID}`;
+  const addFinished = (): void => {
+    world.addConversation({ execution_status: 'finished' });
+    world.agentState['execution_status'] = 'finished';
+  };
 
   it('sends a message through the app server, once', async () => {
+    addFinished();
     on({ [`POST ${path}/send-message`]: () => ({ json: { success: true } }) });
     await server.conversations.send(ID, { text: 'go on', image_urls: [] });
     expect(asked(`POST ${path}/send-message`)?.body).toEqual({
@@ -534,6 +539,7 @@ describe('changing', () => {
     [404, { detail: 'unknown_app_conversation' }, 'not-found'],
     [502, { detail: 'Agent server refused' }, 'server'],
   ])('tells a send that got %i %j as %s', async (code, json, kind) => {
+    addFinished();
     on({ [`POST ${path}/send-message`]: () => ({ status: code, json }) });
     expect((await failure(server.conversations.send(ID, { text: 'x', image_urls: [] }))).kind).toBe(kind);
   });

@@ -1,19 +1,14 @@
-/** What changes a V1 conversation: rename, delete, a message, a stop (interface 4.4, 7.4). */
-import { AppError, isAppError } from '../../errors.ts';
+/** What changes a V1 conversation: rename, delete, a stop (interface 4.4, 7.4). */
+import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation } from '../../protocol/v1/records.ts';
-import { waitsForConfirmation } from '../confirmation.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
-import type { OutgoingMessage } from '../server.ts';
-import { serverText, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, noConversation } from './calls.ts';
 import { toConversation, type WebUrl } from './records.ts';
-import { messageContent } from './start-body.ts';
 
-const SEND_TIMEOUT_MS = 90_000;
 const DELETE_TIMEOUT_MS = 60_000;
 
 function pathOf(id: string): string {
@@ -70,50 +65,6 @@ export async function removeV1(links: Links, facts: ProbeFacts, id: string): Pro
     accept: [404],
   });
   if (answer.status === 404 || answer.body === false) throw noConversation(id);
-}
-
-/** Through the app server where it has the call, else at the sandbox. Sent once. */
-export async function sendV1(links: Links, facts: ProbeFacts, id: string, message: OutgoingMessage): Promise<void> {
-  const content = messageContent({ message: message.text, image_urls: message.image_urls });
-  if (content.length === 0) throw new AppError('usage', 'the message is empty');
-  if (!facts.features.includes('send-message')) {
-    const agent = runningAgentOf(links, await getConversation(links, id));
-    return agent.send(content, message.effect ?? 'run');
-  }
-  const answer = await postMessage(links, id, { content, run: message.effect !== 'store' });
-  if (answer.status < 300) return;
-  const text = serverText(answer.body) ?? '';
-  if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
-  // Genuine servers carry the action out instead; nobody does both.
-  if (answer.status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(normalId(id));
-  if (answer.status === 409) {
-    throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {
-      status: 409,
-      hint: `wake it with: acs conv send --resume, or acs sandbox resume`,
-      data: { sandbox_status: 'paused' },
-    });
-  }
-  throw new AppError('conflict', 'the sandbox of this conversation is gone, it takes no more messages', {
-    status: answer.status,
-    data: { sandbox_status: 'missing' },
-  });
-}
-
-async function postMessage(links: Links, id: string, message: { content: unknown[]; run: boolean }): Promise<Answer> {
-  try {
-    return await links.app.request({
-      method: 'POST',
-      path: `${pathOf(id)}/send-message`,
-      body: { role: 'user', ...message },
-      safe: 'once',
-      timeoutMs: SEND_TIMEOUT_MS,
-      accept: [404, 409, 410],
-    });
-  } catch (error) {
-    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    const hint = `see whether the message arrived before sending it again: acs conv events ${normalId(id)}`;
-    throw new AppError('unknown-outcome', error.message, { ...error.details, hint });
-  }
 }
 
 /** Interrupts; pauses where the server is too old for that, which answers only when the step in hand has ended. */

@@ -6,13 +6,20 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { parseTime } from '../../text/time.ts';
-import { normalId } from '../ids.ts';
+import { isUuid, normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { createSecrets } from '../secrets.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
-import { getConversation, getConversations, getStartTask, noConversation, searchConversations } from './calls.ts';
-import { removeV1, renameV1, sendV1, stopV1 } from './changes.ts';
+import {
+  getConversation,
+  getConversations,
+  getStartTask,
+  noConversation,
+  recentStartTasks,
+  searchConversations,
+} from './calls.ts';
+import { removeV1, renameV1, stopV1 } from './changes.ts';
 import { createCopyNotices } from './copy.ts';
 import { diffV1 } from './diff.ts';
 import { eventsV1 } from './events.ts';
@@ -22,9 +29,14 @@ import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { resultV1 } from './result.ts';
 import { createSandboxes } from './sandboxes.ts';
 import { settle } from './settled.ts';
+import { sendV1 } from './send.ts';
 import { createSettingsV1 } from './settings.ts';
 import { createSpecs } from './specs.ts';
+import { isEcho } from './start-body.ts';
 import { NO_PROGRESS_MS, startV1 } from './start.ts';
+
+/** A start that takes longer is none any more; the server's clock may go behind ours. */
+const LONGEST_START_MS = 1_800_000;
 
 export type V1 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
 
@@ -40,9 +52,9 @@ export function createV1(links: Links, facts: ProbeFacts): V1 {
         const { items, next } = await searchConversations(links, query, page);
         return { items: items.map((record) => toConversation(record, webUrl)), next };
       },
-      get: (id) => get(links, webUrl, id),
+      get: (id) => get(links, facts, webUrl, id),
       async getSettled(id) {
-        const conversation = await get(links, webUrl, id);
+        const conversation = await get(links, facts, webUrl, id);
         if (conversation.id === '') return conversation;
         const settled = await settle(links, await getConversation(links, conversation.id), webUrl);
         return { ...settled, start_task_id: conversation.start_task_id };
@@ -70,13 +82,14 @@ export function createV1(links: Links, facts: ProbeFacts): V1 {
 }
 
 /** A conversation's id, or that of its start task. */
-async function get(links: Links, webUrl: WebUrl, id: string): Promise<Conversation> {
+async function get(links: Links, facts: ProbeFacts, webUrl: WebUrl, id: string): Promise<Conversation> {
   try {
     return toConversation(await getConversation(links, id), webUrl);
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'not-found') throw error;
   }
-  const task = await getStartTask(links, id);
+  const [named, echoing] = await Promise.all([getStartTask(links, id), startTaskOf(links, facts, id)]);
+  const task = named ?? echoing;
   if (task === null) throw noConversation(id);
   if (task.app_conversation_id === null || task.status !== 'READY') {
     const begun = await begunAllTheSame(links, task);
@@ -86,6 +99,13 @@ async function get(links: Links, webUrl: WebUrl, id: string): Promise<Conversati
   }
   const record = await getConversation(links, task.app_conversation_id);
   return { ...toConversation(record, webUrl), start_task_id: normalId(task.id) };
+}
+
+/** An id of the caller's choice is told before there is its conversation: the start that carries it says how it stands. */
+async function startTaskOf(links: Links, facts: ProbeFacts, id: string): Promise<StartTaskRecord | null> {
+  if (!isUuid(id) || !facts.features.includes('caller-conversation-id')) return null;
+  const tasks = await recentStartTasks(links, new Date(links.clock.now() - LONGEST_START_MS).toISOString());
+  return tasks.find((task) => isEcho(task, id)) ?? null;
 }
 
 /** Some tasks never end though their conversation runs (interface 4.2): one that stands still is looked up by its id. */

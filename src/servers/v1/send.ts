@@ -1,0 +1,110 @@
+/**
+ * A message to a V1 conversation. While an action waits for a confirmation, a message that runs carries that action out
+ * (interface 7.4); so the state is read right before, where it is, and a message to a run that is under way is only
+ * stored: the run sees it, and an action that begins to wait meanwhile stays waiting.
+ */
+import { AppError, isAppError } from '../../errors.ts';
+import type { AppConversationRecord } from '../../protocol/v1/records.ts';
+import type { AgentClient } from '../agent-server/client.ts';
+import { waitsForConfirmation } from '../confirmation.ts';
+import { normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import type { OutgoingMessage } from '../server.ts';
+import { serverText, type Answer } from '../transport/answer.ts';
+import { agentOf, runningAgentOf } from './agent.ts';
+import { getConversation, noConversation } from './calls.ts';
+import { lastWord } from './settled.ts';
+import { messageContent } from './start-body.ts';
+
+const SEND_TIMEOUT_MS = 90_000;
+const WAITING = 'waiting_for_confirmation';
+const NULL_FLASH_LOOKS = 4;
+
+/** Through the app server where it has the call, else at the sandbox. Sent once. */
+export async function sendV1(links: Links, facts: ProbeFacts, id: string, message: OutgoingMessage): Promise<void> {
+  const content = messageContent({ message: message.text, image_urls: message.image_urls });
+  if (content.length === 0) throw new AppError('usage', 'the message is empty');
+  const record = await getConversation(links, id);
+  if (message.effect === 'store') return await deliver(links, facts, record, { content, run: false });
+  const agent = agentOf(links, record);
+  const seen = await stateNow(links, record, agent);
+  if (seen.word === WAITING) throw waitsForConfirmation(normalId(id));
+  const goesOn = seen.word === 'running' && seen.by !== null;
+  await deliver(links, facts, record, { content, run: !goesOn });
+  // The run that was to see it may have ended before it came.
+  if (goesOn) await runWhatStands(seen.by);
+}
+
+async function runWhatStands(agent: AgentClient): Promise<void> {
+  const { execution_status: word } = await agent.conversation();
+  if (word !== 'running' && word !== WAITING) await agent.run();
+}
+
+/** The state of the run, from the sandbox where it answers (`by`): the record may be older, or flash null. */
+async function stateNow(
+  links: Links,
+  record: AppConversationRecord,
+  agent: AgentClient | null,
+): Promise<{ word: string; by: AgentClient } | { word: string | null; by: null }> {
+  if (agent === null) return { word: null, by: null };
+  try {
+    const { execution_status: word } = await agent.conversation();
+    if (word !== null) return { word: word.toLowerCase(), by: agent };
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+  }
+  let told = record.execution_status;
+  for (let look = 0; told === null && look < NULL_FLASH_LOOKS; look++) {
+    await links.clock.sleep(500, links.signal);
+    told = (await getConversation(links, record.id)).execution_status;
+  }
+  told ??= await lastWord(links, record.id);
+  return { word: told?.toLowerCase() ?? null, by: null };
+}
+
+interface Body {
+  content: unknown[];
+  run: boolean;
+}
+
+async function deliver(links: Links, facts: ProbeFacts, record: AppConversationRecord, body: Body): Promise<void> {
+  if (!facts.features.includes('send-message')) {
+    return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
+  }
+  const { id } = record;
+  const answer = await postMessage(links, id, body);
+  if (answer.status < 300) return;
+  const text = serverText(answer.body) ?? '';
+  if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
+  // Genuine servers carry the action out instead; nobody does both.
+  if (answer.status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(normalId(id));
+  if (answer.status === 409) {
+    throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {
+      status: 409,
+      hint: `wake it with: acs conv send --resume, or acs sandbox resume`,
+      data: { sandbox_status: 'paused' },
+    });
+  }
+  throw new AppError('conflict', 'the sandbox of this conversation is gone, it takes no more messages', {
+    status: answer.status,
+    data: { sandbox_status: 'missing' },
+  });
+}
+
+async function postMessage(links: Links, id: string, message: Body): Promise<Answer> {
+  try {
+    return await links.app.request({
+      method: 'POST',
+      path: `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}/send-message`,
+      body: { role: 'user', ...message },
+      safe: 'once',
+      timeoutMs: SEND_TIMEOUT_MS,
+      accept: [404, 409, 410],
+    });
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    const hint = `see whether the message arrived before sending it again: acs conv events ${normalId(id)}`;
+    throw new AppError('unknown-outcome', error.message, { ...error.details, hint });
+  }
+}
