@@ -6,8 +6,7 @@ import type { Server } from '../../servers/server.ts';
 /** @returns what says, after the start, which sandboxes are paused that ran before it */
 export async function watchOthers(ctx: Context, server: Server): Promise<() => Promise<void>> {
   const silent = () => Promise.resolve();
-  // The local service has no limit.
-  if (!server.has('sandboxes') || server.info.flavour === 'local' || ctx.globals.mode === 'dry-run') return silent;
+  if (!server.has('sandboxes') || ctx.globals.mode === 'dry-run') return silent;
   const before = await idsWith(server, 'running');
   if (before.length === 0) return silent;
   return async () => {
@@ -18,7 +17,7 @@ export async function watchOthers(ctx: Context, server: Server): Promise<() => P
   };
 }
 
-/** One page is enough: the limits of servers are 5 and 10. Not being told is no reason not to start. */
+/** One page is enough: the limits of servers are 5, 10 and 20. Not being told is no reason not to start. */
 async function idsWith(server: Server, wanted: 'running' | 'paused'): Promise<string[]> {
   try {
     const { items } = await server.sandboxes.list(null, 100);

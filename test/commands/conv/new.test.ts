@@ -73,6 +73,14 @@ describe('starting a conversation', () => {
     expect(json<OutcomeJson>(waited)).toMatchObject({ status: 'finished', conversation_id: json(ended).id });
   });
 
+  it('tells an id that can be asked for at once', async () => {
+    for (let start = 0; start < 3; start += 1) {
+      const id = (await acs('--no-repo', '--replay', 'demo', '--no-wait', '-q')).out.trim();
+      expect((await world.acs('conv', 'show', id, '--json')).code).toBe(0);
+      expect((await world.acs('conv', 'wait', id)).code).toBe(0);
+    }
+  });
+
   it('prints only the id with -q', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--wait', '-q');
     expect(ended.code).toBe(0);
@@ -215,6 +223,19 @@ describe('starting a conversation', () => {
       requests: [{ method: 'POST', url: `${proxy.url}/api/v1/app-conversations` }],
     });
     expect(sent()).toEqual([]);
+  });
+
+  it('says which sandboxes were paused to make room for its own', async () => {
+    const crowded = await createWorld({ spec: 'process' });
+    try {
+      const started = await Promise.all(Array.from({ length: 20 }, () => crowded.acs('sandbox', 'start', '-q')));
+      const ids = started.map(({ out }) => out.trim());
+      const { code, err } = await crowded.acs('conv', 'new', '--no-repo', '--replay', 'demo');
+      expect(code, err).toBe(0);
+      expect(ids).toContain(/the server paused another sandbox to make room: (\w+)/.exec(err)?.[1]);
+    } finally {
+      await crowded.close();
+    }
   });
 
   it('does not start the same id twice', async () => {
