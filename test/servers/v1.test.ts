@@ -116,6 +116,27 @@ describe('reading', () => {
     });
   });
 
+  it('finds a start by the id it was given for its conversation, until that is there', async () => {
+    const request = { conversation_id: '0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9' };
+    const now = new Date().toISOString();
+    const task = {
+      id: OTHER_ID,
+      app_conversation_id: null,
+      sandbox_id: null,
+      request,
+      created_at: now,
+      updated_at: now,
+    };
+    world.tasks.set(OTHER_ID, { ...task, status: 'WORKING' });
+    expect(await server.conversations.get(ID)).toMatchObject({
+      id: '',
+      start_task_id: OTHER_ID,
+      status: 'starting',
+    });
+    world.addConversation();
+    expect(await server.conversations.get(ID)).toMatchObject({ id: ID, status: 'running' });
+  });
+
   it('finds the conversation of a start task that never ends', async () => {
     const task = { id: OTHER_ID, status: 'WAITING_FOR_SANDBOX', app_conversation_id: null, sandbox_id: null };
     const request = { conversation_id: ID };
