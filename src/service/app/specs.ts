@@ -1,4 +1,5 @@
-import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { SandboxRow } from '../store/sandboxes.ts';
+import { WORKSPACE_INSIDE, type SandboxSpecName } from '../worker-protocol.ts';
 
 /** A kind of sandbox, in the shape of interface section 6. */
 export interface SandboxSpec {
@@ -19,10 +20,18 @@ export function sandboxSpecs(defaultSpec: SandboxSpecName, createdAt: string): S
     command: ['node', 'dist/worker.js'],
     created_at: createdAt,
     initial_env: {},
-    working_dir: name === 'process' ? '.' : '/workspace/project',
+    working_dir: name === 'process' ? '.' : WORKSPACE_INSIDE,
   }));
 }
 
 export function isSpecName(name: string): name is SandboxSpecName {
   return (NAMES as string[]).includes(name);
+}
+
+/**
+ * By which spec a sandbox runs. The row keeps the one that was asked for, by which it is started each time; where
+ * bubblewrap does not work a start falls back to `process`, which alone leaves the workspace where it is on the host.
+ */
+export function specInForce({ spec_id, working_dir }: Pick<SandboxRow, 'spec_id' | 'working_dir'>): string {
+  return working_dir === null || working_dir === WORKSPACE_INSIDE ? spec_id : 'process';
 }

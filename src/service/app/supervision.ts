@@ -30,6 +30,16 @@ export class SandboxUnavailable extends Error {
   override readonly name = 'SandboxUnavailable';
 }
 
+/**
+ * The row of a sandbox that runs.
+ * @throws SandboxUnavailable for any other
+ */
+export function runningRow(row: SandboxRow | null, id: string): SandboxRow {
+  if (row === null) throw new SandboxUnavailable(`Sandbox not found: ${id}`);
+  if (row.status === 'RUNNING') return row;
+  throw new SandboxUnavailable(`Sandbox is ${row.status}${row.status_detail === null ? '' : `: ${row.status_detail}`}`);
+}
+
 export interface Supervisor {
   /** Writes a new sandbox as STARTING and starts its worker; does not wait for it. */
   create(spec: SandboxSpecName): SandboxRow;

@@ -8,14 +8,15 @@ import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
+import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { deferred } from './deferred.ts';
 import { newSandbox, withFolders, workerConfig } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
-import { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
+import { runningRow, SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
 import { createSandboxTeller, type SandboxTeller } from './told.ts';
 import { createTurns } from './turns.ts';
-import { startWorker, type WorkerProcess } from './worker-process.ts';
+import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
 
 export { SandboxUnavailable } from './supervision.ts';
 export type { Supervisor, SupervisorOptions } from './supervision.ts';
@@ -31,7 +32,6 @@ interface Live {
 
 const READY_TIMEOUT_MS = 30_000;
 const COMMAND_TIMEOUT_MS = 15_000;
-const STOP_TIMEOUT_MS = 5_000;
 const DEFAULT_MAX_RUNNING = 20;
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
@@ -69,14 +69,7 @@ class SandboxSupervisor implements Supervisor {
         throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
       });
     }
-    const row = this.#options.store.sandboxes.get(id);
-    if (row === null) throw new SandboxUnavailable(`Sandbox not found: ${id}`);
-    if (row.status !== 'RUNNING') {
-      throw new SandboxUnavailable(
-        `Sandbox is ${row.status}${row.status_detail === null ? '' : `: ${row.status_detail}`}`,
-      );
-    }
-    return row;
+    return runningRow(this.#options.store.sandboxes.get(id), id);
   }
 
   pause(id: string, detail?: string): Promise<boolean> {
@@ -234,6 +227,8 @@ class SandboxSupervisor implements Supervisor {
     if (live.isEnding || this.#isClosing) return;
     this.#options.log(`sandbox ${id}: ${text}`);
     const status = live.isPaused ? 'PAUSED' : 'ERROR';
+    // First in the logs: whoever hears that the sandbox is gone finds there why the run is.
+    this.#cutOff(id, live.isPaused ? { end: 'paused' } : { end: 'failed', why: text });
     this.#teller.tell(id, { status, status_detail: text, worker_pid: null, worker_start: null });
   }
 
@@ -274,14 +269,16 @@ class SandboxSupervisor implements Supervisor {
     const live = this.#live.get(id);
     if (live === undefined) return;
     live.isEnding = true;
-    await Promise.race([live.worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), live.worker.ended]);
-    const timer = setTimeout(() => {
-      live.worker.kill();
-    }, 1000);
-    await live.worker.ended;
-    clearTimeout(timer);
+    const end = await endWorker(live.worker);
     this.#live.delete(id);
+    if (end === 'killed') this.#cutOff(id, { end: 'paused' });
     this.#teller.tell(id, { worker_pid: null, worker_start: null });
+  }
+
+  /** A worker that obeyed has written the end of its runs; one that was killed has not. */
+  #cutOff(id: string, how: CutOff): void {
+    const { clock, log, onConversation } = this.#options;
+    endCutOffRuns(this.eventsOf(id), how, { clock, log, onConversation: (notice) => onConversation(id, notice) });
   }
 
   #makeRoom(keep: string): void {

@@ -15,6 +15,9 @@ export interface WorkerEvents {
   log(line: string): void;
 }
 
+const STOP_TIMEOUT_MS = 5_000;
+const KILL_AFTER_MS = 1000;
+
 export interface WorkerProcess {
   pid: number;
   /** How many clients are connected to its web sockets. */
@@ -75,6 +78,19 @@ export function startWorker(
       }
     },
   };
+}
+
+/** Asks a worker to end, and kills it when it does not. Settles when it is gone. */
+export async function endWorker(worker: WorkerProcess): Promise<'obeyed' | 'killed'> {
+  let end: 'obeyed' | 'killed' = 'obeyed';
+  await Promise.race([worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), worker.ended]);
+  const timer = setTimeout(() => {
+    end = 'killed';
+    worker.kill();
+  }, KILL_AFTER_MS);
+  await worker.ended;
+  clearTimeout(timer);
+  return end;
 }
 
 function ask(

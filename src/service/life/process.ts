@@ -32,6 +32,15 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identity.start === null || start === null || start === identity.start;
 }
 
+/** Waits until a process that was killed is gone, at most so long; nothing else happens here meanwhile. */
+export function awaitEnd(identity: ProcessIdentity, timeoutMs: number): void {
+  const nap = new Int32Array(new SharedArrayBuffer(4));
+  const pauseMs = 5;
+  for (let waitedMs = 0; waitedMs < timeoutMs && isAlive(identity); waitedMs += pauseMs) {
+    Atomics.wait(nap, 0, 0, pauseMs);
+  }
+}
+
 /** Sends a signal to a process, or to its group when `target` is negative. False when there is none. */
 export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   try {

@@ -1,5 +1,6 @@
 /** What a service does about the one before it, which may have been killed at any moment. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { endCutOffRuns, type CutOff } from '../app/cut-off-runs.ts';
 import { stateInLog } from '../app/event-logs.ts';
 import { removeTreeSync } from '../app/remove-tree.ts';
 import { reapLeftovers } from '../jail/processes.ts';
@@ -9,7 +10,7 @@ import type { SandboxRow } from '../store/sandboxes.ts';
 import path from 'node:path';
 import type { Clock } from './clock.ts';
 import type { dataPaths } from './paths.ts';
-import { isAlive, sendSignal } from './process.ts';
+import { awaitEnd, isAlive, sendSignal } from './process.ts';
 
 export interface RecoverOptions {
   store: Store;
@@ -18,6 +19,7 @@ export interface RecoverOptions {
   log(line: string): void;
 }
 
+const KILL_TIMEOUT_MS = 2000;
 const CUT_OFF = 'the service was stopped while this conversation was being started';
 
 /**
@@ -29,6 +31,7 @@ export function recover({ store, paths, clock, log }: RecoverOptions): void {
   rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
   for (const row of store.sandboxes.all()) {
     endLeftovers(row, log);
+    endRuns(row, { store, paths, clock, log });
     const wasUp = row.status === 'RUNNING' || row.status === 'STARTING';
     if (!wasUp && row.worker_pid === null) continue;
     store.sandboxes.update(row.id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
@@ -63,9 +66,25 @@ function endLeftovers(row: SandboxRow, log: (line: string) => void): void {
   if (row.worker_pid !== null && isAlive({ pid: row.worker_pid, start: row.worker_start })) {
     log(`sandbox ${row.id}: its worker (pid ${row.worker_pid}) outlived the service and is ended`);
     sendSignal(-row.worker_pid, 'SIGKILL');
+    awaitEnd({ pid: row.worker_pid, start: row.worker_start }, KILL_TIMEOUT_MS);
   }
   const reaped = row.worker_pid === null ? 0 : reapLeftovers(row.id);
   if (reaped > 0) log(`sandbox ${row.id}: ended ${reaped} processes that had been left behind`);
+}
+
+/** A worker that was killed with the service, or that the service did not come to speak for, has left its runs open. */
+function endRuns({ id, status, worker_pid, status_detail }: SandboxRow, options: RecoverOptions): void {
+  const { store, paths, clock, log } = options;
+  if (status === 'PAUSED' && worker_pid === null) return;
+  const why = status_detail ?? 'its worker ended unexpectedly';
+  const how: CutOff = status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' };
+  endCutOffRuns(path.join(paths.events, id), how, {
+    clock,
+    log,
+    onConversation: ({ conversation_id, execution_status, metrics, updated_at }) => {
+      store.conversations.update(conversation_id, { execution_status, metrics, updated_at });
+    },
+  });
 }
 
 function readConversations(sandboxId: string, store: Store, eventsDir: string): void {

@@ -6,7 +6,7 @@ import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { ConversationState, EventLog, StoredEvent } from '../event-log.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import { EventClock } from './clock.ts';
-import { type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
+import { conversationError, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
 import { agentError, type Cause } from './observations.ts';
 
 const SYSTEM_PROMPT =
@@ -153,6 +153,14 @@ export class Conversation {
       execution_status: 'paused',
       pending_action_id: null,
     });
+  }
+
+  /** After the sandbox broke down in mid-run: the run has failed; `detail` says why, in sentences. */
+  crash(detail: string): void {
+    if (this.#state.execution_status !== 'running') return;
+    const cause = this.pending();
+    const lost = cause === null ? [] : [agentError(cause, 'The sandbox ended before this tool call was complete.')];
+    this.setStatus('error', [...lost, conversationError('SandboxCrashed', detail)], { pending_action_id: null });
   }
 
   close(): void {

@@ -37,13 +37,13 @@ export interface TestApp {
 }
 
 export async function createTestApp(
-  options: { api?: ServiceApi; spec?: 'bubblewrap' | 'process'; maxRunning?: number } = {},
+  options: { api?: ServiceApi; spec?: 'bubblewrap' | 'process'; maxRunning?: number; path?: string } = {},
 ): Promise<TestApp> {
   const dir = await mkdtemp(path.join(tmpdir(), 'acs-app-'));
   const paths = dataPaths(dir);
   const store = openStore(paths.database);
   const clock = createClock();
-  const env = { PATH: process.env.PATH, HOME: dir };
+  const env = { PATH: options.path ?? process.env.PATH, HOME: dir };
   const log = (): void => undefined;
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);

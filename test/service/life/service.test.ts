@@ -14,6 +14,7 @@ import {
   type ServiceOptions,
 } from '../../../src/service/index.ts';
 import { isAlive, startOf } from '../../../src/service/life/process.ts';
+import { openStore } from '../../../src/service/store/index.ts';
 import { conversation, PACKAGE_ROOT, startedTask, until, type Answer } from '../app/support.ts';
 
 let dir: string;
@@ -288,6 +289,49 @@ describe('a service in the background', () => {
       () => processesWith('sleep 4321', dataDir),
       (found) => found.length === 0,
     );
+  });
+});
+
+describe('a run that a kill of the service and of its worker cut off', () => {
+  it('is paused in its log, once, and goes on when it is resumed', async () => {
+    const first = await ensureLocalService(options());
+    const wait = JSON.stringify([
+      { source: 'agent', action: 'run', args: { command: `while [ ! -e ${dir}/go ]; do sleep 0.05; done` } },
+      { source: 'agent', action: 'finish', args: {} },
+    ]);
+    const task = await startedTask(clientOf(first), { replay_json: wait });
+    const id = task.app_conversation_id ?? '';
+    const kinds = async ({ call }: ReturnType<typeof clientOf>) => {
+      const { items } = (await call('GET', `/api/v1/conversation/${id}/events/search`)).body as {
+        items: { kind: string; value?: unknown }[];
+      };
+      return items.map(({ kind, value }) => (typeof value === 'string' && value.length < 20 ? value : kind));
+    };
+    await until(
+      () => kinds(clientOf(first)),
+      (all) => all.includes('ActionEvent'),
+    );
+    const store = openStore(path.join(dataDir, 'service.db'));
+    const worker = store.sandboxes.get(task.sandbox_id ?? '')?.worker_pid ?? 0;
+    store.close();
+    // Stopped, it cannot write the end of its runs when its service is gone.
+    process.kill(worker, 'SIGSTOP');
+    process.kill(first.pid, 'SIGKILL');
+    await until(
+      () => isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie',
+      (lives) => !lives,
+    );
+    const after = clientOf(await ensureLocalService(options()));
+    const ended = await kinds(after);
+    expect(ended.slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
+    expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED' });
+    writeFileSync(path.join(dir, 'go'), '');
+    await after.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
+    await until(
+      () => conversation(after, id),
+      (each) => each?.execution_status === 'paused',
+    );
+    expect(await kinds(after)).toEqual(ended);
   });
 });
 
