@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { conversation, createTestApp, startedTask, until, type TestApp } from './support.ts';
 
@@ -88,6 +90,25 @@ describe('a sandbox', () => {
     );
     const file = await app.call('GET', `/api/v1/app-conversations/${conversationId}/file?file_path=acs-demo.sh`);
     expect(file.body).toContain('#!/bin/sh');
+  });
+
+  it('that fell back to plain processes is shown as what it runs as, and is asked for the other spec again', async () => {
+    const bin = mkdtempSync(path.join(tmpdir(), 'acs-bin-'));
+    writeFileSync(path.join(bin, 'bwrap'), '#!/bin/sh\necho "no namespaces" >&2\nexit 1\n', { mode: 0o755 });
+    const fallen = await createTestApp({ spec: 'bubblewrap', path: `${bin}:${process.env.PATH ?? ''}` });
+    try {
+      const { id } = (await fallen.call('POST', SANDBOXES)).body as Sandbox;
+      await fallen.context.supervisor.whenRunning(id);
+      const [shown] = (await fallen.call('GET', `${SANDBOXES}?id=${id}`)).body as unknown[];
+      expect(shown).toMatchObject({
+        sandbox_spec_id: 'process',
+        status_detail: expect.stringContaining('without isolation') as string,
+      });
+      expect(fallen.store.sandboxes.get(id)?.spec_id).toBe('bubblewrap');
+    } finally {
+      await fallen.close();
+      rmSync(bin, { recursive: true });
+    }
   });
 
   it('beyond the limit pauses the one that has been idle longest, and says why', async () => {

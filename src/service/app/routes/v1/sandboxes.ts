@@ -6,7 +6,7 @@ import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverWhenRunning } from '../../pending.ts';
-import { isSpecName } from '../../specs.ts';
+import { isSpecName, specInForce } from '../../specs.ts';
 
 const MAX_IDS = 100;
 
@@ -112,7 +112,7 @@ export function sandboxRecord(row: SandboxRow): unknown {
   return {
     id: row.id,
     created_by_user_id: null,
-    sandbox_spec_id: row.spec_id,
+    sandbox_spec_id: specInForce(row),
     status: row.status,
     status_detail: row.status_detail,
     session_api_key: isRunning ? row.session_api_key : null,
