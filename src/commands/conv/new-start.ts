@@ -141,8 +141,9 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   if (!isAppError(error) || error.exitCode === 141) return error;
   const { announcer } = options;
   const { id, startTaskId } = announcer;
-  // A start that failed may never have made the conversation whose id was told.
-  const named = error.kind === 'failed' ? (startTaskId ?? id) : (id ?? startTaskId);
+  // A start that failed, or did not come to its end, may never have made the conversation whose id was told.
+  const byTask = error.kind === 'failed' || error.kind === 'timeout';
+  const named = (byTask ? startTaskId || id : id || startTaskId) || null;
   if (named === null) return await afterUnansweredStart(ctx, server, error, options);
   const last = blankConversation(named, 'starting');
   const failure =
@@ -181,7 +182,9 @@ async function named(ctx: Context, server: Server, conversation: Conversation, t
     return { ...conversation, title: given };
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
-    await ctx.warn(`the conversation has started, but could not be named: ${error.message}`);
+    await ctx.warn(
+      `the conversation has started, but could not be named: ${error.message}; to do so later: acs conv rename ${conversation.id} <title>`,
+    );
     return conversation;
   }
 }
