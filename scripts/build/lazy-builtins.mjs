@@ -11,6 +11,7 @@ const LOADED_ON_USE = [
   'os',
   'readline',
   'tls',
+  'v8',
 ];
 const NAMESPACE = 'node-on-use';
 

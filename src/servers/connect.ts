@@ -164,7 +164,7 @@ function createLinks(run: Run, signal: AbortSignal): Links {
     signal,
     mode: run.options.mode,
     notice: (text) => run.options.notice?.(text),
-    randomId: randomUUID,
+    randomId: () => randomUUID(), // node:crypto is loaded when one is needed
     local: run.options.local || run.facts?.now.flavour === 'local',
   };
 }

@@ -1,5 +1,4 @@
 /** One request and its answer: bytes out, bytes in, redirects on the same origin, the lines of `--debug`. */
-import type { Dispatcher } from 'undici';
 import { AppError } from '../../errors.ts';
 import { isJsonType } from './answer.ts';
 import type { Answer } from './answer.ts';
@@ -9,6 +8,7 @@ import { classifyFailure, peerOf } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_TIMEOUT_MS } from './call.ts';
 import type { Call, TransportOptions } from './call.ts';
+import type { Received } from './straight.ts';
 
 export type Exchange = (call: Call, url: string) => Promise<{ answer: Answer } | { failure: Failure }>;
 
@@ -24,7 +24,7 @@ export function createExchange(options: TransportOptions): Exchange {
       let answer: Answer;
       try {
         logRequest(options, call, url);
-        answer = await readAnswer(await send(options, call, url, timeoutMs));
+        answer = readAnswer(await send(options, call, url, timeoutMs));
       } catch (error) {
         if (options.signal.aborted) throw options.signal.reason;
         const failure = classifyFailure(error, peerOf(error, url, options.network.proxyOf(url)), timeoutMs);
@@ -38,7 +38,7 @@ export function createExchange(options: TransportOptions): Exchange {
   };
 }
 
-function send(options: TransportOptions, call: Call, url: string, timeoutMs: number): Promise<Dispatcher.ResponseData> {
+function send(options: TransportOptions, call: Call, url: string, timeoutMs: number): Promise<Received> {
   const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
   let body: string | Uint8Array | null = null;
   if (call.raw !== undefined) {
@@ -53,21 +53,19 @@ function send(options: TransportOptions, call: Call, url: string, timeoutMs: num
     method: call.method,
     headers,
     body,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
+    silenceMs: timeoutMs,
     signal: options.signal,
   });
 }
 
-async function readAnswer(response: Dispatcher.ResponseData): Promise<Answer> {
-  const bytes = new Uint8Array(await response.body.arrayBuffer());
+function readAnswer({ status, headers: received, bytes }: Received): Answer {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
+  for (const [name, value] of Object.entries(received)) {
     headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : (value ?? '');
   }
   const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   return {
-    status: response.statusCode,
+    status,
     contentType,
     headers,
     bytes,

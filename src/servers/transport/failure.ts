@@ -14,6 +14,9 @@ export interface Failure {
 
 const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
+/** Of straight.ts, and of undici. */
+const SILENCE_CODES: ReadonlySet<string> = new Set(['ACS_SILENCE', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
 /** Digs the system error code out of undici's and Node's errors. */
 export function errorCode(error: unknown): string {
   const codes: string[] = [];
@@ -122,7 +125,7 @@ function failureOf(error: unknown, host: string, timeoutMs: number): Failure {
       hint: 'check the URL and the network, or raise --request-timeout',
     };
   }
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+  if (SILENCE_CODES.has(code)) {
     return {
       class: 'timeout',
       sent: 'maybe',
@@ -138,7 +141,7 @@ function failureOf(error: unknown, host: string, timeoutMs: number): Failure {
       hint: 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY',
     };
   }
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+  if (code === 'ACS_ANSWER_TOO_LARGE' || code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
     return { class: 'other', sent: 'maybe', text: `${host} sends more than acs takes in one answer` };
   }
   if (code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError')) {

@@ -1,14 +1,18 @@
 /** The connections of one run: which way a request goes (straight, or through a proxy), and their end. */
 import { setDefaultResultOrder } from 'node:dns';
-import type { Socket } from 'node:net';
-import v8 from 'node:v8';
+import { isIP, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
-import { loadHttp, loadWeb } from './undici.ts';
-import type { HttpLibrary, ProxySettings, Track } from './undici.ts';
 import type { Redaction } from './redaction.ts';
+import { createStraight } from './straight.ts';
+import type { ConnectionKind, Received, Sending } from './straight.ts';
+import { loadUndici } from './undici.ts';
+import type { ProxySettings, Track, Undici } from './undici.ts';
 
 const MAX_ANSWER_BYTES = 512 * 1024 * 1024;
+/** A kept connection this old may be gone at the other end. */
+const IDLE_MS = 4_000;
 
 export interface NetworkOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -16,25 +20,25 @@ export interface NetworkOptions {
   redaction: Redaction;
 }
 
-/** `fresh` opens a connection of its own: a request that must not be repeated may not meet one the server just dropped. */
-export type ConnectionKind = 'kept' | 'fresh';
+export type { ConnectionKind } from './straight.ts';
 
 export interface Network {
   readonly redaction: Redaction;
   /** The proxy that a request to this address may go through, of its environment; null: none. */
   proxyOf(url: string): string | null;
-  send(url: string, kind: ConnectionKind, options: SendOptions): Promise<Dispatcher.ResponseData>;
+  send(url: string, kind: ConnectionKind, sending: Sending): Promise<Received>;
   openSocket(url: string, headers: Record<string, string>): Promise<WebSocket>;
   close(): Promise<void>;
 }
 
-export type SendOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'path'>;
-
 export function createNetwork(options: NetworkOptions): Network {
-  // A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first.
-  setDefaultResultOrder('ipv4first');
+  const straight = createStraight({
+    connectTimeoutMs: options.connectTimeoutMs,
+    idleMs: IDLE_MS,
+    maxBytes: MAX_ANSWER_BYTES,
+  });
   const dispatchers = new Map<string, Promise<Dispatcher>>();
-  let http: Promise<HttpLibrary> | null = null;
+  let undici: Promise<Undici> | null = null;
   let closed = false;
   const sockets = new Set<Socket>();
 
@@ -49,35 +53,47 @@ export function createNetwork(options: NetworkOptions): Network {
       callback(...result);
     });
 
-  const loadLibrary = (): Promise<HttpLibrary> => {
+  const loadLibrary = (): Promise<Undici> => {
     calmWebAssembly();
-    return (http ??= loadHttp());
+    return (undici ??= loadUndici());
   };
 
   const createDispatcher = async (route: 'straight' | 'proxy', kind: ConnectionKind): Promise<Dispatcher> => {
-    const library = await loadLibrary();
+    const { Agent, buildConnector, createProxyAgent } = await loadLibrary();
     const agentOptions = {
-      connect: track(library.buildConnector({ timeout: options.connectTimeoutMs })),
+      connect: track(buildConnector({ timeout: options.connectTimeoutMs })),
       connections: 16,
       maxResponseSize: MAX_ANSWER_BYTES,
-      // A kept connection this old may be gone at the other end.
-      keepAliveTimeout: 4_000,
+      keepAliveTimeout: IDLE_MS,
       // 0 closes a connection after one request. A short keepAliveTimeout would not: what the server offers wins.
       pipelining: kind === 'kept' ? 1 : 0,
     };
-    if (route === 'proxy') return (await loadWeb()).createProxyAgent(proxySettings(options.env), agentOptions, track);
-    return new library.Agent(agentOptions);
+    if (route === 'proxy') return createProxyAgent(proxySettings(options.env), agentOptions, track);
+    return new Agent(agentOptions);
   };
 
+  const isProxied = (url: string): boolean => hasProxy(options.env) && !isLoopback(url);
+
   const dispatcherFor = (url: string, kind: ConnectionKind): Promise<Dispatcher> => {
-    if (closed) return Promise.reject(new Error('the connections of this run are closed'));
-    const route = hasProxy(options.env) && !isLoopback(url) ? 'proxy' : 'straight';
+    const route = isProxied(url) ? 'proxy' : 'straight';
     const name = `${route} ${kind}`;
     const known = dispatchers.get(name);
     if (known !== undefined) return known;
     const created = createDispatcher(route, kind);
     dispatchers.set(name, created);
     return created;
+  };
+
+  const sendThroughProxy = async (url: string, kind: ConnectionKind, sending: Sending): Promise<Received> => {
+    const dispatcher = await dispatcherFor(url, kind);
+    const { origin, pathname, search } = new URL(url);
+    const { method, headers, body, silenceMs, signal } = sending;
+    const response = await dispatcher.request({
+      ...{ origin, path: pathname + search, method, headers, body, signal },
+      ...{ headersTimeout: silenceMs, bodyTimeout: silenceMs },
+    });
+    const bytes = new Uint8Array(await response.body.arrayBuffer());
+    return { status: response.statusCode, headers: response.headers, bytes };
   };
 
   return {
@@ -87,18 +103,21 @@ export function createNetwork(options: NetworkOptions): Network {
       const { httpProxy, httpsProxy } = proxySettings(options.env);
       return (url.startsWith('https:') ? httpsProxy || httpProxy : httpProxy) || null;
     },
-    async send(url, kind, sendOptions) {
-      const [dispatcher, library] = await Promise.all([dispatcherFor(url, kind), loadLibrary()]);
-      const { origin, pathname, search } = new URL(url);
-      return library.request(dispatcher, { ...sendOptions, origin, path: pathname + search });
+    async send(url, kind, sending) {
+      preferIpv4(url);
+      if (closed) throw new Error('the connections of this run are closed');
+      return await (isProxied(url) ? sendThroughProxy : straight.send)(url, kind, sending);
     },
     async openSocket(url, headers) {
+      preferIpv4(url);
+      if (closed) throw new Error('the connections of this run are closed');
       const dispatcher = await dispatcherFor(url.replace(/^ws/, 'http'), 'fresh');
-      const { WebSocket } = await loadWeb();
+      const { WebSocket } = await loadLibrary();
       return new WebSocket(url, { dispatcher, headers });
     },
     async close() {
       closed = true;
+      straight.close();
       const open = await Promise.allSettled(dispatchers.values());
       dispatchers.clear();
       const made = open.filter((one) => one.status === 'fulfilled');
@@ -107,6 +126,12 @@ export function createNetwork(options: NetworkOptions): Network {
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+/** A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first. */
+function preferIpv4(url: string): void {
+  // An address needs no resolver, and loading it is 1 % of a short command.
+  if (isIP(new URL(url).hostname) === 0) setDefaultResultOrder('ipv4first');
 }
 
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'] as const;
@@ -128,5 +153,5 @@ function proxySettings(env: NetworkOptions['env']): ProxySettings {
  * end: 60 to 110 ms after the last line. Newer ones do not have that.
  */
 function calmWebAssembly(): void {
-  if (process.versions.node.startsWith('20.')) v8.setFlagsFromString('--wasm-tiering-budget=1000000000');
+  if (process.versions.node.startsWith('20.')) setFlagsFromString('--wasm-tiering-budget=1000000000');
 }

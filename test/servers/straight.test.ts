@@ -1,0 +1,149 @@
+import http from 'node:http';
+import net from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { classifyFailure } from '../../src/servers/transport/failure.ts';
+import { createStraight, type Sending, type Straight } from '../../src/servers/transport/straight.ts';
+
+const opened: { close(): unknown }[] = [];
+afterEach(() => {
+  for (const each of opened.splice(0)) each.close();
+});
+
+function client(limits: { connectTimeoutMs?: number; idleMs?: number; maxBytes?: number } = {}): Straight {
+  const straight = createStraight({ connectTimeoutMs: 5_000, idleMs: 4_000, maxBytes: 1_000_000, ...limits });
+  opened.push(straight);
+  return straight;
+}
+
+const sending = (members: Partial<Sending> = {}): Sending => ({
+  method: 'GET',
+  headers: {},
+  body: null,
+  silenceMs: 5_000,
+  signal: new AbortController().signal,
+  ...members,
+});
+
+async function listen(server: net.Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as net.AddressInfo).port;
+}
+
+interface Served {
+  url: string;
+  /** That its clients came from, one for each request. */
+  ports: (number | undefined)[];
+  /** Resolves when its first connection is closed. */
+  closed: Promise<void>;
+}
+
+async function serve(handler: http.RequestListener): Promise<Served> {
+  const ports: (number | undefined)[] = [];
+  const server = http.createServer((request, response) => {
+    ports.push(request.socket.remotePort);
+    handler(request, response);
+  });
+  const closed = new Promise<void>((resolve) =>
+    server.once('connection', (socket) => socket.once('close', () => resolve())),
+  );
+  opened.push({ close: () => (server.closeAllConnections(), server.close()) });
+  return { url: `http://127.0.0.1:${await listen(server)}/`, ports, closed };
+}
+
+/** A server of raw bytes: what it says to whoever has sent something. */
+async function say(text: string): Promise<string> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => (text === '' ? undefined : socket.end(text)));
+  });
+  opened.push({ close: () => (sockets.forEach((socket) => socket.destroy()), server.close()) });
+  return `http://127.0.0.1:${await listen(server)}/`;
+}
+
+async function classOf(answer: Promise<unknown>): Promise<string> {
+  const error = await answer.then(
+    () => null,
+    (failure: unknown) => failure,
+  );
+  return error === null
+    ? 'answered'
+    : `${classifyFailure(error, 'host', 100).class}: ${classifyFailure(error, 'host', 100).text}`;
+}
+
+describe('a request that goes straight to a server', () => {
+  it('says how long its body is, whatever the method', async () => {
+    const { url } = await serve((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => response.end(`${request.headers['content-length']} ${Buffer.concat(chunks).toString()}`));
+    });
+    for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
+      const { bytes } = await client().send(url, 'kept', sending({ method, body: '{"ü":1}' }));
+      expect(Buffer.from(bytes).toString(), method).toBe('8 {"ü":1}');
+    }
+  });
+
+  it('uses a connection again, but not one that was idle for too long', async () => {
+    const { url, ports, closed } = await serve((_, response) => response.end('x'));
+    const straight = client({ idleMs: 100 });
+    for (let count = 0; count < 3; count++) await straight.send(url, 'kept', sending());
+    expect(new Set(ports).size).toBe(1);
+    await closed;
+    await straight.send(url, 'kept', sending());
+    expect(new Set(ports).size).toBe(2);
+    await straight.send(url, 'fresh', sending());
+    await straight.send(url, 'fresh', sending());
+    expect(new Set(ports).size).toBe(4);
+  });
+
+  it.each([
+    [
+      'an answer that is cut in its middle',
+      'HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf',
+      'reset: the connection to host was cut',
+    ],
+    ['no answer at all', '\r\n', 'reset: the connection to host was cut'],
+    [
+      'chunks that are none',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nx',
+      'other: host does not speak HTTP',
+    ],
+    ['silence', '', 'timeout: host sent nothing for 0.1 s'],
+  ])('fails on %s', async (_, text, expected) => {
+    expect(await classOf(client().send(await say(text), 'kept', sending({ silenceMs: 300 })))).toBe(expected);
+  });
+
+  it('fails on silence in the middle of an answer', async () => {
+    const { url } = await serve((_, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('half');
+    });
+    expect(await classOf(client().send(url, 'kept', sending({ silenceMs: 300 })))).toContain('sent nothing');
+  });
+
+  it('fails on an answer that is too large', async () => {
+    const { url } = await serve((_, response) => response.end(Buffer.alloc(100_000)));
+    expect(await classOf(client({ maxBytes: 99_999 }).send(url, 'kept', sending()))).toContain('more than acs takes');
+    expect((await client({ maxBytes: 100_000 }).send(url, 'kept', sending())).bytes).toHaveLength(100_000);
+  });
+
+  it('fails when TLS does not come about in time, which is no silence of the server', async () => {
+    const url = (await say('')).replace('http:', 'https:');
+    const failed = classOf(client({ connectTimeoutMs: 200 }).send(url, 'kept', sending()));
+    expect(await failed).toBe('timeout: no connection to host within 0.1 s');
+  });
+
+  it('ends with its signal', async () => {
+    const stop = new AbortController();
+    const { url } = await serve(() => stop.abort());
+    await expect(client().send(url, 'kept', sending({ signal: stop.signal }))).rejects.toThrow(/abort/i);
+  });
+
+  it('ends with its client', async () => {
+    const straight = client();
+    const { url } = await serve(() => straight.close());
+    expect(await classOf(straight.send(url, 'kept', sending()))).toContain('reset');
+  });
+});
