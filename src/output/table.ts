@@ -40,13 +40,15 @@ export function drawTable(rows: readonly (readonly TableCell[])[], widths: reado
     },
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
   });
-  table.push(...rows.map((row) => row.map((cell) => STAND_IN.repeat(cell.width))));
-  const texts = rows.flat().filter((cell) => cell.width > 0);
-  let next = 0;
-  const drawn = table.toString().replace(/\ue000+/g, () => {
-    const cell = texts[next];
-    next += 1;
-    return cell ? cell.paint(cell.text) : '';
+  // One row is laid out, and all are like it: the library compares each cell with those of all rows above.
+  table.push(widths.map((width) => STAND_IN.repeat(width)));
+  const pattern = table.toString();
+  return rows.map((row) => {
+    let column = 0;
+    const line = pattern.replace(/\ue000+/g, (place) => {
+      const cell = row[column++];
+      return cell ? cell.paint(cell.text) + ' '.repeat(place.length - cell.width) : '';
+    });
+    return line.trimEnd();
   });
-  return drawn.split('\n').map((line) => line.trimEnd());
 }
