@@ -5,10 +5,24 @@ const [major, minor, patch] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1)))) {
   process.stderr.write(`error: acs needs Node 20.18.1 or newer; this is ${process.versions.node}\n`);
   process.exitCode = 70;
-} else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
-  // What other programs ask before anything else needs nothing that would have to be loaded.
-  process.stdout.on('error', () => {}); // nobody may be reading
-  process.stdout.write(`${require('../package.json').version}\n`);
 } else {
-  require('../dist/main.js').main(require('node:path').join(__dirname, '..'));
+  const answer = preparedAnswer(process.argv.slice(2));
+  if (answer === null) {
+    require('../dist/main.js').main(require('node:path').join(__dirname, '..'));
+  } else {
+    process.stdout.on('error', () => {}); // nobody may be reading
+    process.stdout.write(answer);
+  }
+}
+
+/** What people and other programs ask for before anything else needs nothing that would have to be loaded; else null. */
+function preparedAnswer([word = '--help', ...rest]) {
+  if (rest.length > 0) return null;
+  if (word === '--version' || word === '-V') return `${require('../package.json').version}\n`;
+  if (word !== '--help' && word !== '-h' && word !== 'help') return null;
+  // The build has laid out the help for these widths (scripts/build/help.mjs).
+  const { standard, wide } = require('../dist/help.json');
+  const columns = process.stdout.columns || standard.columns;
+  if (columns === standard.columns) return standard.text;
+  return columns >= wide.columns ? wide.text : null;
 }

@@ -10,9 +10,11 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './build/bundle.mjs';
 import { digest } from './build/digest.mjs';
+import { helpLayouts } from './build/help.mjs';
 import { inlineInto } from './build/inline.mjs';
 import { lazyBuiltins } from './build/lazy-builtins.mjs';
 import { licenses } from './build/licenses.mjs';
+import { tableWidths } from './build/table-widths.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
@@ -37,6 +39,10 @@ writeFileSync(
   path.join(fresh, 'meta.json'),
   `${JSON.stringify({ version, sources, digest: digest(root, sources), chunks }, null, 2)}\n`,
 );
+if (files.has('main.js')) {
+  const help = helpLayouts(root, path.join(fresh, 'main.js'));
+  writeFileSync(path.join(fresh, 'help.json'), `${JSON.stringify(help, null, 2)}\n`);
+}
 const previous = `${fresh}.previous`;
 if (existsSync(dist)) renameSync(dist, previous);
 renameSync(fresh, dist);
@@ -52,7 +58,7 @@ async function everything() {
       ...common,
       entryPoints: { main: entries.main },
       chunkNames: 'chunks/[name]-[hash]',
-      plugins: [lazyBuiltins],
+      plugins: [lazyBuiltins, tableWidths],
     });
     inlineInto(main.files, 'main.js');
     parts.push(main);

@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { invoke } from './support/world.ts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-start-up-')));
@@ -24,7 +26,7 @@ interface Start {
 
 /** Runs the built command line as a program and tells what that loaded. */
 async function start(...args: string[]): Promise<Start> {
-  const record = path.join(folder, `${args.join('-')}.json`);
+  const record = path.join(folder, `${args.join('-').replaceAll('/', '_')}.json`);
   const { stdout } = await promisify(execFile)(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args], {
     env: {
       PATH: process.env.PATH,
@@ -97,7 +99,7 @@ describe('the build', () => {
 
 describe.each([
   { line: '--version', most: { files: 0, kilobytes: 0 } },
-  { line: '--help', most: { files: 2, kilobytes: 110 } },
+  { line: '--help', most: { files: 1, kilobytes: 10 } },
   { line: 'help exit-codes', most: { files: 8, kilobytes: 120 } },
   { line: '__complete profiles', most: { files: 9, kilobytes: 120 } },
   { line: 'conv --help', most: { files: 16, kilobytes: 210 } },
@@ -123,6 +125,47 @@ describe.each([
     // A failure shows which files there are: the new one among them is the one to load on use.
     expect({ files, tooMany: files.length > most.files }).toEqual({ files, tooMany: false });
     expect(bytes).toBeLessThanOrEqual(most.kilobytes * 1024);
+  });
+});
+
+describe('acs --help', () => {
+  const layouts = JSON.parse(readFileSync(path.join(root, 'dist', 'help.json'), 'utf8')) as Record<
+    'standard' | 'wide',
+    { columns: number; text: string }
+  >;
+  const printed = async (columns: number) =>
+    (await invoke({ args: ['--help'], columns, cwd: folder, env: { HOME: folder } })).out;
+
+  it('prints what was laid out for it, however it is asked', async () => {
+    for (const args of [['--help'], ['-h'], ['help'], []])
+      expect((await start(...args)).stdout).toBe(layouts.standard.text);
+  });
+
+  it('prints what the program itself would print', async () => {
+    const { standard, wide } = layouts;
+    expect(standard.columns).toBe(80);
+    expect(await printed(80)).toBe(standard.text);
+    for (const columns of [wide.columns, wide.columns + 1, 400]) expect(await printed(columns)).toBe(wide.text);
+    expect(await printed(wide.columns - 1)).not.toBe(wide.text);
+  });
+});
+
+describe('a list with its request and its table', () => {
+  it('loads neither undici nor what only other commands need', async () => {
+    const server = spawn(process.execPath, [path.join(root, 'scripts', 'bench', 'server.mjs')]);
+    try {
+      const [line] = (await once(server.stdout, 'data')) as [Buffer];
+      const args = ['conv', 'list', '--format', 'table', '--base-url', String(line).trim()];
+      await start(...args); // what the server speaks is remembered from then on
+      const { stdout, libraries, builtins } = await start(...args);
+
+      expect(stdout.split('\n')).toHaveLength(22);
+      expect(libraries).toEqual(['@colors/colors', 'cli-table3', 'commander']); // the first is part of the second
+      expect(builtins.filter((name) => /undici|NativeModule (https|http2|crypto|dns|v8)$/.test(name))).toEqual([]);
+    } finally {
+      server.kill();
+      await once(server, 'exit');
+    }
   });
 });
 
