@@ -7,7 +7,7 @@ import type { Links } from '../links.ts';
 import { parseTime } from '../../text/time.ts';
 import type { FollowItem, FollowOptions } from '../server.ts';
 import { eventsForwardV0, getConversationV0 } from './calls.ts';
-import { readNews } from './news.ts';
+import { createNewsReader } from './news.ts';
 import { agentStateOf, toConversationV0, toEventV0 } from './records.ts';
 
 export function followV0(
@@ -19,6 +19,7 @@ export function followV0(
   return follow(createSource(links, webUrl, id, options), links.clock, links.signal, options);
 }
 
+/** Each look reads what is new and keeps it for `read`; what was there before the first look is read once, from the beginning. */
 function createSource(
   links: Links,
   webUrl: (id: string) => string | null,
@@ -26,24 +27,40 @@ function createSource(
   options: FollowOptions,
 ): FollowSource {
   let info: ConversationInfo | null = null;
+  let before = 0;
+  /** Where the news begin: known from the first look on. */
+  let news: number | null = null;
+  const untold: EventRecordV0[] = [];
+  const reader = createNewsReader(links, (event) => untold.push(event));
   const sinceMs = parseTime(options.since ?? null);
-  const latest = async (): Promise<ConversationInfo> => (info ??= await getConversationV0(links, id));
   const sighting = (event: EventRecordV0): Sighting => ({
     id: String(event.id),
     timestamp: event.timestamp,
     event: isBefore(event, sinceMs) ? null : () => toEventV0(event, normalId(id), links.network.redaction),
     word: agentStateOf(event)?.state ?? null,
   });
+  async function* earlier(known: ConversationInfo, end: number): AsyncGenerator<Sighting, void, void> {
+    if (before >= end) return;
+    for await (const event of eventsForwardV0(links, known, before)) {
+      if (event.id >= end) break;
+      yield sighting(event);
+      before = event.id + 1;
+    }
+    before = end;
+  }
   return {
     pollMs: links.app.loopback ? { reading: 400, listening: 400 } : { reading: 2_000, listening: 2_000 },
     async look() {
       info = await getConversationV0(links, id);
-      return toConversationV0(info, await readNews(links, info), webUrl);
+      const told = await reader.read(info);
+      news ??= reader.next;
+      return toConversationV0(info, told, webUrl);
     },
     settle: (conversation) => Promise.resolve(conversation),
-    async *read(window) {
-      const next = window.lastId === null ? 0 : Number(window.lastId) + 1;
-      for await (const event of eventsForwardV0(links, await latest(), next)) yield sighting(event);
+    async *read() {
+      if (info === null || news === null) return;
+      yield* earlier(info, news);
+      for (let event = untold.shift(); event !== undefined; event = untold.shift()) yield sighting(event);
     },
     openSocket: () => Promise.resolve(null),
   };

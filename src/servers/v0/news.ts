@@ -1,50 +1,101 @@
-/** What the newest events of a V0 conversation tell about its run. */
+/**
+ * What the events of a V0 conversation tell about its run, which its record does not (interface 3.4): everything since
+ * the latest user message counts. Whoever looks again and again reads only what is new.
+ */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import type { Links } from '../links.ts';
-import { eventsBackwardV0 } from './calls.ts';
-import { agentStateOf, answerOfV0, costOf, isUserMessage, NO_NEWS, type RunNews } from './records.ts';
+import { eventsBackwardV0, eventsForwardV0 } from './calls.ts';
+import { agentStateOf, answerOfV0, costOf, isUserMessage, type RunNews } from './records.ts';
 
+/** A run may be long; what is further back than this is no longer news. */
 const MOST_READ = 400;
+const PAGE = 50;
 /** A conversation that is stopped says so last; how its run had ended is said before. */
 const PASSED_OVER = new Set(['stopped', 'loading', 'init']);
 
+/** One look, at the newest events. */
 export async function readNews(links: Links, info: ConversationInfo): Promise<RunNews> {
-  const gather = createNewsGatherer(info.status);
-  let read = 0;
-  for await (const event of eventsBackwardV0(links, info, 50)) {
-    if (gather.take(event) === 'enough' || ++read >= MOST_READ) break;
+  return await createNewsReader(links).read(info);
+}
+
+export interface NewsReader {
+  /** The first time from the newest events; then from those with a higher number than any read before. */
+  read(info: ConversationInfo): Promise<RunNews>;
+  /** Number behind the last event read; null before the first read. */
+  readonly next: number | null;
+}
+
+/** @param onNew told each event that came after the first read, in order, once */
+export function createNewsReader(links: Links, onNew: (event: EventRecordV0) => void = () => undefined): NewsReader {
+  const run = createRun();
+  let next: number | null = null;
+  return {
+    get next() {
+      return next;
+    },
+    async read(info) {
+      if (next === null) {
+        const newest = await readSinceUserMessage(links, info);
+        for (const event of newest) run.take(event);
+        next = (newest.at(-1)?.id ?? -1) + 1;
+        return run.news(info.status);
+      }
+      for await (const event of eventsForwardV0(links, info, next)) {
+        if (event.id < next) continue;
+        run.take(event);
+        onNew(event);
+        // At once: what a cut comes after is not read again.
+        next = event.id + 1;
+      }
+      return run.news(info.status);
+    },
+  };
+}
+
+/** Oldest first, the user's latest message the first of them, where it is near enough. */
+async function readSinceUserMessage(links: Links, info: ConversationInfo): Promise<EventRecordV0[]> {
+  const newestFirst: EventRecordV0[] = [];
+  for await (const event of eventsBackwardV0(links, info, PAGE)) {
+    newestFirst.push(event);
+    if (isUserMessage(event) || newestFirst.length >= MOST_READ) break;
   }
-  return gather.news();
+  return newestFirst.reverse();
 }
 
-interface NewsGatherer {
-  /** Events newest first. */
-  take(event: EventRecordV0): 'enough' | 'more';
-  news(): RunNews;
+interface Run {
+  /** Events oldest first. */
+  take(event: EventRecordV0): void;
+  /** @param status the word of the record */
+  news(status: string): RunNews;
 }
 
-function createNewsGatherer(status: string): NewsGatherer {
-  const news: RunNews = { ...NO_NEWS, answered: 'no' };
-  const running = status.toUpperCase() === 'RUNNING';
-  let fallback: string | null = null;
-  let rejected = false;
+type State = NonNullable<ReturnType<typeof agentStateOf>>;
+
+function createRun(): Run {
+  let newest: State | null = null;
+  /** As `newest`, but nothing that only tells of a stop or a start. */
+  let telling: State | null = null;
+  let answered: RunNews['answered'] = 'no';
+  let spent: Pick<RunNews, 'cost' | 'tokens'> = { cost: null, tokens: null };
   return {
     take(event) {
       const state = agentStateOf(event);
-      if (state !== null && news.agentState === null) {
-        fallback ??= state.state;
-        if (running || !PASSED_OVER.has(state.state))
-          Object.assign(news, { agentState: state.state, reason: state.reason });
+      if (state !== null) {
+        newest = state;
+        if (!PASSED_OVER.has(state.state)) telling = state;
       }
-      if (news.cost === null) Object.assign(news, costOf(event) ?? {});
-      if (event.observation === 'user_rejected') rejected = true;
+      spent = costOf(event) ?? spent;
       // What the agent said before its action was rejected is no answer.
-      if (answerOfV0(event) !== null && !rejected) news.answered = 'yes';
-      if (!isUserMessage(event)) return 'more';
-      // Older states belong to an older message.
-      news.agentState ??= fallback;
-      return 'enough';
+      if (event.observation === 'user_rejected') answered = 'no';
+      if (answerOfV0(event) !== null) answered = 'yes';
+      if (!isUserMessage(event)) return;
+      // What was before belongs to an older message.
+      newest = telling = null;
+      answered = 'no';
     },
-    news: () => ({ ...news, agentState: news.agentState ?? fallback }),
+    news(status) {
+      const state = status.toUpperCase() === 'RUNNING' ? newest : (telling ?? newest);
+      return { agentState: state?.state ?? null, reason: state?.reason ?? '', answered, ...spent };
+    },
   };
 }

@@ -3,13 +3,14 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
+import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { checkBranchArrivedV0 } from './arrival.ts';
 import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
-import { readNews } from './news.ts';
+import { createNewsReader } from './news.ts';
 import { toConversationV0 } from './records.ts';
 
 export async function* startV0(
@@ -21,16 +22,24 @@ export async function* startV0(
   refuseWhatV0Lacks(request);
   const id = await sendStart(links, request);
   yield { start_task_id: '', step: 'starting', conversation_id: id, sandbox_id: null };
+  const reader = createNewsReader(links);
+  let wasUp = false;
   for (let waitMs = links.app.loopback ? 100 : 1000; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
     const info = await getConversationV0(links, id);
-    const conversation = toConversationV0(info, await readNews(links, info), webUrl);
+    const conversation = toConversationV0(info, await reader.read(info), webUrl);
     if (options.until === 'accepted') return conversation;
-    if (conversation.status !== 'starting' && conversation.status !== 'stopped') {
-      await checkBranchArrivedV0(links, info, request);
+    // At first one is called stopped because nothing has begun yet; later because it was stopped or its server was.
+    wasUp ||= (reader.next ?? 0) > 0 || !isStopped(info);
+    if (conversation.status !== 'starting' && !(isStopped(info) && !wasUp)) {
+      if (!isStopped(info)) await checkBranchArrivedV0(links, info, request);
       return conversation;
     }
     await links.clock.sleep(waitMs, AbortSignal.any([options.signal, links.signal]));
   }
+}
+
+function isStopped({ status }: ConversationInfo): boolean {
+  return status.toUpperCase() === 'STOPPED';
 }
 
 function refuseWhatV0Lacks(request: NewConversation): void {
