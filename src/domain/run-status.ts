@@ -122,6 +122,20 @@ function agentRunState(word: string, answered: RunFactsV0['answered']): RunState
   return AGENT_STATES[word] ?? { status: `unknown(${word})`, waiting_for: null };
 }
 
+const RATE_LIMITED: Reason = {
+  code: 'rate-limited',
+  text: 'the model limits its rate; the agent may not go on by itself, and a message makes it try again',
+};
+
+/**
+ * V0: why it failed, or why it stands still though it counts as running.
+ * @param text what the server gives as the reason
+ */
+export function reasonOfStateV0(status: ConversationStatus, agentState: string | null, text: string): Reason | null {
+  if (status === 'failed') return reasonV0(text);
+  return status === 'running' && agentState?.toLowerCase() === 'rate_limited' ? RATE_LIMITED : null;
+}
+
 /** `STATUS$ERROR_LLM_AUTHENTICATION` → code `ERROR_LLM_AUTHENTICATION`; free text has the code `error`. */
 export function reasonV0(text: string): Reason | null {
   if (text === '') return null;

@@ -270,6 +270,8 @@ function backoffMs(failures: number): number {
 function differs(told: Conversation, now: Conversation): boolean {
   if (told.execution_status !== now.execution_status || told.sandbox_status !== now.sandbox_status) return true;
   if (told.title !== now.title) return true;
+  // Why a run stands still; the reason of one that has ended may be known better than the record knows it.
+  if (now.status === 'running' && told.reason?.code !== now.reason?.code) return true;
   const asleep = now.execution_status === null && now.sandbox_status !== null && now.sandbox_status !== 'running';
   return !asleep && told.status !== now.status;
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { reasonV0, runStateV0, runStateV1, sandboxStatus, settledStateV1 } from '../../src/domain/run-status.ts';
+import {
+  reasonOfStateV0,
+  reasonV0,
+  runStateV0,
+  runStateV1,
+  sandboxStatus,
+  settledStateV1,
+} from '../../src/domain/run-status.ts';
 
 describe('the status of a V1 run', () => {
   it.each([
@@ -66,6 +73,10 @@ describe('the status of a V0 run', () => {
     expect(reasonV0('STATUS$ERROR_LLM_AUTHENTICATION')?.code).toBe('ERROR_LLM_AUTHENTICATION');
     expect(reasonV0('too many steps')).toEqual({ code: 'error', text: 'too many steps' });
     expect(reasonV0('')).toBeNull();
+    expect(reasonOfStateV0('failed', 'error', 'too many steps')?.code).toBe('error');
+    expect(reasonOfStateV0('running', 'rate_limited', '')?.code).toBe('rate-limited');
+    expect(reasonOfStateV0('running', 'running', '')).toBeNull();
+    expect(reasonOfStateV0('stopped', 'rate_limited', '')).toBeNull();
   });
 });
 

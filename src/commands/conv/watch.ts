@@ -126,7 +126,7 @@ class Watch {
       await (this.options.onNotice ?? this.ctx.notice)(item.text);
       return null;
     }
-    return item.type === 'event' ? await this.onEvent(item.event) : this.onState(item.conversation);
+    return item.type === 'event' ? await this.onEvent(item.event) : await this.onState(item.conversation);
   }
 
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
@@ -141,7 +141,11 @@ class Watch {
     return null;
   }
 
-  private onState(conversation: Conversation): Watched | null {
+  private async onState(conversation: Conversation): Promise<Watched | null> {
+    const { status, reason } = conversation;
+    // A run that stands still is none that has ended: whoever waits is told why nothing happens.
+    if (status === 'running' && reason !== null && reason.code !== this.last?.reason?.code)
+      await (this.options.onNotice ?? this.ctx.notice)(reason.text);
     this.last = conversation;
     this.options.onState?.(conversation);
     const ended = this.judged(conversation, this.evidence);

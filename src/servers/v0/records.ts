@@ -2,7 +2,7 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-text.ts';
-import { reasonV0, runStateV0, sandboxStatus, type RunFactsV0 } from '../../domain/run-status.ts';
+import { reasonOfStateV0, runStateV0, sandboxStatus, type RunFactsV0 } from '../../domain/run-status.ts';
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { normalizeTime } from '../../text/time.ts';
@@ -46,7 +46,7 @@ export function toConversationV0(
     start_task_id: null,
     title: info.title,
     status,
-    reason: status === 'failed' ? reasonV0(news.reason || fromRuntime) : null,
+    reason: reasonOfStateV0(status, news.agentState, news.reason || fromRuntime),
     waiting_for,
     dialect: 'v0',
     execution_status: null,
