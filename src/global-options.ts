@@ -6,6 +6,9 @@ import { AppError } from './errors.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 
+/** As files these would be opened anew: what stdout was led to would be cut, or replaced. */
+const STDOUT_NAMES = ['/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'];
+
 export const DEFAULT_GLOBALS: GlobalOptions = {
   input: 'allowed',
   yes: 'not-given',
@@ -64,7 +67,7 @@ export function readGlobalOptions(root: Command): GlobalOptions {
     apiKeyFile: given.apiKeyFile,
     format: formatOf(given),
     fields: given.fields,
-    output: given.output,
+    output: given.output !== undefined && STDOUT_NAMES.includes(given.output) ? '-' : given.output,
     input: given.input ? 'allowed' : 'never',
     yes: given.yes ? 'given' : 'not-given',
     mode: given.dryRun ? 'dry-run' : 'live',

@@ -8,6 +8,9 @@ import type { View } from './view.ts';
 
 const FORMATS: readonly Format[] = ['table', 'tsv', 'json', 'ndjson', 'id'];
 
+/** What -o takes in other tools. */
+const OTHER_FORMATS = ['yaml', 'wide', 'csv'];
+
 /** @throws usage, config */
 export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings: EmitterSettings, cwd: string): void {
   checkFile(settings.output, cwd);
@@ -32,6 +35,11 @@ export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings:
 function checkFile(output: string | undefined, cwd: string): void {
   if (output === undefined || output === '-') return;
   if (output === '') throw new AppError('usage', '--output needs the name of a file, or - for stdout');
+  if (OTHER_FORMATS.includes(output)) {
+    throw new AppError('usage', `-o is for a file, and "${output}" is no format of acs`, {
+      hint: `--format takes ${FORMATS.join(', ')}; for a file of that name: -o ./${output}`,
+    });
+  }
   const format = FORMATS.find((known) => known === output);
   if (format) {
     throw new AppError('usage', `-o is for a file, and "${output}" is a format`, {

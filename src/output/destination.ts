@@ -1,6 +1,6 @@
 /** Where data goes: stdout, or the file of --output, which appears only once it is whole. */
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../errors.ts';
 
@@ -73,8 +73,12 @@ export function fileDestination(file: string, cwd: string): Destination {
 }
 
 async function openFile(wanted: string): Promise<OpenFile> {
+  // What a descriptor is open on belongs to whoever opened it, and may be half written.
+  if (/^\/(dev\/fd|proc\/[^/]+\/fd)\/|^\/dev\/stderr$/.test(wanted)) {
+    return { handle: await open(wanted, 'a'), temporary: wanted, target: wanted };
+  }
   // A link stays a link: the file it leads to is the one that is replaced.
-  const target = await realpath(wanted).catch(() => wanted);
+  const target = await realpath(wanted).catch(() => linkTarget(wanted));
   const existing = await stat(target).catch(() => null);
   if (existing && !existing.isFile()) {
     return { handle: await open(target, 'w'), temporary: target, target };
@@ -83,6 +87,12 @@ async function openFile(wanted: string): Promise<OpenFile> {
   const handle = await open(temporary, 'wx', 0o666);
   if (existing) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
   return { handle, temporary, target };
+}
+
+/** Where a link leads that leads to nothing yet; the file itself when it is none. */
+async function linkTarget(file: string): Promise<string> {
+  const link = await readlink(file).catch(() => null);
+  return link === null ? file : path.resolve(path.dirname(file), link);
 }
 
 async function writeAll(handle: FileHandle, chunk: string | Uint8Array): Promise<void> {

@@ -55,6 +55,14 @@ describe('a slow reader', () => {
   });
 });
 
+describe('stdout that is a file', () => {
+  it('is written on when --output names it as /dev/stdout', async () => {
+    const script = '{ echo before; acs conv show "$ID" -q -o /dev/stdout; echo after; } >file && cat file && rm file';
+    const { code, out } = await shell(script, { cwd: world.dir, env: { ...world.env, ID: ended } }).ended;
+    expect({ code, out }).toEqual({ code: 0, out: `before\n${ended}\nafter\n` });
+  });
+});
+
 describe('a reader that leaves', () => {
   it('ends a list quietly: it has what it wanted', async () => {
     const { code, out, err } = await shell('acs conv events "$ID" --format ndjson | head -1; echo "${PIPESTATUS[0]}"', {

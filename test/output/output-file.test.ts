@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -51,6 +51,32 @@ test('a file that is replaced keeps its mode, and a link stays a link', async ()
   expect(await read('real/file')).toBe('new');
   expect((await stat(path.join(dir, 'real', 'file'))).mode & 0o777).toBe(0o640);
   expect(await readdir(path.join(dir, 'real'))).toEqual(['file']);
+});
+
+test('a link that leads to nothing yet stays a link, and the file is made where it leads', async () => {
+  await mkdir(path.join(dir, 'real'));
+  await symlink('real/file', path.join(dir, 'link'));
+  const { emitter } = capture({ output: 'link' }, undefined, dir);
+  await emitter.raw('new');
+  await emitter.close();
+  expect((await lstat(path.join(dir, 'link'))).isSymbolicLink()).toBe(true);
+  expect(await read('real/file')).toBe('new');
+});
+
+test('an open file that is named by its descriptor is written on', async () => {
+  const handle = await open(path.join(dir, 'log'), 'w');
+  await handle.write('before\n');
+  const { emitter } = capture({ output: `/dev/fd/${handle.fd}` }, undefined, dir);
+  await emitter.raw('after\n');
+  await emitter.close();
+  await handle.close();
+  expect(await read('log')).toBe('before\nafter\n');
+  expect(await readdir(dir)).toEqual(['log']);
+});
+
+test.each(['yaml', 'wide', 'csv'])('-o %s is refused: it would become a file of that name', (word) => {
+  const { emitter } = capture({ output: word }, undefined, dir);
+  expect(() => emitter.check(taskView, 'list')).toThrow(`"${word}" is no format of acs`);
 });
 
 test('a device is written to and not replaced', async () => {
