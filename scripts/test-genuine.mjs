@@ -2,75 +2,99 @@
  * The contract of acs on every server it promises to work with: the local service, and genuine servers of two releases
  * on loopback. Prints a table of cases and targets; ends with 1 when a case failed or a target could not be set up.
  *
- *   node scripts/test-genuine.mjs [target…] [--case <pattern>]
+ *   node scripts/test-genuine.mjs [target…] [--case <pattern>] [--set-up]
+ *
+ * `--set-up` makes the environments and runs nothing. ACS_TEST_REPORT names a file for the counts, as JSON.
  */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { RELEASES, setUp } from '../test/genuine/set-up.mjs';
+import { count, present } from './genuine/table.mjs';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const TARGETS = ['local', 'local-v0', ...RELEASES];
-const TARGET_TIMEOUT_MS = 10 * 60_000;
+const TARGET_TIMEOUT_MS = 25 * 60_000;
 
 const say = (text) => process.stderr.write(`${text}\n`);
-const seconds = (sinceMs) => Math.round((performance.now() - sinceMs) / 1000);
+const secondsSince = (sinceMs) => Math.round((performance.now() - sinceMs) / 1000);
 
 async function main() {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { case: { type: 'string' } } });
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { case: { type: 'string' }, 'set-up': { type: 'boolean' } },
+  });
   const unknown = positionals.find((name) => !TARGETS.includes(name));
   if (unknown !== undefined) throw new Error(`there is no target ${unknown}; there are ${TARGETS.join(', ')}`);
   const chosen = TARGETS.filter((name) => positionals.length === 0 || positionals.includes(name));
   const startedMs = performance.now();
-  const folder = await mkdtemp(path.join(tmpdir(), 'acs-genuine-'));
+  const problems = await setUpAll(chosen);
+  const results = values['set-up']
+    ? chosen.map((name) => ({ name, entries: [], problem: problems.get(name) ?? null, seconds: 0 }))
+    : await runAll(chosen, problems, values.case);
+  process.stdout.write(`${present(results)}\n${secondsSince(startedMs)} s in all\n`);
+  const passed = results.reduce((sum, { entries }) => sum + count(entries, 'passed', 'unsupported'), 0);
+  const failed = results.reduce(
+    (sum, { entries, problem }) => sum + count(entries, 'failed') + (problem === null ? 0 : 1),
+    0,
+  );
+  if (process.env.ACS_TEST_REPORT) {
+    await writeFile(process.env.ACS_TEST_REPORT, JSON.stringify({ numPassedTests: passed, numFailedTests: failed }));
+  }
+  if (failed > 0) process.exitCode = 1;
+}
+
+/** One after the other: each keeps all cores busy. Why a release has no environment, by its name. */
+async function setUpAll(names) {
+  const problems = new Map();
+  for (const name of names.filter((each) => RELEASES.includes(each))) {
+    try {
+      await setUp(name, (text) => say(`${name}: ${text}`));
+    } catch (error) {
+      problems.set(name, `could not be set up: ${error.message}`);
+      say(`${name}: ${problems.get(name)}`);
+    }
+  }
+  return problems;
+}
+
+/** Genuine servers mostly wait, so they run beside each other; the local service is quick and takes turns with itself. */
+async function runAll(names, problems, pattern) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'acs-g-'));
+  const run = (name) => runTarget(name, { folder, problem: problems.get(name) ?? null, pattern });
+  const inTurn = async (each) => {
+    const results = [];
+    for (const name of each) results.push(await run(name));
+    return results;
+  };
+  const isLocal = (name) => !RELEASES.includes(name);
   try {
-    // The local service is light and goes along; genuine servers take turns, each with the sandboxes it needs.
-    const inTurn = async (names) => {
-      const results = [];
-      for (const name of names) results.push(await runTarget(name, folder, values.case));
-      return results;
-    };
-    const genuine = chosen.filter((name) => RELEASES.includes(name));
-    const local = chosen.filter((name) => !RELEASES.includes(name));
-    const results = (await Promise.all([inTurn(local), inTurn(genuine)])).flat();
-    process.stdout.write(`${table(results)}\n`);
-    for (const result of results) process.stdout.write(`${reasons(result)}${summary(result)}\n`);
-    process.stdout.write(`${seconds(startedMs)} s in all\n`);
-    if (results.some(({ ok }) => !ok)) process.exitCode = 1;
+    const genuine = names.filter((name) => !isLocal(name)).map(run);
+    return (await Promise.all([inTurn(names.filter(isLocal)), Promise.all(genuine)])).flat();
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
   }
 }
 
-/** One target: set up, run, read back. Never throws: what went wrong is in `problem`. */
-async function runTarget(name, folder, pattern) {
+/** One target: run, read back. Never throws: what went wrong is in `problem`. */
+async function runTarget(name, { folder, problem, pattern }) {
   const startedMs = performance.now();
-  const result = { name, cases: new Map(), problem: null, ok: false, seconds: 0 };
-  try {
-    if (RELEASES.includes(name)) {
-      say(`${name}: setting up`);
-      await setUp(name, (text) => say(`${name}: ${text}`));
-    }
-    say(`${name}: running the cases`);
-    const report = path.join(folder, `${name}.jsonl`);
-    const code = await runSuite(name, report, pattern);
-    result.cases = await readReport(report);
-    const failed = [...result.cases.values()].filter(({ verdict }) => verdict === 'failed').length;
-    if (result.cases.size === 0) result.problem = 'no case ran: the server did not start (see above)';
-    else if (code !== 0 && failed === 0) result.problem = `the run ended with status ${code}`;
-    result.ok = code === 0 && result.problem === null;
-  } catch (error) {
-    result.problem = `could not be set up: ${error.message}`;
-    say(`${name}: ${result.problem}`);
-  }
-  result.seconds = seconds(startedMs);
+  const result = { name, entries: [], problem, seconds: 0 };
+  if (problem !== null) return result;
+  say(`${name}: running the cases`);
+  const report = path.join(folder, `${name}.jsonl`);
+  const ended = await runSuite(name, { folder, report, pattern });
+  result.entries = await readReport(report);
+  if (result.entries.length === 0) result.problem = 'no case ran: the server did not start (see above)';
+  else if (ended !== 0 && count(result.entries, 'failed') === 0) result.problem = `the run ended with ${ended}`;
+  result.seconds = secondsSince(startedMs);
   return result;
 }
 
-function runSuite(name, report, pattern) {
+async function runSuite(name, { folder, report, pattern }) {
   const vitest = path.join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
   const args = [
     vitest,
@@ -79,11 +103,15 @@ function runSuite(name, report, pattern) {
     '--reporter=default',
     ...(pattern === undefined ? [] : ['-t', pattern]),
   ];
-  const env = { ...process.env, ACS_CONTRACT_TARGET: name, ACS_CONTRACT_REPORT: report };
+  // A folder of its own for everything it leaves when it is killed.
+  const TMPDIR = path.join(folder, name);
+  await mkdir(TMPDIR);
+  const env = { ...process.env, TMPDIR, ACS_CONTRACT_TARGET: name, ACS_CONTRACT_REPORT: report };
+  delete env.ACS_TEST_REPORT;
   // What the suite says is for people who look into a failure; the table alone is the result.
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
-  const timer = setTimeout(() => child.kill('SIGTERM'), TARGET_TIMEOUT_MS);
   const stop = (signal) => child.kill(signal);
+  const timer = setTimeout(() => stop('SIGTERM'), TARGET_TIMEOUT_MS);
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   return new Promise((resolve, reject) => {
@@ -100,39 +128,7 @@ function runSuite(name, report, pattern) {
 async function readReport(file) {
   const text = await readFile(file, 'utf8').catch(() => '');
   const entries = text.split('\n').filter((line) => line !== '');
-  return new Map(entries.map((line) => JSON.parse(line)).map((entry) => [entry.name, entry]));
-}
-
-function table(results) {
-  const names = [...new Set(results.flatMap(({ cases }) => [...cases.keys()]))];
-  const width = Math.max(4, ...names.map((name) => name.length));
-  const cell = (text) => text.padEnd(12);
-  const row = (name, cells) => `${name.padEnd(width)}  ${cells.map(cell).join('')}`.trimEnd();
-  const verdict = (result, name) => result.cases.get(name)?.verdict ?? 'not run';
-  return [
-    row(
-      'case',
-      results.map(({ name }) => name),
-    ),
-    ...names.map((name) =>
-      row(
-        name,
-        results.map((result) => verdict(result, name)),
-      ),
-    ),
-  ].join('\n');
-}
-
-/** Why cases failed; nothing when none did. */
-function reasons({ name, cases }) {
-  const failed = [...cases.values()].filter(({ verdict }) => verdict === 'failed');
-  return failed.map((one) => `${name}: ${one.name}: ${one.why ?? 'see above'}\n`).join('');
-}
-
-function summary({ name, cases, problem, seconds: took }) {
-  const count = (wanted) => [...cases.values()].filter(({ verdict }) => verdict === wanted).length;
-  const counts = `${count('passed')} passed, ${count('failed')} failed, ${count('unsupported')} unsupported`;
-  return `${name}: ${counts}, ${took} s${problem === null ? '' : `; ${problem}`}`;
+  return entries.map((line) => JSON.parse(line));
 }
 
 await main().catch((error) => {

@@ -23,7 +23,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   const dialects = DIALECTS[release];
   if (dialects === undefined) throw new Error(`there is no genuine release ${release} here`);
   const python = await setUp(release, () => {});
-  const dir = await mkdtemp(path.join(tmpdir(), 'acs-oh-'));
+  const dir = await mkdtemp(path.join(tmpdir(), 'oh-'));
   const [model, gitHost] = [await startModel(), await startGitHost(await subfolder(dir, 'git'))];
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

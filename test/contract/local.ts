@@ -6,6 +6,7 @@ import { createWorld, invoke, PACKAGE_ROOT } from '../support/world.ts';
 import { startService } from '../../src/service/index.ts';
 import type { Scenario, Target } from './target.ts';
 import { callServer, sharedSandbox } from './arrange.ts';
+import { addConversations } from './many.ts';
 
 const run = (command: string): object => ({ action: 'run', args: { command } });
 const finish = (text: string): object => ({ action: 'finish', args: { final_thought: text } });
@@ -36,6 +37,21 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
   let service = world.service;
   const repository = makeRepository(path.join(dir, 'hello'));
   const call = callServer(service.url, service.key);
+  const again = async (meanwhile: () => void): Promise<void> => {
+    const { port } = new URL(service.url);
+    await service.close('it is started again');
+    meanwhile();
+    service = await startService({
+      dataDir: world.dataDir,
+      root: PACKAGE_ROOT,
+      version: '0.0.0-test',
+      env: { PATH: process.env.PATH, HOME: world.home },
+      api,
+      spec: 'process',
+      port: Number(port),
+      idleTimeoutMs: 0,
+    });
+  };
   const target: Target = {
     name: api === 'v0' ? 'local-v0' : 'local',
     dialects: api === 'v0' ? ['v0'] : ['v1', 'v0'],
@@ -61,20 +77,8 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     },
     sandbox: sharedSandbox(() => target),
     request: call,
-    async restart() {
-      const { port } = new URL(service.url);
-      await service.close('it is started again');
-      service = await startService({
-        dataDir: world.dataDir,
-        root: PACKAGE_ROOT,
-        version: '0.0.0-test',
-        env: { PATH: process.env.PATH, HOME: world.home },
-        api,
-        spec: 'process',
-        port: Number(port),
-        idleTimeoutMs: 0,
-      });
-    },
+    restart: () => again(() => {}),
+    fill: (count) => again(() => addConversations(path.join(world.dataDir, 'service.db'), count, target.dialects)),
     async close() {
       if (service !== world.service) await service.close('the test is over');
       await world.close();

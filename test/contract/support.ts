@@ -1,5 +1,6 @@
 /** What cases have in common: commands with their JSON, conversations that run, and waiting for a condition. */
 import { expect } from 'vitest';
+import { startRelay, type Relay, type RelayOptions } from './relay.ts';
 import type { Ended } from '../support/world.ts';
 import type { ContractCase, Dialect, Scenario, Target, Verdict } from './target.ts';
 
@@ -67,7 +68,7 @@ export function errorOf({ err }: Ended): { code: string; message: string; hint: 
 
 /** Expects this exit code, and shows what the command said when it is another. */
 export function expectCode(ended: Ended, code: number, what = 'exit code'): Ended {
-  expect(ended.code, `${what}: ${ended.err}${ended.out.slice(0, 600)}`).toBe(code);
+  expect(ended.code, `${what}: ${ended.err}${ended.out.slice(-600)}`).toBe(code);
   return ended;
 }
 
@@ -126,7 +127,7 @@ export async function events(target: Target, id: string, ...flags: string[]): Pr
 }
 
 /** Until it holds; throws after the bound, which means that it never came. */
-export async function until(what: string, holds: () => Promise<boolean>, boundMs = 40_000): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, boundMs = 120_000): Promise<void> {
   const end = Date.now() + boundMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`did not come: ${what}`);
@@ -145,11 +146,10 @@ export async function untilAtWork(target: Target, id: string): Promise<void> {
 export function inEachDialect(
   name: string,
   run: (target: Target, dialect: Dialect) => Promise<Verdict | void>,
-  timeoutMs?: number,
 ): ContractCase[] {
   return (['v1', 'v0'] as const).map((dialect) => ({
-    name: `${name} (${dialect})`,
-    timeoutMs,
+    name,
+    dialect,
     run: async (target) => {
       if (target.dialects.includes(dialect)) return run(target, dialect);
       expectCode(await target.acs('conv', 'new', 'anything', '--no-repo', '--api', dialect), 12);
@@ -179,4 +179,13 @@ export function withSandboxes(each: ContractCase): ContractCase {
 /** The dialect that acs prefers there. */
 export function newest(target: Target): Dialect {
   return target.dialects.includes('v1') ? 'v1' : 'v0';
+}
+
+/** A relay to the target, and the environment that makes acs go through it. */
+export async function relayTo(
+  target: Target,
+  options: RelayOptions = {},
+): Promise<{ relay: Relay; env: Record<string, string> }> {
+  const relay = await startRelay(target.env['ACS_BASE_URL'] ?? '', options);
+  return { relay, env: { ACS_BASE_URL: relay.url } };
 }

@@ -37,16 +37,22 @@ export interface Target {
   sandbox(): Promise<string>;
   /** A request to the app server past acs, to arrange or to look. The body is parsed JSON, or text. */
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+  /** Adds that many conversations at once, past the interface; where that cannot be done it is not there. */
+  fill?(count: number): Promise<void>;
   /** Ends the server and starts it again on the same data and port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `unsupported`: the server cannot do it, and acs said so with exit code 12. */
-export type Verdict = 'passed' | 'unsupported';
+/**
+ * `unsupported`: the server cannot do it, and acs said so with exit code 12. `notHere`: the case cannot come about on
+ * this target for another reason, which stands below the table.
+ */
+export type Verdict = 'passed' | 'unsupported' | { notHere: string };
 
 export interface ContractCase {
   name: string;
+  /** Where the same case is run in each dialect: which one this is. */
+  dialect?: Dialect;
   run(target: Target): Promise<Verdict | void>;
-  timeoutMs?: number;
 }

@@ -9,20 +9,22 @@ export const SCENARIOS = [
   'QUICK', // finish at once
   'PLAIN', // answer in text, call no tool
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
-  'SLOW', // a command of 10 s, then finish
+  'SLOW', // a command of 20 s, then finish
   'RISKY', // a command marked as high risk, which leaves `risky.txt`
   'LOOP', // the same harmless command for ever
   'COUNT', // another command for ever
   'FAIL401',
   'FAIL429',
   'FAIL500',
+  'CUT', // the connection ends without an answer
+  'SILENT', // no answer at all
 ] as const;
 
 export type ScenarioWord = (typeof SCENARIOS)[number];
 
 const COMMANDS: Partial<Record<ScenarioWord, readonly string[]>> = {
   WORK: ['ls -la', 'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true'],
-  SLOW: ['sleep 10; date'],
+  SLOW: ['sleep 20; date'],
   RISKY: ['echo carried out > risky.txt'],
 };
 
@@ -89,6 +91,8 @@ function complete(body: ModelRequest, call: number, response: ServerResponse): v
     const [status, message, code] = error;
     return sendJson(response, status, { error: { message, type: code, param: null, code } });
   }
+  if (scenario === 'CUT' && tools.length > 0) return void response.destroy();
+  if (scenario === 'SILENT' && tools.length > 0) return;
   const message = answer(scenario, step, tools, call);
   const head = { id: `chat-${call}`, created: Math.floor(Date.now() / 1000), model: body.model };
   const finish_reason = message.tool_calls ? 'tool_calls' : 'stop';

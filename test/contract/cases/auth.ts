@@ -1,7 +1,19 @@
 /** Who may ask, what the server turns out to be, and how it slows callers down. */
 import { expect } from 'vitest';
-import { errorOf, expectCode, json, ok } from '../support.ts';
+import { errorOf, expectCode, json, ok, relayTo } from '../support.ts';
 import type { ContractCase } from '../target.ts';
+
+/** The two forms there are: of a server of one's own, and of the cloud. */
+const LIMITS: { form: string; headers: Record<string, string>; body: object }[] = [
+  { form: 'its own', headers: { 'retry-after': '1' }, body: { message: 'Too many requests' } },
+  {
+    form: "the cloud's",
+    headers: { 'retry-after': '1', 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' },
+    body: { error: 'Rate limit exceeded: 10 per 1 second' },
+  },
+];
+
+const asks = (request: string): boolean => /^GET \/api\/.*conversations/.test(request);
 
 export const AUTH: ContractCase[] = [
   {
@@ -51,4 +63,24 @@ export const AUTH: ContractCase[] = [
       for (const ended of await Promise.all(calls)) expectCode(ended, 0);
     },
   },
+  ...LIMITS.map(({ form, headers, body }): ContractCase => ({
+    name: `a server that limits callers (${form}): asked again when it says, and exit 7 when it goes on`,
+    async run(target) {
+      const limited = { status: 429, headers, body };
+      const args = ['conv', 'list', '--json'];
+      const once = await relayTo(target, {
+        answer: (request, count) => (asks(request) && count === 0 ? limited : null),
+      });
+      const always = await relayTo(target, { answer: (request) => (asks(request) ? limited : null) });
+      try {
+        expectCode(await target.invoke({ args, env: once.env }), 0);
+        expect(once.relay.requests.filter(asks).length).toBeGreaterThan(1);
+        const ended = expectCode(await target.invoke({ args, env: always.env }), 7);
+        expect(errorOf(ended)).toMatchObject({ code: 'rate-limited' });
+        expect(always.relay.requests.filter(asks).length).toBeGreaterThan(3);
+      } finally {
+        await Promise.all([once.relay.close(), always.relay.close()]);
+      }
+    },
+  })),
 ];

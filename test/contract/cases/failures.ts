@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { conversation, expectCode, inEachDialect, json, newest, ok, show, started } from '../support.ts';
 import type { ContractCase, Dialect, Scenario, Target, Verdict } from '../target.ts';
 
-/** A run that goes on although it should have ended: a wait with a bound says so, and it can be stopped. */
+/** A run that does not end: a wait with a bound says so, and it can be stopped. */
 async function goesOn(target: Target, dialect: Dialect, scenario: Scenario): Promise<void> {
   const { id } = await started(target, dialect, scenario);
   const ended = expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '10s', '--json'), 124);
@@ -36,8 +36,10 @@ async function refusesModels(target: Target, dialect: Dialect, scenario: Scenari
 
 async function fails(target: Target, dialect: Dialect, scenario: Scenario, reason: RegExp): Promise<Verdict | void> {
   if (!target.hasModel) return refusesModels(target, dialect, scenario);
-  // V0 stays `rate_limited` after its last try and says of no run that it has ended.
-  if (dialect === 'v0' && scenario === 'FAIL429') return goesOn(target, dialect, scenario);
+  if (dialect === 'v0' && scenario === 'FAIL429') {
+    await goesOn(target, dialect, scenario);
+    return { notHere: 'the server never says that the run has ended: it stays rate_limited, and wait ends with 124' };
+  }
   const ended = expectCode(await conversation(target, dialect, scenario, '--wait', '--json'), 1);
   const made = json(ended);
   expect(made).toMatchObject({ status: 'failed', outcome: { exit_code: 1, status: 'failed' } });
@@ -55,11 +57,22 @@ export const FAILURES: ContractCase[] = [
   ...inEachDialect('failure: the model breaks', (target, dialect) =>
     fails(target, dialect, 'FAIL500', /error|unavailable/i),
   ),
+  ...inEachDialect('failure: the model hangs up', (target, dialect) =>
+    fails(target, dialect, 'CUT', /connection|error|unavailable/i),
+  ),
+  ...inEachDialect('failure: the model says nothing: the run goes on, and can be stopped', async (target, dialect) => {
+    if (!target.hasModel) return refusesModels(target, dialect, 'SILENT');
+    if (dialect === 'v0') return { notHere: 'a V0 conversation that waits for its model holds up the whole server' };
+    if (target.name === '1.6.0') return { notHere: 'the server has no interrupt: a stop waits for the model' };
+    return goesOn(target, dialect, 'SILENT');
+  }),
   ...inEachDialect('failure: too many steps', async (target, dialect) => {
     await ok(target, 'settings', 'set', 'max_iterations=3');
     try {
-      // Release 1.6.0 takes the limit and does not apply it to V1.
-      if (target.name === '1.6.0' && dialect === 'v1') return await goesOn(target, dialect, 'COUNT');
+      if (target.name === '1.6.0' && dialect === 'v1') {
+        await goesOn(target, dialect, 'COUNT');
+        return { notHere: 'the server takes the limit and does not apply it to V1: the run goes on' };
+      }
       const ended = expectCode(await conversation(target, dialect, 'COUNT', '--wait', '--json'), 1);
       const { outcome } = json(ended);
       expect(`${outcome?.reason?.code} ${outcome?.reason?.text}`).toMatch(/iteration|MaxIterations/i);

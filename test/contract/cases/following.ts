@@ -1,5 +1,6 @@
 /** Events: complete, once, in order, with whole times; live and afterwards. */
 import { expect } from 'vitest';
+import type { Ended } from '../../support/world.ts';
 import {
   conversation,
   events,
@@ -9,6 +10,9 @@ import {
   json,
   lines,
   ok,
+  relayTo,
+  show,
+  started,
   type EventJson,
   type OutcomeJson,
 } from '../support.ts';
@@ -17,6 +21,8 @@ import type { ContractCase } from '../target.ts';
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 const isEvent = (line: { type: string }): boolean => line.type === 'event';
+/** Those whose place is certain: a sandbox stores and sends its counters when it gets to it. */
+const inOrder = (all: EventJson[]): string[] => withoutDeltas(all.filter(({ text }) => text !== 'stats'));
 const withoutDeltas = (all: EventJson[]): string[] =>
   all.filter(({ kind }) => kind !== 'StreamingDeltaEvent').map(({ id }) => id);
 
@@ -29,7 +35,8 @@ export const FOLLOWING: ContractCase[] = [
     const read = await events(target, id);
     expect(new Set(read.map((event) => event.id)).size).toBe(read.length);
     expect(new Set(live.map((event) => event.id)).size).toBe(live.length);
-    expect(withoutDeltas(live)).toEqual(withoutDeltas(read));
+    expect(withoutDeltas(live).sort()).toEqual(withoutDeltas(read).sort());
+    expect(inOrder(live)).toEqual(inOrder(read));
     for (const event of read) expect(event.timestamp).toMatch(RFC3339);
     expect(read.every((event) => event.conversation_id === id)).toBe(true);
     expect(read.map(({ text }) => text)).toContain('WORK please');
@@ -59,6 +66,28 @@ export const FOLLOWING: ContractCase[] = [
     expect(withoutDeltas(followed.filter(isEvent))).toEqual(withoutDeltas(await events(target, id)));
     expect((await ok(target, 'conv', 'follow', id)).out).toContain('Done at once.');
   }),
+  ...inEachDialect(
+    'follow: over a socket, and by reading where there is none, tells the same',
+    async (target, dialect) => {
+      const { id } = await started(target, dialect, 'SLOW');
+      const relays = [await relayTo(target), await relayTo(target, { sockets: 'refused' })];
+      try {
+        const args = ['conv', 'follow', id, '--json'];
+        const [live, read] = await Promise.all(relays.map(({ env }) => target.invoke({ args, env })));
+        const told = [live, read].map((ended) => lines<EventJson>(expectCode(ended as Ended, 0)));
+        for (const all of told) {
+          expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+          const stored = await events(target, id);
+          expect(withoutDeltas(all.filter(isEvent)).sort()).toEqual(withoutDeltas(stored).sort());
+          expect(inOrder(all.filter(isEvent))).toEqual(inOrder(stored));
+        }
+        // Over V0 acs reads: its socket leaves out events that the store has.
+        expect(relays[0]?.relay.sockets.length).toBe((await show(target, id)).dialect === 'v1' ? 1 : 0);
+      } finally {
+        await Promise.all(relays.map(({ relay }) => relay.close()));
+      }
+    },
+  ),
   ...inEachDialect('wait: several, and for a state', async (target, dialect) => {
     const [one, two] = [await endedRun(target, dialect, 'WORK'), await endedRun(target, dialect, 'QUICK')];
     const { items } = json<{ items: OutcomeJson[] }>(await ok(target, 'conv', 'wait', one, two, '--json'));

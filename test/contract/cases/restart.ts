@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../support/world.ts';
-import { newest, ok, show, started, until, type OutcomeJson } from '../support.ts';
+import { inEachDialect, ok, show, started, until, type OutcomeJson } from '../support.ts';
 import type { ContractCase, Target } from '../target.ts';
 
 /** A command as a process of its own, so that what it has printed can be seen while it runs. */
@@ -21,26 +21,23 @@ function acsProcess(target: Target, ...args: string[]) {
   return { said, ended, end: () => child.kill('SIGKILL') };
 }
 
-export const RESTART: ContractCase[] = [
-  {
-    name: 'follow: the server is ended and started again in the middle',
-    timeoutMs: 240_000,
-    async run(target) {
-      const { id } = await started(target, newest(target), 'SLOW');
-      const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '2m');
-      try {
-        await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
-        await target.restart();
-        // The local service pauses the run; the sandboxes of a genuine one are gone with it.
-        expect(await follow.ended, follow.said.err).toBe(6);
-      } finally {
-        follow.end();
-      }
-      const last = JSON.parse(follow.said.out.trimEnd().split('\n').at(-1) ?? '') as OutcomeJson;
-      expect(last).toMatchObject({ type: 'outcome', exit_code: 6 });
-      expect(['paused', 'stopped', 'archived']).toContain(last.status);
-      expect(['paused', 'stopped', 'archived']).toContain((await show(target, id)).status);
-      expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('SLOW please');
-    },
+export const RESTART: ContractCase[] = inEachDialect(
+  'follow: the server is ended and started again in the middle',
+  async (target, dialect) => {
+    const { id } = await started(target, dialect, 'SLOW');
+    const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '3m');
+    try {
+      await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
+      await target.restart();
+      // The local service pauses the run; the sandboxes of a genuine one are gone with it.
+      expect(await follow.ended, follow.said.err).toBe(6);
+    } finally {
+      follow.end();
+    }
+    const last = JSON.parse(follow.said.out.trimEnd().split('\n').at(-1) ?? '') as OutcomeJson;
+    expect(last).toMatchObject({ type: 'outcome', exit_code: 6 });
+    expect(['paused', 'stopped', 'archived']).toContain(last.status);
+    expect(['paused', 'stopped', 'archived']).toContain((await show(target, id)).status);
+    expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('SLOW please');
   },
-];
+);

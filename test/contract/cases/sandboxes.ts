@@ -5,10 +5,13 @@ import {
   errorOf,
   expectCode,
   json,
+  lines,
   ok,
   started,
   until,
+  untilAtWork,
   type ListJson,
+  type OutcomeJson,
   withSandboxes,
 } from '../support.ts';
 import type { ContractCase, Target } from '../target.ts';
@@ -39,13 +42,15 @@ const CASES: ContractCase[] = [
   },
   {
     name: 'sandboxes: started from a spec, paused, resumed, deleted; and no other is touched',
-    timeoutMs: 180_000,
     async run(target) {
       const shared = await target.sandbox();
       const made = await sandbox(target, 'start', '--spec', target.specs[0]);
       expect(made).toMatchObject({ status: 'running', spec_id: target.specs[0], changed: true });
       expect(await ids(target)).toEqual(expect.arrayContaining([shared, made.id]));
       expect(json<ListJson<SandboxJson>>(await ok(target, 'sandbox', 'list', '-L', '1', '--json')).has_more).toBe(true);
+      const everyPage = await ids(target, '--all-pages');
+      expect(everyPage).toEqual(expect.arrayContaining([shared, made.id]));
+      expect(new Set(everyPage).size).toBe(everyPage.length);
       expect(await sandbox(target, 'show', made.id)).toMatchObject({ id: made.id, status: 'running' });
 
       expect(await sandbox(target, 'pause', made.id)).toMatchObject({ status: 'paused', changed: true });
@@ -93,7 +98,6 @@ const CASES: ContractCase[] = [
   },
   {
     name: 'a paused sandbox: what was said stays readable, a message needs --resume',
-    timeoutMs: 180_000,
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
@@ -130,6 +134,23 @@ const CASES: ContractCase[] = [
         6,
         'to an archived one with --resume',
       );
+    },
+  },
+  {
+    name: 'a sandbox that is paused under a run: follow says so, and resume goes on to the end',
+    async run(target) {
+      const { id: box } = await sandbox(target, 'start');
+      const { id } = await started(target, 'v1', 'SLOW', '--sandbox', box);
+      await untilAtWork(target, id);
+      const [followed] = await Promise.all([
+        target.acs('conv', 'follow', id, '--json'),
+        ok(target, 'sandbox', 'pause', box),
+      ]);
+      expect(lines<OutcomeJson>(expectCode(followed, 6)).at(-1)).toMatchObject({ type: 'outcome', status: 'paused' });
+      expectCode(await target.acs('conv', 'stop', id), 0, 'what is paused is stopped already');
+      expectCode(await target.acs('conv', 'resume', id, '--wait'), 0);
+      expect(json(await ok(target, 'conv', 'show', id, '--json')).status).toBe('finished');
+      await ok(target, 'sandbox', 'delete', box, '-y');
     },
   },
   {

@@ -1,6 +1,6 @@
 /** Settings: read, set, unset, and nothing lost or shown that should not be. */
 import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { expectCode, json, ok } from '../support.ts';
 import type { ContractCase, Target } from '../target.ts';
@@ -33,10 +33,30 @@ export const SETTINGS: ContractCase[] = [
     },
   },
   {
+    name: 'settings: what is not named stays as the server has it, and what was read can be written back',
+    async run(target) {
+      const path = target.dialects.includes('v0') ? '/api/settings' : '/api/v1/settings';
+      const stored = async (): Promise<unknown> => (await target.request('GET', path)).body;
+      await ok(target, 'settings', 'set', 'max_iterations=31', 'git_user_name=Kept');
+      const before = await stored();
+      await ok(target, 'settings', 'set', 'max_iterations=32');
+      expect(await stored()).not.toEqual(before);
+      await ok(target, 'settings', 'set', 'max_iterations=31');
+      expect(await stored()).toEqual(before);
+      const file = join(target.dir, 'settings.json');
+      const { changed: _, ...all } = await read(target);
+      await writeFile(file, JSON.stringify(all));
+      const written = await ok(target, 'settings', 'set', '--file', file, '--json');
+      expect(json<Settings>(written)['changed']).toBe(false);
+      expect(await stored()).toEqual(before);
+      await ok(target, 'settings', 'unset', 'max_iterations', 'git_user_name');
+    },
+  },
+  {
     name: 'settings: a secret is taken from a file and never shown',
     async run(target) {
       const secret = 'sk-kept-to-itself-0123456789';
-      const file = path.join(target.dir, 'llm.key');
+      const file = join(target.dir, 'llm.key');
       await writeFile(file, `${secret}\n`);
       const set = await ok(target, 'settings', 'set', `llm_api_key=@${file}`, '--json', '--debug');
       const got = await ok(target, 'settings', 'get', '--json', '--debug');
@@ -49,7 +69,7 @@ export const SETTINGS: ContractCase[] = [
     name: 'settings: MCP servers survive a write, and their keys are never shown',
     async run(target) {
       const secret = 'mcp-kept-to-itself-0123456789';
-      const file = path.join(target.dir, 'mcp.json');
+      const file = join(target.dir, 'mcp.json');
       const config = {
         sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: secret }],
         stdio_servers: [],

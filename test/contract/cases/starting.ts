@@ -14,6 +14,7 @@ import {
   show,
   started,
   untilAtWork,
+  withSandboxes,
   type OutcomeJson,
 } from '../support.ts';
 import type { ContractCase } from '../target.ts';
@@ -45,7 +46,7 @@ export const STARTING: ContractCase[] = [
   }),
   ...inEachDialect('start: returns with the id while the agent is at work', async (target, dialect) => {
     const file = path.join(target.dir, `${randomUUID()}.id`);
-    const ended = expectCode(await conversation(target, dialect, 'SLOW', '-q', '--id-file', file), 0);
+    const ended = expectCode(await conversation(target, dialect, 'COUNT', '-q', '--id-file', file), 0);
     const id = ended.out.trim();
     expect((await readFile(file, 'utf8')).trim()).toBe(id);
     await untilAtWork(target, id);
@@ -79,6 +80,37 @@ export const STARTING: ContractCase[] = [
       expect(made.model).toBe('openai/gpt-4o-mini');
     },
   },
+  withSandboxes({
+    name: 'start task: its id stands for the conversation, from the start to READY and after',
+    async run(target) {
+      const made = json<{ id: string | null; start_task_id: string }>(
+        expectCode(await conversation(target, 'v1', 'QUICK', '--no-wait', '--json'), 0),
+      );
+      expect(made.start_task_id).toMatch(/^[0-9a-f]{32}$/);
+      expectCode(await target.acs('conv', 'wait', made.start_task_id), 0);
+      const shown = await show(target, made.start_task_id);
+      expect(shown).toMatchObject({ status: 'finished', dialect: 'v1' });
+      expect((await show(target, shown.id)).id).toBe(shown.id);
+    },
+  }),
+  withSandboxes({
+    name: 'start task: one that ends in ERROR is a failure with its reason',
+    async run(target) {
+      const { status, body } = await target.request('POST', '/api/v1/app-conversations', {
+        sandbox_id: 'nobody',
+        ...(target.hasModel ? {} : { replay_json: 'demo' }),
+      });
+      expect(status).toBe(200);
+      const { id } = body as { id: string };
+      for (const verb of ['wait', 'follow']) {
+        const ended = expectCode(await target.acs('conv', verb, id, '--json'), 1, verb);
+        const outcome = verb === 'wait' ? json<OutcomeJson>(ended) : lines<OutcomeJson>(ended).at(-1);
+        expect(outcome).toMatchObject({ status: 'failed', exit_code: 1 });
+        expect(outcome?.reason?.text).toMatch(/Sandbox not found/);
+      }
+      expect((await show(target, id)).reason?.text).toMatch(/Sandbox not found/);
+    },
+  }),
   {
     name: 'start: a dry run shows the requests and starts nothing',
     async run(target) {

@@ -1,0 +1,136 @@
+/**
+ * Stands between acs and a server with its sandboxes, so that a case can count requests, slow them down, and take
+ * sockets away as some proxies do. Addresses of sandboxes in answers become paths of the relay.
+ */
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+export interface Relay {
+  url: string;
+  /** `GET /path` without the query, in the order they came; those to a sandbox begin with `/~port`. */
+  readonly requests: string[];
+  /** Sockets that were asked for. */
+  readonly sockets: string[];
+  close(): Promise<void>;
+}
+
+export interface RelayOptions {
+  sockets?: 'passed on' | 'refused';
+  /** An answer of the relay's own to a request; null passes it on. `count`: how many were asked before. */
+  answer?: (request: string, count: number) => OwnAnswer | null;
+}
+
+export interface OwnAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/** Relays to the server at `upstream`, on loopback as everything is here. */
+export async function startRelay(upstream: string, { sockets, answer }: RelayOptions = {}): Promise<Relay> {
+  const appPort = new URL(upstream).port;
+  const open = new Set<Duplex>();
+  const relay = { requests: [] as string[], sockets: [] as string[] };
+  const server = createServer((request, response) => {
+    const name = `${request.method} ${pathOf(request)}`;
+    const answered = answer?.(name, relay.requests.length) ?? null;
+    relay.requests.push(name);
+    if (answered !== null) return answerItself(response, answered);
+    passOn(request, response, placeOf(request, appPort), (text) => rewrite(text, appPort, own()));
+  });
+  const own = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    relay.sockets.push(pathOf(request));
+    socket.on('error', () => {});
+    if (sockets === 'refused') return socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
+    const { port, path } = placeOf(request, appPort);
+    const through = connect(Number(port), '127.0.0.1', () => {
+      through.write(Buffer.concat([Buffer.from(upgradeHead(request, path, port)), head]));
+      join(open, socket, through);
+    });
+    through.on('error', () => socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: own(),
+    ...relay,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+        for (const each of open) each.destroy();
+      }),
+  };
+}
+
+function answerItself(response: ServerResponse, { status, headers, body }: OwnAnswer): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+function pathOf({ url }: IncomingMessage): string {
+  return (url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+function placeOf({ url }: IncomingMessage, appPort: string): { port: string; path: string } {
+  const [, port, path] = /^\/~(\d+)(.*)$/.exec(url ?? '/') ?? [];
+  return port === undefined ? { port: appPort, path: url ?? '/' } : { port, path: path ?? '/' };
+}
+
+/** Every address on loopback that is not the app server's is that of a sandbox. */
+function rewrite(text: string, appPort: string, own: string): string {
+  return text.replace(/http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/g, (_, port: string) =>
+    port === appPort ? own : `${own}/~${port}`,
+  );
+}
+
+function passOn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { port, path }: { port: string; path: string },
+  rewritten: (text: string) => string,
+): void {
+  const headers = { ...request.headers, host: `127.0.0.1:${port}`, 'accept-encoding': 'identity' };
+  const options = { host: '127.0.0.1', port, path, method: request.method, headers };
+  const onward = ask(options, (answer) => {
+    const chunks: Buffer[] = [];
+    answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+    answer.on('error', () => response.destroy());
+    answer.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const isJson = /json/.test(answer.headers['content-type'] ?? '');
+      const passed = isJson ? Buffer.from(rewritten(body.toString())) : body;
+      const { 'transfer-encoding': _, ...kept } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, { ...kept, 'content-length': passed.length });
+      response.end(passed);
+    });
+  });
+  onward.on('error', () => response.destroy());
+  response.on('close', () => onward.destroy());
+  request.pipe(onward);
+}
+
+function upgradeHead(request: IncomingMessage, path: string, port: string): string {
+  const lines = [`GET ${path} HTTP/1.1`];
+  for (const [name, value] of Object.entries(request.headers)) {
+    lines.push(`${name}: ${name === 'host' ? `127.0.0.1:${port}` : String(value)}`);
+  }
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+function join(open: Set<Duplex>, near: Duplex, far: Socket): void {
+  open.add(near).add(far);
+  near.pipe(far);
+  far.pipe(near);
+  for (const [one, other] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    one.on('error', () => other.destroy());
+    one.on('close', () => {
+      open.delete(one);
+      other.destroy();
+    });
+  }
+}
