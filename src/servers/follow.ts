@@ -103,6 +103,7 @@ class Follower {
       } catch (error) {
         this.failed(error);
       }
+      yield* this.tellCut();
       await this.clock.sleep(Math.max(this.reopenAtMs - this.clock.now(), 20), this.signal);
     }
   }
@@ -131,10 +132,14 @@ class Follower {
     } catch (error) {
       this.failed(error);
     }
-    if (this.cutAtMs !== null && !this.noticed && this.clock.now() - this.cutAtMs >= SILENT_MS) {
-      this.noticed = true;
-      yield { type: 'notice', text: 'the connection is cut; acs goes on trying, and shows what it missed then' };
-    }
+    yield* this.tellCut();
+  }
+
+  /** Short cuts are nobody's business; of a longer one there is one word. */
+  private *tellCut(): Generator<FollowItem, void, void> {
+    if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < SILENT_MS) return;
+    this.noticed = true;
+    yield { type: 'notice', text: 'the connection is cut; acs goes on trying, and shows what it missed then' };
   }
 
   /** Reads what a silent socket should have told; one that missed something is dead. */

@@ -1,6 +1,6 @@
 /**
- * The command line at a server that behaves as a genuine one was seen to: its shapes, and its faults. Time goes thirty
- * times as fast as on the wall, so that a server may be 30 s late.
+ * The command line at a server that behaves as a genuine one was seen to: its shapes, and its faults. Time goes faster
+ * than on the wall, so that a server may be 30 s late.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,8 @@ import { startFake, type FakeServer, type Handler } from '../../servers/support/
 import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
 import { invoke, type Ended, type Invocation } from '../../support/world.ts';
 
-const SPEED = 30;
+/** How many times as fast as on the wall. */
+const USUAL_SPEED = 30;
 
 export interface Commands {
   dir: string;
@@ -22,9 +23,9 @@ export interface Commands {
   close(): Promise<void>;
 }
 
-export async function commandsAt(url: string, key: string | null = KEY): Promise<Commands> {
+export async function commandsAt(url: string, key: string | null = KEY, speed = USUAL_SPEED): Promise<Commands> {
   const dir = await mkdtemp(path.join(tmpdir(), 'acs-trap-'));
-  const clock = fastClock();
+  const clock = fastClock(speed);
   const env = {
     HOME: dir,
     PATH: process.env.PATH,
@@ -42,19 +43,19 @@ export async function commandsAt(url: string, key: string | null = KEY): Promise
   return commands;
 }
 
-function fastClock(): Clock {
+function fastClock(speed: number): Clock {
   const startMs = Date.now();
-  const now = (): number => startMs + (Date.now() - startMs) * SPEED;
+  const now = (): number => startMs + (Date.now() - startMs) * speed;
   const { sleep } = clockFrom(now);
-  return { now, sleep: (ms, signal) => sleep(ms / SPEED, signal) };
+  return { now, sleep: (ms, signal) => sleep(ms / speed, signal) };
 }
 
 /** A V1 server whose conversations and events a test moves by hand. */
 export type V1Trap = V1World & Commands;
 
-export async function v1Trap(release: '1.11.0' | '1.6.0' = '1.11.0'): Promise<V1Trap> {
+export async function v1Trap(release: '1.11.0' | '1.6.0' = '1.11.0', speed = USUAL_SPEED): Promise<V1Trap> {
   const world = await createV1World(release);
-  const commands = await commandsAt(world.fake.url);
+  const commands = await commandsAt(world.fake.url, KEY, speed);
   // The world is moved by assigning to its members: it has to stay the same object.
   return Object.assign(world, {
     ...commands,

@@ -1,0 +1,87 @@
+/** A busy sandbox shows no status for a second; a quick run is over before it is looked at (interface 4.3, 12). */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { agentMessage, finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
+import { v1Trap, type V1Trap } from './support/trap.ts';
+
+let trap: V1Trap;
+
+beforeEach(async () => {
+  trap = await v1Trap();
+});
+afterEach(() => trap.close());
+
+/** The record shows these states, one with each look, then the last for ever. */
+function shows(...words: (string | null)[]): void {
+  const record = trap.addConversation({ execution_status: words[0] });
+  const { before } = trap;
+  trap.before = (asked) => {
+    if (asked.path === '/api/v1/app-conversations') {
+      record['execution_status'] = words.length > 1 ? words.shift() : words[0];
+    }
+    return before(asked);
+  };
+}
+const outcome = (out: string): unknown => JSON.parse(out.trimEnd().split('\n').at(-1) ?? '');
+
+describe('a status that is null for a moment', () => {
+  it('does not end a wait', async () => {
+    trap.agentEvents.push(userMessage('do it'), status('running'));
+    shows('running', null, null, 'running', null, 'finished');
+    const waiting = trap.acs('conv', 'wait', ID, '--json');
+    trap.agentEvents.push(finish('done'), status('finished'));
+    const { code, out, err } = await waiting;
+    expect(code, err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ status: 'finished' });
+  });
+
+  it('does not end a follow', async () => {
+    trap.agentEvents.push(userMessage('do it'), status('running'));
+    shows('running', null, null, 'running', null, 'running', 'finished');
+    const following = trap.acs('conv', 'follow', ID, '--json');
+    trap.agentEvents.push(finish('done'), status('finished'));
+    const { code, out } = await following;
+    expect({ code, outcome: outcome(out) }).toMatchObject({ code: 0, outcome: { status: 'finished' } });
+  });
+
+  it('is not shown', async () => {
+    shows(null, null, 'running');
+    const { out } = await trap.acs('conv', 'show', ID, '--json');
+    expect(JSON.parse(out)).toMatchObject({ status: 'running', execution_status: 'running' });
+  });
+});
+
+describe('the first state of a conversation', () => {
+  it('idle is no end: the run has not begun', async () => {
+    trap.agentEvents.push(userMessage('do it'));
+    shows('idle', 'idle', 'running', 'running', 'finished');
+    const waiting = trap.acs('conv', 'wait', ID, '--json');
+    trap.agentEvents.push(status('running'), finish('done'), status('finished'));
+    expect(await waiting).toMatchObject({ code: 0 });
+  });
+
+  it('finished at the first look is an end', async () => {
+    trap.agentEvents.push(userMessage('do it'), finish('done'), status('finished'));
+    shows('finished');
+    expect(await trap.acs('conv', 'wait', ID)).toMatchObject({ code: 0 });
+  });
+});
+
+it('a run that finished stays finished when its sandbox sleeps or is deleted, and reads as such', async () => {
+  const gone = { execution_status: null, conversation_url: null, session_api_key: null };
+  trap.appEvents.push(userMessage('do it'), agentMessage('the answer'), status('finished'));
+  for (const sandbox_status of ['PAUSED', 'MISSING']) {
+    trap.addConversation({ ...gone, sandbox_status });
+    expect(JSON.parse((await trap.acs('conv', 'show', ID, '--json')).out)).toMatchObject({ status: 'finished' });
+    expect(await trap.acs('conv', 'wait', ID)).toMatchObject({ code: 0 });
+    expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: 'the answer' });
+    expect((await trap.acs('conv', 'events', ID)).out).toContain('the answer');
+  }
+});
+
+it('a state invented later is shown as it is and ends nothing', async () => {
+  shows('deleting_soon');
+  expect(JSON.parse((await trap.acs('conv', 'show', ID, '--json')).out)).toMatchObject({
+    status: 'unknown(deleting_soon)',
+  });
+  expect(await trap.acs('conv', 'wait', ID, '--wait-timeout', '30s')).toMatchObject({ code: 124 });
+});
