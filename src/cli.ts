@@ -94,7 +94,7 @@ interface Ending {
 async function concludeError(error: unknown, ending: Ending): Promise<number> {
   const { context, output } = ending;
   if (error instanceof CommanderError) {
-    if (isHelp(error)) return await printHelp(context, output.text);
+    if (isHelp(error)) return await printHelp(output.text, ending);
     return await report(usageError(error, ending), ending);
   }
   await context.out.abandon();
@@ -127,11 +127,13 @@ async function report(error: AppError, { context, argv }: Ending): Promise<numbe
   return error.exitCode;
 }
 
-async function printHelp(context: Context, text: string): Promise<number> {
+async function printHelp(text: string, ending: Ending): Promise<number> {
   try {
-    await context.io.stdout.write(text);
+    await ending.context.io.stdout.write(text);
   } catch (error) {
-    if (!isAppError(error)) throw error; // `acs --help | head -1`: the reader has what it wanted
+    if (!isAppError(error)) throw error;
+    if (error.exitCode !== 141) return await report(error, ending);
+    // `acs --help | head -1`: the reader has what it wanted
   }
   return 0;
 }

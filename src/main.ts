@@ -25,7 +25,7 @@ export function main(root: string): void {
     io: {
       stdin: inputStream(() => process.stdin),
       stdout: outputStream(process.stdout, hangUp),
-      stderr: outputStream(process.stderr, hangUp),
+      stderr: spoken(outputStream(process.stderr, hangUp)),
     },
     env: process.env,
     cwd: workingDirectory(),
@@ -95,24 +95,50 @@ function workingDirectory(): string {
 }
 
 function outputStream(stream: NodeJS.WriteStream, hangUp: HangUp): OutputStream {
-  let gone = false;
-  const readerGone = () => new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
+  let lost: AppError | null = null;
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    gone = true;
+    lost = outputError(error);
     // A terminal that is gone says so here before the signal comes, or when it goes to the shell alone.
     if (error.code === 'EIO') hangUp.heard();
   });
   return {
     write: (chunk) =>
       new Promise((resolve, reject) => {
-        if (gone) return reject(readerGone());
-        stream.write(chunk, (error) => (error ? reject(readerGone()) : resolve()));
+        if (lost !== null) return reject(lost);
+        stream.write(chunk, (error) => (error ? reject(outputError(error)) : resolve()));
       }),
     get isTTY() {
       return Boolean(stream.isTTY);
     },
     get columns() {
       return stream.columns || undefined; // a terminal that does not know its size says 0
+    },
+  };
+}
+
+/** A reader that left has what it wanted; a disk that is full has not, and nobody may take a part for the whole. */
+function outputError(error: NodeJS.ErrnoException): AppError {
+  const reasons: Record<string, string> = {
+    ENOSPC: 'no space left on the device',
+    EDQUOT: 'the disk quota is used up',
+    EFBIG: 'the file would be too large',
+  };
+  const reason = reasons[error.code ?? ''];
+  if (reason === undefined) {
+    return new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
+  }
+  return new AppError('config', `cannot write to stdout: ${reason}`, { cause: error });
+}
+
+/** What is said beside the data: that nobody can hear it ends nothing, a run that was started least of all. */
+function spoken(stream: OutputStream): OutputStream {
+  return {
+    write: (chunk) => stream.write(chunk).catch(() => undefined),
+    get isTTY() {
+      return stream.isTTY;
+    },
+    get columns() {
+      return stream.columns;
     },
   };
 }

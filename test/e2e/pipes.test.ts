@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,6 +61,26 @@ describe('stdout that is a file', () => {
     const script = '{ echo before; acs conv show "$ID" -q -o /dev/stdout; echo after; } >file && cat file && rm file';
     const { code, out } = await shell(script, { cwd: world.dir, env: { ...world.env, ID: ended } }).ended;
     expect({ code, out }).toEqual({ code: 0, out: `before\n${ended}\nafter\n` });
+  });
+});
+
+describe('output that cannot be written', () => {
+  const full = existsSync('/dev/full');
+
+  it.runIf(full).each(['conv list', 'conv list --json', 'conv show @last', 'completion bash', 'conv list --help'])(
+    'is exit 3, for a part must not be taken for the whole: %s',
+    async (command) => {
+      const { code, err } = await shell(`acs ${command} >/dev/full`, inWorld(world)).ended;
+      expect(code).toBe(3);
+      expect(err).toContain('cannot write to stdout: no space left on the device');
+    },
+  );
+
+  it.runIf(full)('ends nothing when it is only what is said beside the data', async () => {
+    const script = 'acs conv new --no-repo --replay demo --wait -q 2>/dev/full';
+    const { code, out } = await shell(script, inWorld(world)).ended;
+    expect(code).toBe(0);
+    expect(out).toMatch(/^[0-9a-f]{32}\n$/);
   });
 });
 
