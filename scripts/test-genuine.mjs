@@ -18,6 +18,7 @@ import { count, present } from './genuine/table.mjs';
 const ROOT = path.resolve(import.meta.dirname, '..');
 const TARGETS = ['local', 'local-v0', ...RELEASES];
 const TARGET_TIMEOUT_MS = 25 * 60_000;
+const GROUP_END_MS = 15_000;
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const secondsSince = (sinceMs) => Math.round((performance.now() - sinceMs) / 1000);
@@ -32,9 +33,12 @@ async function main() {
   const chosen = TARGETS.filter((name) => positionals.length === 0 || positionals.includes(name));
   const startedMs = performance.now();
   const problems = await setUpAll(chosen);
-  const results = values['set-up']
-    ? chosen.map((name) => ({ name, entries: [], problem: problems.get(name) ?? null, seconds: 0 }))
-    : await runAll(chosen, problems, values.case);
+  if (values['set-up']) {
+    say(problems.size === 0 ? 'the genuine servers are set up' : 'not all genuine servers could be set up');
+    if (problems.size > 0) process.exitCode = 1;
+    return;
+  }
+  const results = await runAll(chosen, problems, values.case);
   process.stdout.write(`${present(results)}\n${secondsSince(startedMs)} s in all\n`);
   const passed = results.reduce((sum, { entries }) => sum + count(entries, 'passed', 'unsupported'), 0);
   const failed = results.reduce(
@@ -109,20 +113,36 @@ async function runSuite(name, { folder, report, pattern }) {
   const env = { ...process.env, TMPDIR, ACS_CONTRACT_TARGET: name, ACS_CONTRACT_REPORT: report };
   delete env.ACS_TEST_REPORT;
   // What the suite says is for people who look into a failure; the table alone is the result.
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
-  const stop = (signal) => child.kill(signal);
-  const timer = setTimeout(() => stop('SIGTERM'), TARGET_TIMEOUT_MS);
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2], detached: true });
+  // A suite that is stopped leaves its worker behind, and the worker its server: the group holds them all.
+  const stop = () => signalGroup(child.pid, 'SIGTERM');
+  const timer = setTimeout(stop, TARGET_TIMEOUT_MS);
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
-  return new Promise((resolve, reject) => {
+  const ended = await new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code, signal) => {
-      clearTimeout(timer);
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
-      resolve(code ?? signal);
-    });
+    child.on('close', (code, signal) => resolve(code ?? signal));
   });
+  clearTimeout(timer);
+  process.off('SIGINT', stop);
+  process.off('SIGTERM', stop);
+  await endGroup(child.pid);
+  return ended;
+}
+
+async function endGroup(leader) {
+  const endMs = performance.now() + GROUP_END_MS;
+  while (signalGroup(leader, 0) && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 100));
+  signalGroup(leader, 'SIGKILL');
+}
+
+/** False when nobody is left in it. */
+function signalGroup(leader, signal) {
+  try {
+    return process.kill(-leader, signal);
+  } catch {
+    return false;
+  }
 }
 
 async function readReport(file) {

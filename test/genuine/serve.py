@@ -131,6 +131,8 @@ def adapt():
         from openhands.sdk import LLM
         LLM.model_fields['num_retries'].default = 0
         LLM.model_rebuild(force=True)
+    # 30 s upstream; a machine with other work needs longer to load an agent server.
+    service.ProcessSandboxService._wait_for_server_ready.__defaults__ = (180,)
     service.ProcessSandboxService._get_process_status = status
     service.ProcessSandboxService._start_agent_process = start
     with contextlib.suppress(ModuleNotFoundError):
@@ -213,12 +215,17 @@ def end_with_stdin(processes, sockets):
     os._exit(1)
 
 
+def short_folder(wanted):
+    """The path of a socket may have 107 bytes, of which tmux and the folders in between take 41."""
+    return wanted if len(os.fsencode(wanted)) <= 66 else '/tmp'
+
+
 def main():
     a = arguments()
     flavour = version('openhands-ai')
     data = Path(a.data).resolve()
     environment(a, data)
-    sockets = os.environ['TMUX_TMPDIR'] = tempfile.mkdtemp(prefix='oh-')  # short: socket paths are limited
+    sockets = os.environ['TMUX_TMPDIR'] = tempfile.mkdtemp(prefix='oh-', dir=short_folder(data / 'tmp'))
     os.chdir(data)
     processes = adapt()
     import uvicorn

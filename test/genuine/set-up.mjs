@@ -46,7 +46,7 @@ export async function setUp(release, say) {
   try {
     if (existsSync(done) && existsSync(python)) return python;
     await needSpace(cache);
-    const base = await findPython();
+    const base = (await findPython()) ?? (await installPython(say));
     const uv = await findUv(cache, base, say);
     // A connection that broke off is worth a second try; anything else fails the same way again.
     await makeEnvironment({ uv, base, folder, pins, say }).catch(async (error) => {
@@ -67,7 +67,21 @@ async function makeEnvironment({ uv, base, folder, pins, say }) {
   const python = path.join(folder, 'bin', 'python');
   // Compiled now: an agent server must be up within 30 s of its first start.
   const install = ['pip', 'install', '-q', '--no-deps', '--compile-bytecode', '--python', python, '-r', pins];
-  await run(uv, install, 'the packages could not be installed');
+  const index = await packageIndex(base);
+  const env = index === null ? process.env : { ...process.env, UV_DEFAULT_INDEX: index };
+  await run(uv, install, 'the packages could not be installed', env);
+}
+
+/** What pip is told about where packages come from; uv reads settings of its own alone. Null: nothing, or uv is told. */
+async function packageIndex(python) {
+  const { UV_DEFAULT_INDEX, UV_INDEX_URL, PIP_INDEX_URL } = process.env;
+  if (UV_DEFAULT_INDEX || UV_INDEX_URL) return null;
+  if (PIP_INDEX_URL) return PIP_INDEX_URL;
+  const asked = promisify(execFile)(python, ['-m', 'pip', 'config', 'get', 'global.index-url'], { timeout: 20_000 });
+  return await asked.then(
+    ({ stdout }) => stdout.trim() || null,
+    () => null,
+  );
 }
 
 /** The agent server looks for a browser and for tmux before it runs an agent. */
@@ -78,15 +92,21 @@ async function needSystemPackages(say) {
   if (missing.length === 0) return;
   const list = missing.join(' and ');
   if (!onPath('apt-get')) throw new SetUpError(`${list} must be installed, and there is no apt-get to do it`);
+  const complaint = `${list} could not be installed (as root: apt-get install ${missing.join(' ')})`;
+  await installWithApt(missing, complaint, say);
+}
+
+async function installWithApt(packages, complaint, say) {
   const root = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  say(`installing ${list}`);
+  say(`installing ${packages.join(' and ')}`);
   const apt = async (...words) => {
     const [program, ...args] = [...root, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...words];
-    await run(program, args, `${list} could not be installed (as root: apt-get install ${missing.join(' ')})`);
+    await run(program, args, complaint);
   };
-  await apt('install', '-y', '--no-install-recommends', ...missing).catch(async () => {
+  const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
+  await install().catch(async () => {
     await apt('update');
-    await apt('install', '-y', '--no-install-recommends', ...missing);
+    await install();
   });
 }
 
@@ -113,7 +133,23 @@ async function findPython() {
     const found = await pythonAt(name);
     if (found !== null) return found;
   }
-  throw new SetUpError('no Python 3.12 or 3.13 was found; PYTHON=<path> names one');
+  return null;
+}
+
+/** Where the system has one of them as a package. */
+async function installPython(say) {
+  const complaint = 'no Python 3.12 or 3.13 was found; PYTHON=<path> names one';
+  if (!onPath('apt-get')) throw new SetUpError(complaint);
+  for (const name of ['python3.13', 'python3.12']) {
+    try {
+      await installWithApt([name, `${name}-venv`], complaint, say);
+    } catch {
+      continue;
+    }
+    const found = await pythonAt(name);
+    if (found !== null) return found;
+  }
+  throw new SetUpError(complaint);
 }
 
 async function pythonAt(name) {
@@ -174,9 +210,9 @@ function isAlive(pid) {
 }
 
 /** Runs one program to its end; throws SetUpError with `complaint` and the last line it said. */
-function run(program, args, complaint) {
+function run(program, args, complaint, env = process.env) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
     let said = '';
     const hear = (chunk) => (said = (said + chunk).slice(-4000));
     child.stdout.on('data', hear);
