@@ -21,7 +21,10 @@ const dist = path.join(root, 'dist');
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const common = { absWorkingDir: root, define: { ACS_VERSION: JSON.stringify(version) } };
 
-const { files, inputs } = await everything().catch(() => process.exit(1)); // esbuild has said why
+const { files, inputs } = await everything().catch((error) => {
+  if (!error.errors) throw error;
+  process.exit(1); // esbuild has said why
+});
 
 // Written beside and then put in place, so that nobody meets half a build.
 const fresh = `${dist}.${process.pid}`;
