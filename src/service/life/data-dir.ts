@@ -1,5 +1,6 @@
-import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import { ServiceError } from './failure.ts';
 
 /**
@@ -28,7 +29,7 @@ export function defaultDataDir(
  */
 export function prepareDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     if (!statSync(dataDir).isDirectory()) throw new Error('it is not a directory');
     // An existing directory may have been made with a wider mode; only its owner can change that.
     if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
@@ -84,7 +85,7 @@ function reasonAt(dataDir: string, error: unknown): string {
       if ((refused as NodeJS.ErrnoException).code === 'ENOENT' && folder !== path.dirname(folder)) continue;
       return reason(refused);
     }
-    return reason(error);
+    return `nothing can be created in ${folder}`;
   }
 }
 

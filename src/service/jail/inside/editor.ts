@@ -1,6 +1,7 @@
 /** The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for the agent. */
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../make-folder.ts';
 import type { EditParameters, EditResult } from '../protocol.ts';
 import { OperationError, systemCode } from './failure.ts';
 import { regularFile } from './files.ts';
@@ -53,7 +54,7 @@ const commands: Record<EditParameters['command'], Command> = {
     const content = required(wanted.file_text, 'file_text', 'create');
     const before = await readTextIfThere(file);
     history.remember(file, before);
-    await mkdir(path.dirname(file), { recursive: true });
+    makeFolder(path.dirname(file));
     await writeFile(file, content);
     const text = before === null ? `File created: ${file}` : `File written anew: ${file}`;
     return { ...result(file, text), previouslyExisted: before !== null, oldContent: before, newContent: content };

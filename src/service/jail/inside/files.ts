@@ -1,6 +1,7 @@
 /** Reading and writing whole files in chunks, for downloads and uploads. */
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../make-folder.ts';
 import { OperationError, systemCode } from './failure.ts';
 
 /** A part of a regular file; shorter than asked for at its end. */
@@ -68,7 +69,7 @@ export class UploadWriter {
   async #begin(target: string, token: string): Promise<Upload> {
     const existing = await stat(target).catch(() => null);
     if (existing !== null && !existing.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
-    await mkdir(path.dirname(target), { recursive: true });
+    makeFolder(path.dirname(target));
     const part = path.join(path.dirname(target), `.${path.basename(target).slice(0, 100)}.${token}.part`);
     const handle = await open(part, 'wx', existing === null ? 0o644 : existing.mode & 0o777);
     const upload = { handle, part };

@@ -1,0 +1,27 @@
+import { mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Makes a folder and those above it; one that is there is left as it is. Not by Node's `recursive`: where a file system
+ * says of a new name that it is not there, as /proc does, Node 20 tries for ever.
+ * @throws the error of the file system
+ */
+export function makeFolder(folder: string, mode = 0o777): void {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    makeFolder(path.dirname(folder), mode);
+    makeLast(folder, mode);
+  }
+}
+
+/** Somebody else may have made it meanwhile. */
+function makeLast(folder: string, mode: number): void {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}
