@@ -66,7 +66,7 @@ _acs_flags() {
   case "$1" in
     'acs') REPLY='-V --version -p --profile --base-url --api-key-file --json --format -q --quiet --fields -o --output --no-input -y --yes --dry-run --request-timeout --rate --no-color --debug -h --help' ;;
     'acs conv') REPLY='-h --help' ;;
-    'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --confirm --id --api --on-confirm --wait --no-wait -f --follow --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
+    'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --members --confirm --id --api --on-confirm --wait --no-wait -f --follow --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
     'acs conv list') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo -L --limit --all-pages -h --help' ;;
     'acs conv show') REPLY='--exit-status -h --help' ;;
     'acs conv follow') REPLY='--kind --source --since --tail --fail-on-stall --wait-timeout --on-confirm -h --help' ;;
@@ -164,6 +164,7 @@ _acs_values() {
     'acs conv new --sandbox') : ;;
     'acs conv new --mcp-config') : ;;
     'acs conv new --secret') : ;;
+    'acs conv new --members') : ;;
     'acs conv new --confirm') : ;;
     'acs conv new --id') : ;;
     'acs conv new --api') : ;;
@@ -330,6 +331,7 @@ _acs_values() {
     'acs help argument') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
     *) return 1 ;;
   esac
+  return 0 # though no names of profiles could be had
 }
 
 _acs() {

@@ -41,6 +41,7 @@ _acs_values() {
 ${valueLines(root, all).join('\n')}
     *) return 1 ;;
   esac
+  return 0 # though no names of profiles could be had
 }
 
 _acs() {

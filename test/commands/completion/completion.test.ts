@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { completionFiles, readmeWithCommands, realTree } from '../../../scripts/generate.ts';
 import { SHELLS } from '../../../src/commands/completion/index.ts';
@@ -17,14 +18,16 @@ beforeAll(async () => {
     scripts[path.basename(file)] = path.join(dir, path.basename(file));
     writeFileSync(path.join(dir, path.basename(file)), text);
   }
-  // Stands where acs would: what it prints is tested below.
   mkdirSync(path.join(dir, 'bin'));
-  writeFileSync(
-    path.join(dir, 'bin', 'acs'),
-    '#!/bin/sh\n[ "$*" = "__complete profiles" ] && printf "work\\nworkshop\\nlocal\\n"\n',
-  );
-  chmodSync(path.join(dir, 'bin', 'acs'), 0o755);
+  writeStandIn();
 });
+
+/** Stands where acs would: what that prints is tested below. */
+function writeStandIn(): void {
+  const file = path.join(dir, 'bin', 'acs');
+  writeFileSync(file, '#!/bin/sh\n[ "$*" = "__complete profiles" ] && printf "work\\nworkshop\\nlocal\\n"\n');
+  chmodSync(file, 0o755);
+}
 
 const env = () => ({ PATH: `${path.join(dir, 'bin')}:${process.env.PATH ?? ''}`, HOME: dir, TERM: 'dumb' });
 
@@ -100,6 +103,12 @@ describe('in bash', () => {
     expect(bash('help', 'ex')).toEqual(['exit-codes']);
   });
 
+  it('a flag takes its value also when the names for it cannot be had', () => {
+    rmSync(path.join(dir, 'bin', 'acs'));
+    expect(bash('-p', 'serve', 'conversation', 'li')).toEqual(['list']);
+    writeStandIn();
+  });
+
   it('nothing is offered after --, and files are left to bash', () => {
     expect(bash('conv', '--', 'li')).toEqual([]);
     expect(bash('--output', '')).toEqual([]);
@@ -133,6 +142,38 @@ describe.each(['fish'].filter(found))('in %s', (shell) => {
     expect(complete('acs serve --st')).toEqual(['--status', '--stop']);
     expect(complete('acs serve --api v')).toEqual(['v0', 'v1']);
     expect(complete('acs profile use wo')).toEqual(['work', 'workshop']);
+  });
+});
+
+describe.each(['zsh'].filter(found))('in %s', (shell) => {
+  /** What a line is after Tab. */
+  const pressTab = (line: string, path = env().PATH) => {
+    const driver = fileURLToPath(new URL('press-tab.zsh', import.meta.url));
+    return execFileSync(shell, ['-f', driver, dir, scripts['acs.zsh'] ?? '', line], {
+      env: { ...env(), PATH: path },
+      encoding: 'utf8',
+    }).trimEnd();
+  };
+
+  it.each([
+    ['acs profile r', 'acs profile rename'],
+    ['acs conversation li', 'acs conversation list'],
+    ['acs -p serve conversation li', 'acs -p serve conversation list'],
+    ['acs serve --sta', 'acs serve --status'],
+    ['acs conv list --form', 'acs conv list --format'],
+    ['acs serve --api b', 'acs serve --api both'],
+    ['acs --format=n', 'acs --format=ndjson'],
+    ['acs profile use loc', 'acs profile use local'],
+    ['acs profile use w', 'acs profile use work'],
+    ['acs help ex', 'acs help exit-codes'],
+    ['acs --output acs.z', 'acs --output acs.zsh'],
+    ['acs conv list -- acs.z', 'acs conv list -- acs.zsh'],
+  ])('%s becomes %s', (typed, completed) => {
+    expect(pressTab(typed)).toBe(completed);
+  });
+
+  it('a flag takes its value also when the names for it cannot be had', () => {
+    expect(pressTab('acs -p serve conversation li', process.env.PATH)).toBe('acs -p serve conversation list');
   });
 });
 

@@ -1,0 +1,15 @@
+# Types a line into a real zsh, presses Tab, and prints what the line then is. $1: a folder, $2: the script, $3: the line.
+zmodload zsh/zpty zsh/zselect
+zpty shell zsh -f -i
+wait-for() {
+  repeat 200; do [[ -e $1 ]] && return; zpty -rt shell typed; zselect -t 5; done
+  return 1
+}
+{
+  zpty -w shell "cd $1; autoload -Uz compinit; compinit -u -d $1/zcompdump; source $2"
+  zpty -w shell 'report() { print -r -- "$BUFFER" > line; }; zle -N report; bindkey "^X" report; : > ready'
+  wait-for $1/ready
+  zpty -w -n shell $3$'\t'
+  zpty -w -n shell $'\C-X'
+  wait-for $1/line && cat $1/line
+} always { zpty -d shell; rm -f $1/ready $1/line }
