@@ -59,6 +59,8 @@ export interface ListQuery {
   createdAfter?: string;
   createdBefore?: string;
   sandboxId?: string;
+  /** `say`: a notice at the end of the list when the server may have more that it does not list. */
+  omissions?: 'say';
 }
 
 export interface EventQuery {

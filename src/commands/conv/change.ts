@@ -117,7 +117,7 @@ async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<C
     try {
       const filter = await conversationTest(ctx, server, selection);
       const { items } = await collectList({
-        fetch: (page, pageSize) => server.conversations.list({ pageSize }, page),
+        fetch: (page, pageSize) => server.conversations.list({ pageSize, omissions: 'say' }, page),
         id: (conversation) => conversation.id,
         ...(filter ? { filter } : {}),
         limit: Number.POSITIVE_INFINITY,

@@ -30,7 +30,7 @@ export async function listConversations(options: SelectorOptions & PagingOptions
   await printList(ctx, {
     view: conversationView,
     paging: options,
-    fetch: (server, page, pageSize) => server.conversations.list({ pageSize }, page),
+    fetch: (server, page, pageSize) => server.conversations.list({ pageSize, omissions: 'say' }, page),
     filter: (server) => conversationTest(ctx, server, selection),
   });
 }

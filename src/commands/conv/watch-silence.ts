@@ -6,6 +6,8 @@ import { formatDuration } from '../../text/duration.ts';
 import { noEvents } from './unended.ts';
 
 const STALL_NOTICE_MS = 600_000;
+/** Something should happen in these; an old server may say `starting` for ever. */
+const GOES_ON: ReadonlySet<string> = new Set(['running', 'starting']);
 
 export class Silence {
   private readonly failAfterMs: number;
@@ -37,7 +39,7 @@ export class Silence {
 
   /** The error that ends the watch; null while it need not end. */
   failure(conversation: Conversation, nowMs: number): AppError | null {
-    if (nowMs - this.sinceMs < this.failAfterMs || conversation.status !== 'running') return null;
+    if (nowMs - this.sinceMs < this.failAfterMs || !GOES_ON.has(conversation.status)) return null;
     return noEvents(conversation, this.failAfterMs, this.last);
   }
 
@@ -50,9 +52,9 @@ export class Silence {
       return null;
     }
     const isBlank = conversation.status.startsWith('unknown(');
-    if (conversation.status !== 'running' && !isBlank) return null;
+    if (!GOES_ON.has(conversation.status) && !isBlank) return null;
     const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
-    const status = isBlank ? `, and its status is ${conversation.status}` : '';
+    const status = conversation.status !== 'running' ? `, and its status is ${conversation.status}` : '';
     const action = this.last === null ? '' : `; the last was: ${this.last.text}`;
     return `no event of ${conversation.id} for ${quiet}${status}${action}`;
   }

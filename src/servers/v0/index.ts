@@ -31,6 +31,10 @@ import { startV0 } from './start.ts';
 
 export type V0 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
 
+/** Interface 3.2: they are left out after paging, so not even a page tells that something is missing. */
+const OLD_ONES_HIDDEN =
+  'V0 conversations older than ten days may be missing: this server does not list them; acs conv show <id> finds them';
+
 export function createV0(links: Links, facts: ProbeFacts): V0 {
   const webUrl = (id: string): string | null =>
     facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`;
@@ -45,6 +49,7 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       async list(query, page) {
         const list = facts.dialects.includes('v1') ? listOwnV0 : listConversationsV0;
         const { items, next } = await list(links, query.pageSize ?? 100, page);
+        if (next === null && query.omissions === 'say' && facts.flavour !== 'local') links.notice(OLD_ONES_HIDDEN);
         return {
           items: items.map((info) => toConversationV0(info, NO_NEWS, webUrl)).filter((one) => matches(one, query)),
           next,

@@ -13,6 +13,8 @@ import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.t
 import { createNewsReader } from './news.ts';
 import { toConversationV0 } from './records.ts';
 
+const LONG_LOADING_MS = 30_000;
+
 export async function* startV0(
   links: Links,
   webUrl: (id: string) => string | null,
@@ -24,6 +26,7 @@ export async function* startV0(
   yield { start_task_id: '', step: 'starting', conversation_id: id, sandbox_id: null };
   const reader = createNewsReader(links);
   let wasUp = false;
+  const tellLoading = createLoadingNotice(links, request, id);
   for (let waitMs = links.app.loopback ? 100 : 1000; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
     const info = await getConversationV0(links, id);
     const conversation = toConversationV0(info, await reader.read(info), webUrl);
@@ -34,8 +37,26 @@ export async function* startV0(
       if (!isStopped(info)) await checkBranchArrivedV0(links, info, request);
       return conversation;
     }
+    tellLoading();
     await links.clock.sleep(waitMs, AbortSignal.any([options.signal, links.signal]));
   }
+}
+
+/** Once, when a start takes longer than one does. */
+function createLoadingNotice(links: Links, request: NewConversation, id: string): () => void {
+  const sinceMs = links.clock.now();
+  let isTold = false;
+  return () => {
+    if (isTold || links.local || links.clock.now() - sinceMs < LONG_LOADING_MS) return;
+    isTold = true;
+    const why =
+      request.replay === null
+        ? 'a V0 server may take minutes while another conversation waits for its model'
+        : 'a V0 server that cannot read a replay stays so for ever, without a word';
+    links.notice(
+      `the conversation is loading for ${LONG_LOADING_MS / 1000} s now: ${why}; to give it up: acs conv stop ${id}`,
+    );
+  };
 }
 
 function isStopped({ status }: ConversationInfo): boolean {

@@ -1,0 +1,150 @@
+/** What V0 hides: failures, old conversations, a replay it cannot read, and that it is busy (interface 3, 12). */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { V0_TIMEOUT_MS } from '../../src/servers/v0/calls.ts';
+import { fakeTrap, type FakeTrap } from './support/trap.ts';
+import { createV0Server, happens, stateChanges, userSays, V0_ID, type V0Server } from './support/v0.ts';
+
+let server: V0Server;
+let trap: FakeTrap;
+
+beforeEach(async () => {
+  server = createV0Server();
+  trap = await fakeTrap((asked) => server.handler(asked));
+});
+afterEach(() => trap.close());
+
+describe('a failure that shows only in the state of the agent', () => {
+  it.each([
+    ['STATUS$ERROR_LLM_AUTHENTICATION', 'ERROR_LLM_AUTHENTICATION', 'error llm authentication'],
+    [
+      'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3',
+      'error',
+      'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3',
+    ],
+  ])('%s is told with its reason, though the record says RUNNING', async (reason, code, text) => {
+    stateChanges(server, 'loading');
+    userSays(server, 'do it');
+    stateChanges(server, 'running');
+    stateChanges(server, 'error', reason);
+    expect(server.record).toMatchObject({ status: 'RUNNING', runtime_status: 'STATUS$RUNTIME_STARTED' });
+    for (const args of [
+      ['wait', V0_ID, '--json'],
+      ['show', V0_ID, '--exit-status', '--json'],
+    ]) {
+      const ended = await trap.acs('conv', ...args);
+      expect(ended.code).toBe(1);
+      expect(JSON.parse(ended.out)).toMatchObject({ status: 'failed', reason: { code, text } });
+    }
+    expect(await trap.acs('conv', 'follow', V0_ID)).toMatchObject({ code: 1 });
+  });
+
+  it('of the message before is not that of the newest', async () => {
+    userSays(server, 'first');
+    stateChanges(server, 'error', 'STATUS$ERROR_LLM_AUTHENTICATION');
+    userSays(server, 'second');
+    stateChanges(server, 'running');
+    const { out } = await trap.acs('conv', 'show', V0_ID, '--json');
+    expect(JSON.parse(out)).toMatchObject({ status: 'running', reason: null });
+  });
+});
+
+describe('the list', () => {
+  const HIDDEN = 'V0 conversations older than ten days may be missing';
+
+  it('says at its end that old conversations are hidden', async () => {
+    const listed = await trap.acs('conv', 'list', '--json');
+    expect(JSON.parse(listed.out)).toMatchObject({ items: [{ id: V0_ID }], has_more: false });
+    expect(listed.err.match(new RegExp(HIDDEN, 'g'))).toHaveLength(1);
+  });
+
+  it('says so before a change by selector passes old ones over', async () => {
+    const { code, out, err } = await trap.acs('conv', 'delete', '--older-than', '30d', '-y', '--json');
+    expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({ code: 0, matched: 0 });
+    expect(err).toContain(HIDDEN);
+  });
+
+  it('does not hide one that is asked for by its id', async () => {
+    server.listed = [];
+    userSays(server, 'do it');
+    expect(await trap.acs('conv', 'show', V0_ID)).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('is not talked about where it is not asked for', async () => {
+    expect((await trap.acs('whoami')).err).toBe('');
+  });
+});
+
+describe('a replay that the server cannot read', () => {
+  const replay = async (): Promise<string> => {
+    const file = path.join(trap.dir, 'replay.json');
+    await writeFile(file, JSON.stringify([{ action: 'finish', args: { final_thought: 'done' } }]));
+    return file;
+  };
+
+  it('does not hold up a start for ever: it says where it hangs, and how to stop it', async () => {
+    stateChanges(server, 'loading');
+    const { code, out, err } = await trap.acs(
+      'conv',
+      'new',
+      '--no-repo',
+      '--replay',
+      await replay(),
+      '--start-timeout',
+      '60s',
+      '--json',
+    );
+    expect(code).toBe(124);
+    expect(JSON.parse(out)).toMatchObject({ id: V0_ID, status: 'starting' });
+    expect(err).toContain('a V0 server that cannot read a replay stays so for ever');
+    expect(err).toContain(`acs conv stop ${V0_ID}`);
+  });
+
+  it('does not hold up what watches it: it is told, or ends with no-events', async () => {
+    stateChanges(server, 'loading');
+    const { code, out } = await trap.acs('conv', 'follow', V0_ID, '--fail-on-stall', '1m', '--json');
+    expect(code).toBe(124);
+    expect(out).toContain('no-events');
+    expect(await trap.acs('conv', 'result', V0_ID)).toMatchObject({ code: 5 });
+  });
+});
+
+describe('a server that is busy with another conversation', () => {
+  it('and answers nobody is exit 10, with a word about how long was waited and how to wait longer', async () => {
+    trap.fake.handler = (asked) => (asked.path.endsWith('/events') ? { silence: true } : server.handler(asked));
+    const { code, err } = await trap.acs('conv', 'show', V0_ID, '--request-timeout', '300ms');
+    expect(code).toBe(10);
+    expect(err).toContain('sent nothing for 0.3 s');
+    expect(err).toContain('raise --request-timeout');
+  });
+
+  it('is waited for longer than others', () => {
+    expect(V0_TIMEOUT_MS).toBeGreaterThanOrEqual(120_000);
+  });
+});
+
+describe('an answer in text', () => {
+  it('is the end of a run, whose state only says that it waits for its user', async () => {
+    userSays(server, 'do it');
+    stateChanges(server, 'running');
+    happens(server, { source: 'agent', message: 'the answer', action: 'message', args: { content: 'the answer' } });
+    stateChanges(server, 'awaiting_user_input');
+    expect(await trap.acs('conv', 'wait', V0_ID)).toMatchObject({ code: 0 });
+    expect(await trap.acs('conv', 'result', V0_ID)).toMatchObject({ code: 0, out: 'the answer' });
+  });
+});
+
+describe('an id that the server does not know', () => {
+  it('is exit 5 where it answers null with 200, and nothing is made by looking', async () => {
+    server.before = ({ method, path: route }) =>
+      method === 'GET' && route === `/api/conversations/${V0_ID}` ? { json: null } : null;
+    for (const args of [['show'], ['follow'], ['events'], ['result'], ['send', 'hello'], ['stop']]) {
+      const [verb = '', ...rest] = args;
+      expect(await trap.acs('conv', verb, V0_ID, ...rest)).toMatchObject({ code: 5 });
+    }
+    expect(trap.fake.asked.every(({ method, path: route }) => method === 'GET' && !route.includes('socket'))).toBe(
+      true,
+    );
+  });
+});
