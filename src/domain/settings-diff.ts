@@ -33,7 +33,7 @@ export function differenceOf(snapshot: SettingsSnapshot, wish: SettingsWish): Se
   }
   for (const field of wish.unset) {
     if (!field.secret && field.nullable && currentValue(snapshot, field) === null) continue;
-    const shown = field.secret ? secretChange(snapshot, field, null) : plainChange(snapshot, field, field.default);
+    const shown = field.secret ? secretChange(snapshot, field, null) : unsetting(snapshot, field);
     if (shown === null) continue;
     result.unset.push(field.name);
     result.shown.push(shown);
@@ -84,6 +84,13 @@ function plainChange(snapshot: SettingsSnapshot, field: SettingsField, value: Js
   const before = shownText(name, current);
   const after = shownText(name, value);
   return { name, before, after: before === after ? '(changed)' : after };
+}
+
+/** Some servers then tell the default, others nothing: both are named. */
+function unsetting(snapshot: SettingsSnapshot, field: SettingsField): Difference | null {
+  const shown = plainChange(snapshot, field, field.default);
+  if (shown === null || field.default === null) return shown;
+  return { ...shown, after: `(unset, so ${shown.after})` };
 }
 
 function isMcpConfig(name: string): boolean {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startGitHost, GIT_TOKEN } from '../genuine/git-host.ts';
@@ -13,8 +13,10 @@ import { callServer, sharedSandbox } from './arrange.ts';
 import type { Dialect, Target } from './target.ts';
 
 const KEY = 'key-of-the-contract';
-const READY_MS = 120_000;
+const READY_MS = 200_000;
 const END_MS = 20_000;
+const FIRST_PORT = 12_000;
+const BLOCKS = 190;
 
 const DIALECTS: Record<string, readonly Dialect[]> = { '1.11.0': ['v1'], '1.6.0': ['v1', 'v0'] };
 
@@ -25,9 +27,9 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   const python = await setUp(release, () => {});
   const dir = await mkdtemp(path.join(tmpdir(), 'oh-'));
   const [model, gitHost] = [await startModel(), await startGitHost(await subfolder(dir, 'git'))];
-  const port = await freePort();
+  const port = await freeBlock();
   const url = `http://127.0.0.1:${port}`;
-  const serverOptions = { python, port, sandboxPort: await freePort(), dir, modelUrl: model.url };
+  const serverOptions = { python, port, sandboxPort: port + 1, dir, modelUrl: model.url };
   const closeAll = async (server: ChildProcess | null): Promise<void> => {
     if (server !== null) await end(server);
     await Promise.all([model.close(), gitHost.close()]);
@@ -143,13 +145,22 @@ async function subfolder(dir: string, name: string): Promise<string> {
   return folder;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * The first of a hundred ports for a server and its sandboxes. Below those that systems hand out: a sandbox takes its
+ * port seconds after it was found free, and until then any connection might get it.
+ */
+async function freeBlock(): Promise<number> {
+  for (let block = process.pid; block < process.pid + BLOCKS; block++) {
+    const port = FIRST_PORT + (block % BLOCKS) * 100;
+    if (await isFree(port)) return port;
+  }
+  throw new Error('there is no free port for a genuine server');
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
+    server.on('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

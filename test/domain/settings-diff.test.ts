@@ -65,6 +65,12 @@ describe('differenceOf', () => {
     expect(unsetting('llm_model').shown).toEqual([{ name: 'llm_model', before: 'openai/gpt-4o', after: '(unset)' }]);
   });
 
+  it('says what holds when a value is unset', () => {
+    const changed = { ...snapshot, values: { ...snapshot.values, max_iterations: 9 } };
+    const { shown } = differenceOf(changed, { set: new Map(), unset: [field('max_iterations')] });
+    expect(shown).toEqual([{ name: 'max_iterations', before: '9', after: '(unset, so 500)' }]);
+  });
+
   it('takes an MCP config without its empty lists for the same', () => {
     expect(
       setting({ mcp_config: { shttp_servers: [{ url: 'https://mcp.example.org', api_key: '<redacted>' }] } }).shown,
