@@ -7,6 +7,8 @@ export interface ColumnNeed {
   weight: number;
   /** Cut to less it tells nothing; where that does not fit it is left out. Without it: NARROWEST. */
   minimum?: number;
+  /** It has a heading and nothing below it: what others would be cut for. */
+  isEmpty?: boolean;
 }
 
 /** Between two columns. */
@@ -15,10 +17,18 @@ export const GAP = 2;
 const NARROWEST = 5;
 
 /**
- * Widths that fit together into `available`; null for a column that is left out: those on the right first, because a
- * view names what matters most first. The first one stays.
+ * Widths that fit together into `available`; null for a column that is left out: empty ones first, then those on the
+ * right, because a view names what matters most first. One stays.
  */
 export function fitColumns(needs: readonly ColumnNeed[], available: number): (number | null)[] {
+  const fits = sum(needs.map((need) => need.natural)) + GAP * (needs.length - 1) <= available;
+  const filled = needs.filter((need) => !need.isEmpty);
+  if (fits || filled.length === 0 || filled.length === needs.length) return fitFilled(needs, available);
+  const widths = fitFilled(filled, available);
+  return needs.map((need) => (need.isEmpty ? null : (widths[filled.indexOf(need)] ?? null)));
+}
+
+function fitFilled(needs: readonly ColumnNeed[], available: number): (number | null)[] {
   let count = needs.length;
   const roomFor = (columns: number) => available - GAP * (columns - 1);
   while (count > 1 && sum(needs.slice(0, count).map(minimumOf)) > roomFor(count)) count -= 1;

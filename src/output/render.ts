@@ -27,7 +27,7 @@ export async function renderTable<T>(fields: readonly Field<T>[], items: readonl
     columns.map(({ heading, cells, field }) => {
       const natural = Math.max(1, ruler.width(heading), ...cells.map((cell) => ruler.width(cell)));
       const whole = WHOLE.has(field.as ?? 'text') ? { minimum: Math.min(natural, MOST_WHOLE) } : {};
-      return { natural, weight: field.weight ?? 1, ...whole };
+      return { natural, weight: field.weight ?? 1, isEmpty: cells.every((cell) => cell === ''), ...whole };
     }),
     look.width,
   );

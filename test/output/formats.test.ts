@@ -56,6 +56,22 @@ describe('a list on a terminal', () => {
     `);
   });
 
+  test('leaves empty columns out before it cuts others', async () => {
+    const tasks = TASKS.map((task) => ({ ...task, status: '' }));
+    const { emitter, out } = capture({}, 40);
+    await emitter.list(taskView, tasks, PAGE);
+    expect(`\n${out()}`).toMatchInlineSnapshot(`
+      "
+      ID            TITLE           CREATED AT
+      3f2504e04f89  Repair the pa…  3m ago
+      3f2504e04f8a  évil \\x1b[2J\\…  2025-12-24
+      "
+    `);
+    const wide = capture({}, 120);
+    await wide.emitter.list(taskView, tasks, PAGE);
+    expect(wide.out()).toContain('STATUS');
+  });
+
   test('shows chosen fields in the order asked for', async () => {
     const { emitter, out } = capture({ fields: ['cost_usd', 'labels', 'id'] }, 80);
     await emitter.list(taskView, TASKS, PAGE);
