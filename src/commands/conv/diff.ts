@@ -56,5 +56,6 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   if (options.stat) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
   else await ctx.out.raw(diff.patch);
   for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
-  if (diff.changes.length === 0 && diff.patch.length === 0) await ctx.notice('nothing changed in the workspace');
+  if (diff.changes.length > 0 || diff.patch.length > 0) return;
+  await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other change is known of');
 }
