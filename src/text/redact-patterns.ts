@@ -21,7 +21,8 @@ const keepCursors =
   (match: string, ...groups: string[]): string =>
     CURSOR.test(groups[1] ?? '') ? match : replaced(groups[1] ?? '', groups);
 
-const RULES: readonly Rule[] = [
+/** In the order in which they are applied. */
+export const RULES: readonly Rule[] = [
   {
     near: ['private key-----'],
     pattern: /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
@@ -87,13 +88,13 @@ const RULES: readonly Rule[] = [
     replacement: `$1${R}`,
   },
   {
-    near: ['--'],
+    near: NEAR_NAMES,
     pattern:
       /(\s|^)(--?(?:[\w-]{0,40}-)?(?:api-?key|token|password|secret))(=|\s{1,4})(?![-<$])("[^"\n]+"|'[^'\n]+'|(?=[^\s"']*\d)[^\s"']{6,})/gi,
     replacement: `$1$2$3${R}`,
   },
   {
-    near: ['gh', 'github_pat_', 'glpat-', 'sk-', 'xox', 'aiza', 'npm_', 'hf_'],
+    near: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_', 'glpat-', 'sk-', 'xox', 'aiza', 'npm_', 'hf_'],
     pattern:
       /(?<![\w-])(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-(?=[\w-]*\d)[\w-]{16,}|xox[abeoprs]-(?=[\w-]*\d)[\w-]{10,}|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,})/g,
     replacement: R,
@@ -105,13 +106,26 @@ const RULES: readonly Rule[] = [
   },
 ];
 
+/**
+ * Whether anything is near at all, in one look: of most texts it is not. The two letters beyond ASCII are those whose
+ * lower case holds an ASCII one.
+ */
+const ANY_NEAR = new RegExp([...new Set(RULES.flatMap(({ near }) => near)), '[\\u0130\\u212a]'].join('|'), 'i');
+
 /** The text with secrets of known places and forms replaced; a text without any is returned as it is. */
 export function redactPatterns(text: string): string {
+  if (!ANY_NEAR.test(text)) return text;
   const lower = text.toLowerCase();
+  let hasName: boolean | null = null; // asked by several rules
   let result = text;
   for (const { near, pattern, replacement } of RULES) {
-    if (!near.some((word) => lower.includes(word))) continue;
+    const isNear = near === NEAR_NAMES ? (hasName ??= has(lower, near)) : has(lower, near);
+    if (!isNear) continue;
     result = result.replace(pattern, replacement as (match: string, ...groups: string[]) => string);
   }
   return result;
+}
+
+function has(lower: string, words: readonly string[]): boolean {
+  return words.some((word) => lower.includes(word));
 }

@@ -4,7 +4,7 @@
  * the well-known forms of tokens. A replaced secret is always `<redacted>`, so that nothing tells its length.
  */
 import { redactPatterns } from './redact-patterns.ts';
-import { redactMembers } from './redact-members.ts';
+import { memberRedaction } from './redact-members.ts';
 import { REDACTED } from './secret-names.ts';
 
 /** A secret this short would be found inside ordinary words; only names protect it. */
@@ -25,17 +25,18 @@ export interface Redactor {
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = knownPattern(secrets);
   const text = (input: string): string => {
-    const withoutKnown = known ? input.replace(known, REDACTED) : input;
+    const withoutKnown = known === null || input.length < known.least ? input : input.replace(known.pattern, REDACTED);
     return redactPatterns(withoutKnown);
   };
   return {
     text,
-    value: (value) => redactMembers(value, text),
+    value: memberRedaction(text),
     url: text,
   };
 }
 
-function knownPattern(secrets: readonly string[]): RegExp | null {
+/** `least`: no shorter text can hold one. */
+function knownPattern(secrets: readonly string[]): { pattern: RegExp; least: number } | null {
   const forms = new Set<string>();
   for (const secret of secrets) {
     const trimmed = secret.trim();
@@ -45,7 +46,8 @@ function knownPattern(secrets: readonly string[]): RegExp | null {
   if (forms.size === 0) return null;
   // The longest first: an escaped form may contain the plain one.
   const alternatives = [...forms].sort((a, b) => b.length - a.length).map(literally);
-  return new RegExp(alternatives.join('|'), 'g');
+  const least = Math.min(...[...forms].map((form) => form.length));
+  return { pattern: new RegExp(alternatives.join('|'), 'g'), least };
 }
 
 /** How one secret may look: plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
