@@ -23,7 +23,12 @@ export function declareChange(parent: Command, ctx: Context): void {
       { command: 'acs settings profile use fast --dry-run', does: 'shows the request only' },
     ],
   });
-  use.action((name: string) => changeModelProfile(ctx, [name], (server) => server.modelProfiles.use(name)));
+  use.action((name: string) =>
+    changeModelProfile(ctx, [name], async (server) => ({
+      profile: await server.modelProfiles.use(name),
+      changed: true,
+    })),
+  );
 
   const rename = parent.command('rename').description('give a model profile another name');
   rename.argument('<name>', 'the profile').argument('<new-name>', 'its new name');
@@ -36,7 +41,10 @@ export function declareChange(parent: Command, ctx: Context): void {
     ],
   });
   rename.action((name: string, newName: string) =>
-    changeModelProfile(ctx, [name, newName], (server) => server.modelProfiles.rename(name, newName)),
+    changeModelProfile(ctx, [name, newName], async (server) => ({
+      profile: await server.modelProfiles.rename(name, newName),
+      changed: name !== newName,
+    })),
   );
 
   const remove = parent.command('delete').aliases(['rm', 'remove']).description('delete a model profile; asks first');
@@ -58,11 +66,12 @@ type Port = Awaited<ReturnType<Context['server']>>;
 async function changeModelProfile(
   ctx: Context,
   names: readonly string[],
-  change: (server: Port) => Promise<ModelProfile>,
+  change: (server: Port) => Promise<{ profile: ModelProfile; changed: boolean }>,
 ): Promise<void> {
   ctx.out.check(modelProfileView, 'item');
   for (const name of names) checkModelProfileName(name);
-  await ctx.out.item(modelProfileView, await change(await ctx.server()), { changed: true });
+  const { profile, changed } = await change(await ctx.server());
+  await ctx.out.item(modelProfileView, profile, { changed });
 }
 
 async function deleteModelProfile(name: string, { ignoreNotFound }: DeleteOptions, ctx: Context): Promise<void> {

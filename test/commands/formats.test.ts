@@ -1,0 +1,185 @@
+/**
+ * A table of command × format: what each command prints in each of them, in `formats/<command>.txt`. What differs from
+ * run to run (ids, times, places) is put as a word in angle brackets. `vitest -u` takes a change over.
+ */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realTree } from '../../scripts/generate.ts';
+import { completionTree, flatten } from '../../src/commands/completion/tree.ts';
+import { createWorld, type Ended, type World } from '../support/world.ts';
+import { endedRun, git, json, makeRepository, type ConversationJson } from './conv/support.ts';
+import { startWaitingRun } from './conv/waiting-run.ts';
+
+const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
+
+let world: World;
+let ended: ConversationJson;
+let waiting: string;
+let asleep: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  const repository = await makeRepository(path.join(world.dir, 'repository'));
+  await git(repository, 'branch', 'other');
+  const shown = await world.acs(
+    'conv',
+    'show',
+    await endedRun(world, '--repo', repository, '--title', 'One'),
+    '--json',
+  );
+  ended = json(shown);
+  waiting = (await startWaitingRun(world)).id;
+  asleep = json(await world.acs('sandbox', 'start', '--json')).id;
+  await world.acs('sandbox', 'pause', asleep);
+  await writeFile(path.join(world.dir, 'value'), 'hush-hush-value');
+  await world.acs('secret', 'set', 'TOKEN=@value', '--description', 'for the forge');
+  await world.acs('settings', 'set', 'llm_model=openai/some-model', 'llm_api_key=@value', 'max_iterations=7');
+  await world.acs('settings', 'profile', 'save', 'usual');
+  await world.acs('settings', 'profile', 'use', 'usual');
+  await world.acs('profile', 'add', 'work', '--base-url', world.service.url);
+  await world.acs('profile', 'add', 'other', '--base-url', 'https://acs.example', '--no-check');
+});
+afterAll(() => world.close());
+
+interface Row {
+  args: string[];
+  /** Run before each format; what it gives comes after the words above. */
+  before?: () => Promise<string[]>;
+}
+
+const given =
+  (...words: (() => string)[]) =>
+  (): Promise<string[]> =>
+    Promise.resolve(words.map((word) => word()));
+const finished = given(() => ended.id);
+const sandbox = given(() => ended.sandbox_id ?? '');
+const newConversation = async (): Promise<string[]> => [
+  json(await world.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '--json')).id,
+];
+const newSandbox = async (): Promise<string[]> => [json(await world.acs('sandbox', 'start', '--json')).id];
+
+const TABLE: Record<string, Row> = {
+  'conv new': { args: ['--no-repo', '--replay', 'demo', '--title', 'Three', '--wait'] },
+  'conv list': { args: ['--status', 'finished', '--repo', '**'] },
+  'conv show': { args: [], before: finished },
+  'conv follow': { args: ['--kind', 'FinishAction,MessageEvent', '--source', 'user'], before: finished },
+  'conv events': { args: ['--source', 'user'], before: finished },
+  'conv wait': { args: [], before: finished },
+  'conv result': { args: [], before: finished },
+  'conv send': { args: ['go on', '--wait', '--no-input'], before: newConversation },
+  'conv confirm': { args: [], before: given(() => waiting) },
+  'conv stop': { args: [], before: finished },
+  'conv resume': { args: [], before: finished },
+  'conv diff': { args: ['--stat'], before: finished },
+  'conv rename': { args: ['One'], before: finished },
+  'conv delete': { args: ['-y'], before: newConversation },
+  'sandbox list': { args: ['--status', 'running', '--repo', '**'] },
+  'sandbox show': { args: [], before: sandbox },
+  'sandbox start': { args: [], before: sandbox },
+  'sandbox pause': { args: [], before: given(() => asleep) },
+  'sandbox resume': { args: [], before: sandbox },
+  'sandbox wait': { args: [], before: sandbox },
+  'sandbox delete': { args: ['-y'], before: newSandbox },
+  'specs list': { args: [] },
+  'specs show': { args: ['process'] },
+  'settings get': { args: ['llm_model', 'llm_api_key', 'max_iterations'] },
+  'settings set': { args: ['max_iterations=7', '--fields', 'max_iterations,llm_api_key'] },
+  'settings unset': { args: ['language', '--fields', 'language,llm_model'] },
+  'settings schema': { args: ['max_iterations', 'llm_api_key'] },
+  'settings profile list': { args: [] },
+  'settings profile show': { args: ['usual'] },
+  'settings profile save': { args: ['usual'] },
+  'settings profile use': { args: ['usual'] },
+  'settings profile rename': { args: ['usual', 'usual'] },
+  'settings profile delete': {
+    args: ['-y'],
+    before: async () => {
+      await world.acs('settings', 'profile', 'save', 'gone');
+      return ['gone'];
+    },
+  },
+  'secret list': { args: [] },
+  'secret set': { args: ['TOKEN=@value'] },
+  'secret delete': {
+    args: ['-y'],
+    before: async () => {
+      await world.acs('secret', 'set', 'GONE=@value');
+      return ['GONE'];
+    },
+  },
+  'profile add': { args: ['other', '--base-url', 'https://acs.example', '--no-check', '--replace'] },
+  'profile list': { args: [] },
+  'profile show': { args: ['work'] },
+  'profile use': { args: ['work'] },
+  'profile rename': { args: ['work', 'work'] },
+  'profile delete': {
+    args: ['-y'],
+    before: async () => {
+      await world.acs('profile', 'add', 'gone', '--base-url', 'https://acs.example', '--no-check');
+      return ['gone'];
+    },
+  },
+  whoami: { args: [] },
+  serve: {
+    args: ['--status'],
+    before: given(
+      () => '--data-dir',
+      () => path.join(world.dir, 'nowhere'),
+    ),
+  },
+  completion: { args: ['bash'] },
+  help: { args: ['output'] },
+};
+
+/** Needs an editor; writes what `settings set` prints. */
+const ON_TERMINALS = ['settings edit'];
+
+describe('what is printed by', () => {
+  it('each command there is', async () => {
+    const leaves = flatten(completionTree(await realTree())).filter(({ commands }) => commands.length === 0);
+    const names = leaves.map((leaf) => leaf.path.replace(/^acs /, ''));
+    expect([...Object.keys(TABLE), ...ON_TERMINALS].sort()).toEqual(names.sort());
+  });
+
+  it.each(Object.keys(TABLE))('%s', async (command) => {
+    const { args, before } = TABLE[command] ?? { args: [] };
+    let text = '';
+    for (const format of FORMATS) {
+      const words = (await before?.()) ?? [];
+      const result = await world.acs(...command.split(' '), ...words, ...args, '--format', format);
+      text += shown(format, result);
+    }
+    await expect(text).toMatchFileSnapshot(`formats/${command.replaceAll(' ', '-')}.txt`);
+  });
+});
+
+/** stderr only of a command that failed: what else stands there are words about the way. */
+function shown(format: string, { code, out, err }: Ended): string {
+  const failure =
+    code === 0
+      ? ''
+      : (err
+          .trimEnd()
+          .split(/\n(?=\S)/)
+          .at(-1) ?? '') + '\n';
+  return `== ${format}, exit ${code}\n${steady(out)}${steady(failure)}`;
+}
+
+const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const SANDBOX = /\b(?=\w*[A-Z])(?=\w*[a-z])\w{22}\b/g;
+
+/** The indentation of a document is told, the width of columns is not. */
+function steady(text: string): string {
+  return text
+    .replaceAll(world.service.url, '<url>')
+    .replaceAll(world.dir, '<dir>')
+    .replace(/http:\/\/127\.0\.0\.1:\d+/g, '<url>')
+    .replace(UUID, '<uuid>')
+    .replace(/\b[0-9a-f]{32}\b/g, '<id>')
+    .replace(SANDBOX, '<sandbox>')
+    .replace(/did-[a-z0-9]+-/g, 'did-')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
+    .replace(/\b(now|\d+[sm] ago)\b/g, '<ago>')
+    .replace(text.startsWith('{') ? /$^/ : /(?<=\S) {2,}/g, '  ');
+}
