@@ -1,5 +1,6 @@
 // `npm run bench`: how long a command takes, as a multiple of what Node itself takes to start. Absolute times belong to a
-// machine and an hour; the ratio of runs that took turns belongs to the program. Exit 1 when a budget is broken.
+// machine and an hour; the ratio of runs that took turns belongs to the program. What the local service starts is shown
+// in milliseconds beside its goals, which are those of two idle cores. Exit 1 when a budget is broken.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import { timeLocalService } from './bench/local-service.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const acs = path.join(root, 'bin', 'acs.cjs');
@@ -20,6 +22,11 @@ const subjects = [
   { name: 'acs --version', args: [acs, '--version'], budget: 1.25 },
   { name: 'acs --help', args: [acs, '--help'], budget: 1.4 },
   { name: 'acs conv list (a GET and a table)', args: [acs, 'conv', 'list', '--format', 'table'], budget: 3.2 },
+];
+
+const goals = [
+  { name: 'a sandbox that runs', key: 'sandbox', goalMs: 300 },
+  { name: 'a conversation that is READY', key: 'conversation', goalMs: 600 },
 ];
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'acs-bench-'));
@@ -41,6 +48,7 @@ try {
     for (const subject of subjects) times.get(subject).push(time(subject, env));
   }
   process.exitCode = report(times);
+  reportStarts(await timeLocalService(acs, path.join(folder, 'service'), rounds), median(times.values().next().value));
 } finally {
   server.kill();
   rmSync(folder, { recursive: true, force: true });
@@ -77,15 +85,31 @@ function report(times) {
     if (budget && ratio > budget && median(all) / median(bare) > budget)
       broken.push(`${name}: ${ratio.toFixed(2)} × bare node, allowed ${budget}`);
   }
+  print(rows);
+  process.stdout.write(`\nNode ${process.versions.node}, ${rounds} runs each, taking turns\n`);
+  if (!judged) process.stdout.write('Budgets are judged on Node 20 only.\n');
+  for (const each of broken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${each}\n`);
+  return judged && broken.length > 0 ? 1 : 0;
+}
+
+/** Another machine, or a busy one, takes longer and is not wrong for that: goals are shown, not judged. */
+function reportStarts(times, bareMs) {
+  const rows = [['the local service starts', 'median', 'least', 'ratio to node -e 0', 'goal']];
+  for (const { name, key, goalMs } of goals) {
+    const all = times[key];
+    const ratio = (median(all) / bareMs).toFixed(1);
+    rows.push([name, `${median(all).toFixed(0)} ms`, `${Math.min(...all).toFixed(0)} ms`, ratio, `≤ ${goalMs} ms`]);
+  }
+  process.stdout.write('\n');
+  print(rows);
+}
+
+function print(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   for (const row of rows) {
     const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])));
     process.stdout.write(`${cells.join('   ').trimEnd()}\n`);
   }
-  process.stdout.write(`\nNode ${process.versions.node}, ${rounds} runs each, taking turns\n`);
-  if (!judged) process.stdout.write('Budgets are judged on Node 20 only.\n');
-  for (const each of broken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${each}\n`);
-  return judged && broken.length > 0 ? 1 : 0;
 }
 
 function median(numbers) {
