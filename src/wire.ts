@@ -8,6 +8,7 @@ import { DEFAULT_GLOBALS } from './global-options.ts';
 import { createEmitter } from './output/emit.ts';
 import type { Emitter } from './output/emit.ts';
 import { noticeLine, warningLine } from './output/notices.ts';
+import { paletteFor } from './terminal/palette.ts';
 import { createRedactor } from './text/redact.ts';
 import { createConnections } from './wire/connections.ts';
 import type { Platform } from './wire/platform.ts';
@@ -26,10 +27,7 @@ export function createContext(platform: Platform): Context {
     return openServerCache({ configDir: configDirOf(platform), now: () => clock.now() });
   });
 
-  const palette = async (isTTY: boolean) => {
-    const { paletteFor } = await import('./terminal/palette.ts');
-    return await paletteFor({ isTTY, env, color: globals.color });
-  };
+  const palette = (isTTY: boolean) => paletteFor({ isTTY, env, color: globals.color });
 
   const context: Context = {
     io,

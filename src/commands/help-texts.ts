@@ -81,6 +81,7 @@ to the server it was stored for and to no other. \`local\` takes only its own.
   ACS_DATA_DIR              directory of the local service's data
   CI                        set to anything: never ask, assume no server
   NO_COLOR                  set to anything: no colours
+  FORCE_COLOR               set to anything but 0: colours also on a pipe, as for less -R
   VISUAL, EDITOR            the editor for messages and settings
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                             proxies; never used for this machine itself

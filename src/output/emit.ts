@@ -70,7 +70,7 @@ export interface EmitterOptions {
   cwd?: string;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Colours of stdout; asked for only when a terminal is written to. None: no colours. */
+  /** Colours of stdout; asked for only for tables and plain lines. None: no colours. */
   palette?: () => Promise<Palette>;
   /** Applied to every text but raw bytes, as the last net for secrets in free text (`createRedactor(…).text`). */
   redact?: (text: string) => string;

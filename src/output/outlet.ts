@@ -34,7 +34,8 @@ export function createOutlet({ io, globals, cwd = '.', now, palette }: EmitterOp
     },
     look: async () => ({
       width: onTerminal ? io.stdout.columns || UNKNOWN_COLUMNS : Number.POSITIVE_INFINITY,
-      palette: onTerminal && palette ? await palette() : NO_COLORS,
+      // On a pipe there are colours when they are asked for (FORCE_COLOR, for `less -R`), in a file never.
+      palette: file === null && palette ? await palette() : NO_COLORS,
       nowMs: now(),
     }),
     async close() {

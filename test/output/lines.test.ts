@@ -1,4 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { expect, test } from 'vitest';
+import { createEmitter, type EmitterSettings } from '../../src/output/emit.ts';
 import { renderParts } from '../../src/output/lines.ts';
 import type { LinePart } from '../../src/output/view.ts';
 import { NO_COLORS, type Palette } from '../../src/text/palette.ts';
@@ -65,7 +69,6 @@ test('each line has the width that the terminal has then', async () => {
       return Promise.resolve();
     },
   };
-  const { createEmitter } = await import('../../src/output/emit.ts');
   const emitter = createEmitter({
     io: { stdout, stderr: { write: () => Promise.resolve() } },
     globals: {},
@@ -101,4 +104,30 @@ test('the values of one thing go on below themselves, and are never cut or broke
                 (3m ago)
     "
   `);
+});
+
+test('colours that were asked for go to a pipe, but neither into a file nor into rows for scripts', async () => {
+  const task = TASKS[0] as (typeof TASKS)[0];
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-lines-'));
+  try {
+    const written = async (globals: EmitterSettings): Promise<string> => {
+      let text = '';
+      const write = (chunk: string | Uint8Array) => Promise.resolve(void (text += String(chunk)));
+      const emitter = createEmitter({
+        io: { stdout: { isTTY: false, columns: undefined, write }, stderr: { write } },
+        globals,
+        cwd: dir,
+        now: () => 0,
+        palette: () => Promise.resolve(MARKS),
+      });
+      await emitter.line(taskView, task);
+      await emitter.close();
+      return text + (globals.output === undefined ? '' : readFileSync(path.join(dir, globals.output), 'utf8'));
+    };
+    expect(await written({})).toContain('<running>');
+    expect(await written({ format: 'tsv' })).not.toContain('<running>');
+    expect(await written({ output: 'file' })).toMatch(/^running /);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });
