@@ -119,7 +119,7 @@ function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
 async function runInForeground(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(null, 'stream');
   const service = await ctx.localService();
-  const weather = await weatherOf(options, service);
+  await weatherOf(options, service); // the log, which goes to stderr here, tells of it
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
   await warnOfHost(options, ctx);
   await service.run({
@@ -127,7 +127,6 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
     signal: ctx.signal,
     onReady: async (ready) => {
       await ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
-      if (weather !== null) await ctx.notice(weather);
       if (ctx.interactive) await ctx.notice('Ctrl-C ends it');
     },
   });
