@@ -152,8 +152,9 @@ class ConversationStarter implements Starter {
     const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
     const agentUrl = `http://127.0.0.1:${sandbox.port}`;
     this.#step(task, { status: 'STARTING_CONVERSATION', agent_server_url: agentUrl });
-    await this.#createAtWorker(sandboxId, conversationId, request, workingDir);
+    // The time before the first event: a conversation is not younger than what happened in it.
     const now = clock.stamp();
+    await this.#createAtWorker(sandboxId, conversationId, request, workingDir);
     const known = {
       start_state: 'ready' as const,
       start_detail: null,

@@ -55,7 +55,8 @@ describe('starting a conversation', () => {
   it('ends with the outcome of the run when told to wait: one document', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--wait', '--json');
     expect(ended.code).toBe(0);
-    const document = json(ended);
+    const document = json<ConversationJson & { created_at: string; updated_at: string }>(ended);
+    expect(Date.parse(document.updated_at)).toBeGreaterThanOrEqual(Date.parse(document.created_at));
     expect(document.outcome).toMatchObject({
       type: 'outcome',
       conversation_id: document.id,
