@@ -58,7 +58,9 @@ function noAnswer({ id, status, waiting_for, reason }: Conversation): AppError {
     case 'waiting':
       return error(
         `waits for ${waiting_for === 'user' ? 'its user' : 'a confirmation'} and has not answered the latest message`,
-        `see what it asks: acs conv events ${id} --tail 5`,
+        waiting_for === 'user'
+          ? `see what it asks: acs conv events ${id} --tail 5`
+          : `see what it asks, and answer it: acs conv confirm ${id}`,
       );
     default:
       return error(

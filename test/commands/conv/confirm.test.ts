@@ -80,6 +80,13 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(world, id)).toBe('finished');
     });
 
+    it('is what a result points to while a confirmation waits', async () => {
+      const { id } = await startWaitingRun(world);
+      const { code, err } = await conv('result', id);
+      expect(code).toBe(5);
+      expect(err).toContain(`acs conv confirm ${id}`);
+    });
+
     it('shows the answer in a dry run and does not send it', async () => {
       const { id } = await startWaitingRun(world);
       const dry = await conv('confirm', id, '--accept', '--dry-run', '--json');
