@@ -30,10 +30,17 @@ export function declareGlobalOptions(root: Command): void {
     .option('--no-input', 'never ask; always so off a terminal')
     .option('-y, --yes', "answer acs's own questions with yes")
     .option('--dry-run', 'print the requests a command would send, and send none that writes')
-    .option('--request-timeout <duration>', 'one request: connect, headers, silence (default 30s)', duration)
+    .option('--request-timeout <duration>', 'one request: connect, headers, silence (default 30s)', someTime)
     .option('--rate <n>', 'requests a second to this server', requestsPerSecond)
     .option('--no-color', 'no colours')
     .option('--debug', 'log each request and answer to stderr, redacted');
+}
+
+/** Nothing could be answered in no time. */
+function someTime(value: string): number {
+  const ms = duration(value);
+  if (ms === 0) throw invalidValue('It must be longer than nothing.');
+  return ms;
 }
 
 function requestsPerSecond(value: string): number {

@@ -94,6 +94,17 @@ describe('the command line', () => {
     for (const word of ['ACS_BASE_URL', 'ACS_API_KEY', '--profile local']) expect(err).toContain(word);
   });
 
+  it.each([
+    ['--request-timeout', '0s'],
+    ['--request-timeout', '30'],
+    ['--rate', '0'],
+    ['--rate', 'Infinity'],
+  ])('refuses %s %s before it asks anybody', async (...flag) => {
+    const { code, err } = await acs(['conv', 'list', '--base-url', 'http://127.0.0.1:1', ...flag]);
+    expect(code).toBe(2);
+    expect(err).toContain(`'${flag[1]}' is invalid`);
+  });
+
   it('takes a set but empty variable for a job that lost its variables', async () => {
     const { code, err } = await acs(['conv', 'list'], { env: { ACS_BASE_URL: '' } });
     expect(code).toBe(3);

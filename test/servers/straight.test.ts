@@ -135,6 +135,21 @@ describe('a request that goes straight to a server', () => {
     expect(await failed).toBe('timeout: no connection to host within 0.1 s');
   });
 
+  it.each([
+    [200, 5_000],
+    [5_000, 200],
+    [200, 200],
+  ])(
+    'tells a connection that does not come about from silence, with %i ms for one and %i ms for the other',
+    async (...[connectTimeoutMs, silenceMs]) => {
+      const url = (await say('')).replace('http:', 'https:');
+      const error = await client({ connectTimeoutMs })
+        .send(url, 'kept', sending({ silenceMs }))
+        .catch((failure: unknown) => failure);
+      expect(classifyFailure(error, 'host', 100)).toMatchObject({ class: 'timeout', sent: 'no' });
+    },
+  );
+
   it('ends with its signal', async () => {
     const stop = new AbortController();
     const { url } = await serve(() => stop.abort());

@@ -70,8 +70,13 @@ function exchange(
     const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs, signal });
     request.on('error', reject);
-    request.on('timeout', () => request.destroy(failure('ACS_SILENCE', `nothing came for ${silenceMs} ms`)));
-    limitConnecting(request, connectTimeoutMs);
+    const connecting = limitConnecting(request, connectTimeoutMs);
+    // The time of silence runs while it connects, too; nothing was sent then.
+    request.on('timeout', () =>
+      request.destroy(
+        connecting.isOver() ? failure('ACS_SILENCE', `nothing came for ${silenceMs} ms`) : notConnected(silenceMs),
+      ),
+    );
     request.on('response', (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -90,18 +95,26 @@ function exchange(
 }
 
 /** A connection that does not come about; that of TLS includes its handshake. */
-function limitConnecting(request: http.ClientRequest, timeoutMs: number): void {
+function limitConnecting(request: http.ClientRequest, timeoutMs: number): { isOver(): boolean } {
+  let isOver = false;
   request.on('socket', (socket) => {
-    if (request.reusedSocket) return;
-    const timer = setTimeout(() => {
-      request.destroy(
-        Object.assign(failure('ETIMEDOUT', `no connection within ${timeoutMs} ms`), { syscall: 'connect' }),
-      );
-    }, timeoutMs);
+    if (request.reusedSocket) {
+      isOver = true;
+      return;
+    }
+    const timer = setTimeout(() => request.destroy(notConnected(timeoutMs)), timeoutMs);
     const stop = (): void => clearTimeout(timer);
-    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', stop);
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
+      isOver = true;
+      stop();
+    });
     socket.once('close', stop);
   });
+  return { isOver: () => isOver };
+}
+
+function notConnected(timeoutMs: number): Error {
+  return Object.assign(failure('ETIMEDOUT', `no connection within ${timeoutMs} ms`), { syscall: 'connect' });
 }
 
 function failure(code: string, message: string): Error & { code: string } {
