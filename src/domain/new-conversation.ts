@@ -1,5 +1,6 @@
 import type { Dialect } from './conversation.ts';
 import type { McpConfig } from './settings.ts';
+import type { StartMembers } from './start-members.ts';
 
 /** What `conv new` asks for; each adapter sends what its dialect has and refuses (`unsupported`) what it lacks. */
 export interface NewConversation {
@@ -24,6 +25,8 @@ export interface NewConversation {
   conversation_id: string | null;
   secrets: Record<string, string>;
   confirm: 'never' | 'risky' | 'always' | null;
+  /** Further members of a V1 start, as they are sent; V1 only. */
+  members: StartMembers;
 }
 
 /** Interface 3.1: all five members are required. */

@@ -11,6 +11,8 @@ export interface DocumentFacts {
   v1Replay: boolean;
   /** A start takes the confirmation policy, which then stands before the first step. */
   v1Confirmation: boolean;
+  /** Every member that a V1 start takes; null where the document does not tell. */
+  v1StartMembers: string[] | null;
 }
 
 /** Title of the document of the local service. */
@@ -59,6 +61,7 @@ export function documentFacts(document: unknown): DocumentFacts | null {
     features,
     v1Replay,
     v1Confirmation,
+    v1StartMembers: startMembers === null ? null : [...startMembers],
   };
 }
 

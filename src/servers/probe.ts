@@ -23,6 +23,8 @@ export interface ProbeFacts {
   v1_replay: boolean;
   /** Whether a V1 start takes `confirmation_policy`; genuine servers do not. Missing in facts kept by older releases. */
   v1_confirmation?: boolean;
+  /** Members that a V1 start takes; missing where the document does not tell. */
+  v1_start_members?: string[];
   probed_at_ms: number;
 }
 
@@ -127,6 +129,7 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
     features: document?.features ?? guessedFeatures(v1, v0),
     v1_replay: document?.v1Replay ?? false,
     v1_confirmation: document?.v1Confirmation ?? false,
+    ...(document?.v1StartMembers ? { v1_start_members: document.v1StartMembers } : {}),
     probed_at_ms: nowMs,
   };
 }

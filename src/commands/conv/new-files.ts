@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { checkMcpConfig } from '../../domain/mcp-config.ts';
 import type { CreateMicroagent, SuggestedTask } from '../../domain/new-conversation.ts';
 import type { JsonValue, McpConfig } from '../../domain/settings.ts';
+import { checkStartMembers, type StartMembers } from '../../domain/start-members.ts';
 import { AppError } from '../../errors.ts';
 import { readTextFile } from './message.ts';
 
@@ -85,6 +86,14 @@ export async function readMicroagent(ctx: Context, file: string): Promise<Create
   if (title !== null && typeof title !== 'string') throw wrong('title', 'a text');
   refuseOthers(value, ['repo', 'git_provider', 'title'], '--microagent', file);
   return { repo, git_provider, title };
+}
+
+/** Members of a V1 start that have no flag. */
+export async function readMembers(ctx: Context, file: string): Promise<StartMembers> {
+  const value = await readJson(ctx, '--members', file);
+  const problem = checkStartMembers(value);
+  if (problem !== null) throw new AppError('usage', `--members: ${file} ${problem}`, { hint: 'nothing was started' });
+  return value as StartMembers;
 }
 
 /** Values of environment variables by name; they never appear in any output. */

@@ -24,6 +24,7 @@ export interface NewOptions extends WaitOptions, OnConfirmOptions {
   replay?: string;
   suggestedTask?: string;
   microagent?: string;
+  members?: string;
   id?: string;
   secret?: string[];
   confirm?: 'never' | 'risky' | 'always';
@@ -90,6 +91,7 @@ function addServerOptions(command: Command): void {
       'a secret for this conversation; its value is that environment variable (repeatable)',
       collect,
     )
+    .option('--members <file>', 'further members of a V1 start, as a JSON object: plugins, agent_type, …')
     .option('--confirm <when>', 'ask before actions: never, risky, always', oneOf('never', 'risky', 'always'))
     .option('--id <uuid>', 'the id of the new conversation; the same start again is then no second one')
     .option('--api <dialect>', 'auto, v0 or v1', oneOf('auto', 'v0', 'v1'));

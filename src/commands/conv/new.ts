@@ -10,7 +10,15 @@ import { eventView } from './event-view.ts';
 import { isSameStart, findExisting } from './existing.ts';
 import { readImages } from './images.ts';
 import { readMessage, readTextFile } from './message.ts';
-import { DEMO, readMcpConfig, readMicroagent, readReplay, readSecrets, readSuggestedTask } from './new-files.ts';
+import {
+  DEMO,
+  readMcpConfig,
+  readMembers,
+  readMicroagent,
+  readReplay,
+  readSecrets,
+  readSuggestedTask,
+} from './new-files.ts';
 import { addNewOptions, checkNewOptions, stayOf, type NewOptions } from './new-options.ts';
 import { choosePlace } from './new-repository.ts';
 import { startAndStay } from './new-start.ts';
@@ -27,6 +35,8 @@ export function declareNew(parent: Command, ctx: Context): void {
       'Without a message it asks, on a terminal. It returns when the conversation has started; --wait and\n' +
         '--follow stay until the run has ended and end with its exit code. Ctrl-C ends acs, not the run.',
       'The id goes to stderr as soon as it exists; -q prints it to stdout then, --id-file writes it to a file.',
+      'The file of --members may hold agent_type, agent_profile_id, parent_conversation_id, plugins, processors,\n' +
+        'public, pr_number, trigger, observability_metadata, observability_tags, observability_span_name.',
     ],
     json: [
       `${CONVERSATION_JSON} plus "changed", with --wait "outcome", after a failure "error"`,
@@ -104,6 +114,7 @@ async function readDraft(ctx: Context, argument: string | undefined, options: Ne
     secrets: readSecrets(ctx, options.secret ?? []),
     conversation_id: options.id === undefined ? null : readChosenId(options.id),
     confirm: options.confirm ?? null,
+    members: options.members === undefined ? {} : await readMembers(ctx, options.members),
     model: options.model ?? null,
     sandbox_id: options.sandbox ?? null,
     instructions: options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),

@@ -69,6 +69,7 @@ function refuseWhatV0Lacks(request: NewConversation): void {
   if (request.spec_id !== null) missing.push('--spec');
   if (request.sandbox_id !== null) missing.push('--sandbox');
   if (Object.keys(request.secrets).length > 0) missing.push('--secret');
+  if (Object.keys(request.members).length > 0) missing.push('--members');
   if (request.confirm !== null)
     missing.push('--confirm (set it for all with: acs settings set confirmation_mode=true)');
   if (missing.length > 0)

@@ -24,6 +24,8 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
     // The replay begins with the start, before a policy could be set: its first steps would not be asked for.
     missing.push('--confirm together with --replay (for all conversations: acs settings set confirmation_mode=true)');
   }
+  const unknown = Object.keys(request.members).filter((name) => facts.v1_start_members?.includes(name) === false);
+  if (unknown.length > 0) missing.push(`--members with ${unknown.join(', ')} (newer servers have it)`);
   if (missing.length > 0)
     throw new AppError('unsupported', `this server cannot do ${missing.join(', ')} when it starts a V1 conversation`);
   if (request.suggested_task !== null && (request.message ?? '') !== '') {
@@ -64,6 +66,7 @@ export function startBody(
     secrets: Object.keys(request.secrets).length > 0 ? request.secrets : null,
     replay_json: request.replay,
     confirmation_policy: startsWithPolicy(facts) ? policy : null,
+    ...request.members,
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }

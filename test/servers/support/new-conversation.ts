@@ -20,6 +20,7 @@ export function newConversation(members: Partial<NewConversation> = {}): NewConv
     conversation_id: null,
     secrets: {},
     confirm: null,
+    members: {},
     ...members,
   };
 }
