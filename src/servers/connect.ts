@@ -8,6 +8,7 @@ import type { ConnectOptions } from './index.ts';
 import type { Links } from './links.ts';
 import { keyError, probe, type ProbeFacts } from './probe.ts';
 import type { Server, ServerInfo } from './server.ts';
+import { unreadableSettings } from './settings-write.ts';
 import { serverText, type Answer } from './transport/answer.ts';
 import { isLoopback, normalizeBaseUrl } from './transport/address.ts';
 import { createNetwork, type Network } from './transport/network.ts';
@@ -122,6 +123,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
   try {
     const again = await app.request({ method: 'GET', path, safe: 'read', accept });
     if (again.status === 200) {
+      if (text === 'Invalid token' && /\/settings\b/.test(answer.request?.url ?? '')) return unreadableSettings(answer);
       return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);
     }
   } catch (error) {

@@ -13,6 +13,8 @@ const SHORTEST_SEARCHED = 6;
 export interface Redactor {
   /** Any text: a log line, a message of a server, the output of a command. */
   text(text: string): string;
+  /** Text whose every other byte counts: the known secrets only, no rules. */
+  known(text: string): string;
   /** A JSON value: a copy in which secret members and all strings are redacted. */
   value(value: unknown): unknown;
   /** A URL: no user information, no secret parameters; the rest as it was. */
@@ -24,12 +26,12 @@ export interface Redactor {
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = knownPattern(secrets);
-  const text = (input: string): string => {
-    const withoutKnown = known === null || input.length < known.least ? input : input.replace(known.pattern, REDACTED);
-    return redactPatterns(withoutKnown);
-  };
+  const withoutKnown = (input: string): string =>
+    known === null || input.length < known.least ? input : input.replace(known.pattern, REDACTED);
+  const text = (input: string): string => redactPatterns(withoutKnown(input));
   return {
     text,
+    known: withoutKnown,
     value: memberRedaction(text),
     url: text,
   };

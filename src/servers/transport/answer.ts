@@ -2,6 +2,11 @@
 import { AppError } from '../../errors.ts';
 import type { ErrorDetails, ErrorKind } from '../../errors.ts';
 
+/** What a server says that did not see it coming. */
+const UNHANDLED = 'Internal Server Error';
+const UNHANDLED_HINT =
+  'its log tells more; if it says so to every command, stored settings may be the cause: acs settings get';
+
 /** The most of a server's own words that is shown. */
 const MAX_SERVER_TEXT = 500;
 
@@ -88,7 +93,8 @@ export function statusError(answer: Answer, details: ErrorDetails): AppError {
       hint: 'try again later, or lower --rate',
     });
   }
-  return new AppError(kind, `the server answered ${status}${said}`, { ...details, status, retryable });
+  const hint = status === 500 && text === UNHANDLED ? UNHANDLED_HINT : undefined;
+  return new AppError(kind, `the server answered ${status}${said}`, { ...details, status, retryable, hint });
 }
 
 /** Server text of answers that are no JSON: plain text is shown, HTML is only named. */

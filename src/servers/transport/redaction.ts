@@ -4,6 +4,8 @@ import { createRedactor, type Redactor } from '../../text/redact.ts';
 export interface Redaction {
   add(secret: string | null | undefined): void;
   text(text: string): string;
+  /** What must stay as it is but for the secrets this run knows. */
+  known(text: string): string;
   value<T>(value: T): T;
 }
 
@@ -20,6 +22,7 @@ export function createRedaction(first: readonly (string | null)[]): Redaction {
   return {
     add,
     text: (text) => current().text(text),
+    known: (text) => current().known(text),
     value: <T>(value: T) => current().value(value) as T,
   };
 }

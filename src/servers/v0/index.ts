@@ -148,7 +148,7 @@ async function resultV0(links: Links, id: string): Promise<string | null> {
   for await (const event of eventsBackwardV0(links, info)) {
     if (isUserMessage(event)) return null;
     const answer = answerOfV0(event);
-    if (answer !== null) return answer;
+    if (answer !== null) return links.network.redaction.known(answer);
   }
   return null;
 }

@@ -23,7 +23,7 @@ export async function resultV1(links: Links, copy: CopyNotices, id: string): Pro
   for await (const event of eventRecords(links, record.id, agent, order, askTwice(links, copy, record))) {
     if (event.kind === 'MessageEvent' && event.source === 'user') return null;
     const answer = answerOf(event);
-    if (answer !== null) return answer;
+    if (answer !== null) return links.network.redaction.known(answer);
   }
   return null;
 }

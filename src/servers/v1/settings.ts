@@ -17,7 +17,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
-import { refuseBadValues, settingsRefused } from '../settings-write.ts';
+import { refuseBadValues, settingsRefused, unreadableSettings } from '../settings-write.ts';
 import { writeSecretsStore } from '../secrets-store.ts';
 import { createSettingsV0 } from '../v0/settings.ts';
 import { schemaFieldsV1 } from './settings-schema.ts';
@@ -55,8 +55,9 @@ export function createSettingsV1(links: Links, facts: ProbeFacts): Server['setti
 }
 
 async function readRecord(links: Links): Promise<JsonObject | null> {
-  const answer = await links.app.request({ method: 'GET', path: '/api/v1/settings', safe: 'read', accept: [404] });
+  const answer = await links.app.request({ method: 'GET', path: '/api/v1/settings', safe: 'read', accept: [404, 500] });
   if (answer.status === 404) return null;
+  if (answer.status === 500) throw unreadableSettings(answer);
   if (!isRecord(answer.body))
     throw new AppError('server', 'an answer that is not what the interface says: settings are not an object');
   return answer.body as JsonObject;
