@@ -42,6 +42,10 @@ export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
 export const oneOf = <const Options extends readonly string[]>(options: Options) =>
   v.picklist(options, words('enum', `Input should be ${choices(options)}`, { expected: choices(options) }));
 
+/** The same for a member that is a literal at genuine servers, which they tell by another word. */
+export const literal = <const Options extends readonly string[]>(options: Options) =>
+  v.picklist(options, words('literal_error', `Input should be ${choices(options)}`, { expected: choices(options) }));
+
 function choices(options: readonly string[]): string {
   const quoted = options.map((option) => `'${option}'`);
   const last = quoted.pop() ?? '';

@@ -13,10 +13,16 @@ const CURSORS = new Set(['next_page_id']);
 
 export class Identities {
   readonly #ours = new Map<string, string>();
+  readonly #texts: [string, string][] = [];
 
   /** Says what a name of the recordings is called here. */
   set(recorded: string, ours: string): void {
     this.#ours.set(recorded, ours);
+  }
+
+  /** Says what a part of texts, such as an address, is here. */
+  setText(recorded: string, ours: string): void {
+    this.#texts.push([recorded, ours]);
   }
 
   /** Takes over what two answers tell about each other. */
@@ -44,7 +50,8 @@ export class Identities {
   translateText(text: string): string {
     const whole = this.#ours.get(text);
     if (whole !== undefined) return whole;
-    return text.replace(IN_TEXT, (found) => this.#ours.get(found) ?? found);
+    const placed = this.#texts.reduce((all, [recorded, ours]) => all.replaceAll(recorded, ours), text);
+    return placed.replace(IN_TEXT, (found) => this.#ours.get(found) ?? found);
   }
 
   /** Both spellings of an id that has two. */

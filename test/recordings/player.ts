@@ -1,7 +1,10 @@
 /** Sends recorded requests to a local service, in their order, and compares what it answers. */
 import { filledUp, isObject, mediaType, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 import { Identities } from './identities.ts';
+import { InStep } from './in-step.ts';
+import { isAsListed, type Listed } from './listed.ts';
 import { replayFor } from './replays.ts';
+import { routesIn, routesOf, withoutIds, type Document, type Routes } from './routes.ts';
 import { differences, labelOf, Samples } from './shape.ts';
 
 export interface Played {
@@ -9,6 +12,8 @@ export interface Played {
   /** `GET /api/…/{id}`, as the document of the server writes it. */
   route: string;
   differences: string[];
+  /** What the local service answered, shortened. */
+  answer: string;
 }
 
 export interface Playing {
@@ -22,47 +27,64 @@ export interface Door {
   key: string;
 }
 
-interface Document {
-  paths: Record<string, JsonObject | string>;
-}
-
-interface Routes {
-  /** `METHOD /path/{id}` of a request; null when it is not served. */
-  find(method: string, path: string): string | null;
+/** Where the recordings are played, and what stands for what they knew. */
+export interface Stage {
+  app: Door;
+  gitHost: string;
+  gitToken: string;
+  /** Folder that holds the workspaces of the sandboxes. */
+  workspaces: string;
 }
 
 /** States of a start task that pass by themselves. */
 const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
 /** How long a state may take to come. */
-const PATIENCE_MS = 4_000;
+const PATIENCE_MS = 8_000;
 const PAUSE_MS = 25;
-/** Names of readings that were repeated until something had changed; the last part is what they saw. */
-/** The specs of the recorded sandboxes had no isolation. */
-const SPECS: [string, string][] = [
+/** What is called otherwise here; the specs of the recorded sandboxes had no isolation. */
+const NAMES: [string, string][] = [
   ['agent-default', 'process'],
   ['agent-alt', 'process'],
+  // A folder that is no repository; the temporary files of a machine may be within one.
+  ['/tmp', '/dev'],
 ];
+/** Names of readings that were repeated until something had changed; the last part is what they saw. */
 const WATCHED = /^(.*?)\.(?:execution_status\.[A-Za-z_]+|\(.*\)|[A-Z_]{4,}|0|end)$/;
 
 export class Player {
   readonly #app: Door;
   readonly #exchanges: Exchange[];
-  readonly #listed: (name: string) => boolean;
+  readonly #listed: Map<string, Listed>;
+  readonly #patienceMs: number;
   readonly #identities = new Identities();
   readonly #samples = new Samples();
   readonly #genuine: Record<'app' | 'agent', Routes>;
+  readonly #inStep: InStep;
+  readonly #workspaces: string;
+  /** Ids that the recorded client chose: ours are the same. */
+  readonly #given: Set<string>;
   #appRoutes: Routes | null = null;
   #agentRoutes: Routes | null = null;
 
-  constructor(app: Door, exchanges: Exchange[], newer: Exchange[], listed: (name: string) => boolean) {
-    this.#app = app;
+  /** @param newer what a newer release answered: the local service follows that one */
+  constructor(stage: Stage, exchanges: Exchange[], newer: Exchange[], listed: Map<string, Listed>) {
+    this.#app = stage.app;
+    this.#inStep = new InStep(stage.app);
+    this.#workspaces = stage.workspaces;
     const documents = exchanges.filter(({ request }) => request.path === '/openapi.json');
     const [ofApp, ofAgent] = documents.map(({ answer }) => routesIn(answer.body as unknown as Document));
     if (ofApp === undefined || ofAgent === undefined) throw new Error('the documents of the servers were not recorded');
     this.#genuine = { app: ofApp, agent: ofAgent };
     this.#exchanges = exchanges.filter((exchange) => !documents.includes(exchange));
     this.#listed = listed;
-    for (const [recorded, ours] of SPECS) this.#identities.set(recorded, ours);
+    this.#patienceMs = PATIENCE_MS;
+    this.#identities.setText('http://127.0.0.1:3997', stage.gitHost);
+    this.#identities.setText('forge-token', stage.gitToken);
+    this.#identities.setText('/DATA/sandboxes', stage.workspaces);
+    this.#given = new Set(
+      exchanges.flatMap(({ request: { body } }) => (isObject(body) ? [plain(String(body['conversation_id']))] : [])),
+    );
+    for (const [recorded, ours] of NAMES) this.#identities.set(recorded, ours);
     for (const { answer } of newer) this.#samples.allow(answer.body);
     for (const { answer } of newer) this.#samples.add(answer.body);
     for (const { answer } of exchanges) this.#samples.add(answer.body);
@@ -83,9 +105,9 @@ export class Player {
       }
       // A route of a newer release than the recorded one.
       if (this.#genuine[request.host ?? 'app'].find(request.method, request.path) === null) continue;
-      const found = await this.#compare(exchange, index);
+      const compared = await this.#compare(exchange, index);
       const host = request.host === 'agent' ? 'agent server: ' : '';
-      playing.played.push({ name: exchange.name, route: host + route, differences: found });
+      playing.played.push({ name: exchange.name, route: host + route, ...compared });
     }
     return playing;
   }
@@ -97,42 +119,30 @@ export class Player {
     return this.#agentRoutes;
   }
 
-  async #compare(exchange: Exchange, index: number): Promise<string[]> {
-    const watched = WATCHED.exec(exchange.name)?.[1];
+  async #compare(exchange: Exchange, index: number): Promise<Omit<Played, 'name' | 'route'>> {
+    const { name, request, answer } = exchange;
+    const watched = WATCHED.exec(name)?.[1];
     const next = this.#exchanges[index + 1]?.name ?? '';
-    const isPassing = watched !== undefined && (WATCHED.exec(next)?.[1] === watched || STARTING.test(exchange.name));
-    const deadline = Date.now() + (watched === undefined || isPassing || this.#listed(exchange.name) ? 0 : PATIENCE_MS);
+    const isPassing = watched !== undefined && (WATCHED.exec(next)?.[1] === watched || STARTING.test(name));
+    const expected = this.#listed.get(name)?.differs ?? [];
+    // The recorded client waited, or came back until it saw what it looked for; only reading can be repeated.
+    await this.#inStep.before(exchange, this.#identities.translateText(request.path));
+    const deadline = Date.now() + (request.method === 'GET' ? this.#patienceMs : 0);
     for (;;) {
-      const ours = await this.#send(exchange, index);
-      const found = isPassing ? this.#passing(exchange.answer, ours) : this.#differencesOf(exchange.answer, ours);
-      if (found.length === 0 || Date.now() >= deadline) {
-        if (exchange.request.method === 'POST' && exchange.request.path === '/api/v1/sandboxes')
-          await this.#running(ours);
-        this.#identities.learn(exchange.answer.body, ours.body);
-        return found;
+      const url = await this.#urlOf(exchange, index);
+      const ours = await this.#send(exchange, index, url);
+      const found = isPassing ? this.#passing(answer, ours) : this.#differencesOf(answer, ours);
+      if (isAsListed(found, expected) || Date.now() >= deadline) {
+        this.#identities.learn(answer.body, ours.body);
+        await this.#inStep.after(exchange, url.url, ours);
+        return { differences: found, answer: `${ours.status} ${JSON.stringify(ours.body).slice(0, 300)}` };
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 
-  /** A genuine server answers when the sandbox runs, ours when it is on its way. */
-  async #running({ body }: Answer): Promise<void> {
-    const id = isObject(body) ? body['id'] : undefined;
-    if (typeof id !== 'string') return;
-    const url = new URL(`/api/v1/sandboxes?id=${id}`, this.#app.url);
-    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline;) {
-      const response = await fetch(url, { headers: { 'X-Session-API-Key': this.#app.key } });
-      const [record] = (await response.json()) as JsonObject[];
-      if (record?.['status'] === 'RUNNING') return;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    }
-  }
-
   #differencesOf(recorded: Answer, ours: Answer): string[] {
-    const status =
-      recorded.status === ours.status
-        ? []
-        : [`status ${recorded.status}, ours ${ours.status} ${JSON.stringify(ours.body).slice(0, 200)}`];
+    const status = recorded.status === ours.status ? [] : [`status ${recorded.status}, ours ${ours.status}`];
     const type = recorded.contentType === ours.contentType ? [] : [`${recorded.contentType}, ours ${ours.contentType}`];
     if (status.length > 0) return [...status, ...type];
     return [...type, ...differences(recorded.body, ours.body, this.#samples)];
@@ -154,7 +164,7 @@ export class Player {
     return tried.reduce((best, found) => (found.length < best.length ? found : best));
   }
 
-  async #send(exchange: Exchange, index: number): Promise<Answer> {
+  async #urlOf(exchange: Exchange, index: number): Promise<{ url: URL; door: Door }> {
     const { request } = exchange;
     const door = request.host === 'agent' ? await this.#agentDoor(index) : this.#app;
     if (door === null) throw new Error(`${exchange.name}: no sandbox is known`);
@@ -162,8 +172,28 @@ export class Player {
     for (const [name, value] of Object.entries(request.query ?? {})) {
       const values = filledUp(this.#identities.translate(value));
       for (const one of Array.isArray(values) ? values : [values])
-        url.searchParams.append(name, textOf(one, door, this.#app));
+        url.searchParams.append(name, await this.#placed(textOf(one, door, this.#app), exchange, url));
     }
+    return { url, door };
+  }
+
+  /** A path of a workspace was absolute before it was recorded as `.`; the app server is not in the workspace. */
+  async #placed(value: string, { request }: Exchange, url: URL): Promise<string> {
+    if (request.host === 'agent' || !/^\.(?:\/|$)/.test(value)) return value;
+    const id = /[0-9a-f]{32}/.exec(plain(url.pathname))?.[0];
+    const [record] = await this.#conversations(id ?? '');
+    return `${this.#workspaces}/${String(record?.['sandbox_id'])}${value.slice(1)}`;
+  }
+
+  async #conversations(id: string): Promise<JsonObject[]> {
+    const url = new URL(`/api/v1/app-conversations?ids=${id}`, this.#app.url);
+    const response = await fetch(url, { headers: { 'X-Session-API-Key': this.#app.key } });
+    const records = (await response.json()) as (JsonObject | null)[];
+    return records.filter((record) => record !== null);
+  }
+
+  async #send(exchange: Exchange, index: number, { url, door }: { url: URL; door: Door }): Promise<Answer> {
+    const { request } = exchange;
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) headers.set(name, withKeys(value, door, this.#app));
     if (!request.host) headers.set('X-Session-API-Key', this.#app.key);
@@ -199,15 +229,17 @@ export class Player {
         request.host === 'agent' ? /conversations\/([0-9a-f-]{32,36})/.exec(request.path)?.[1] : undefined;
       if (recorded === undefined) continue;
       const id = this.#identities.translateText(recorded);
-      if (id === recorded && !/^e5f6/.test(id)) continue;
-      const url = new URL(`/api/v1/app-conversations?ids=${id}`, this.#app.url);
-      const response = await fetch(url, { headers: { 'X-Session-API-Key': this.#app.key } });
-      const [record] = (await response.json()) as JsonObject[];
+      if (id === recorded && !this.#given.has(plain(id))) continue;
+      const [record] = await this.#conversations(id);
       const { conversation_url: address, session_api_key: key } = record ?? {};
       if (typeof address === 'string' && typeof key === 'string') return { url: new URL(address).origin, key };
     }
     return null;
   }
+}
+
+function plain(id: string): string {
+  return id.replaceAll('-', '');
 }
 
 function textOf(value: Json, door: Door, app: Door): string {
@@ -233,34 +265,4 @@ async function answerOf(response: Response): Promise<Answer> {
     contentType,
     body: contentType === 'application/json' && text !== '' ? (JSON.parse(text) as Json) : text,
   };
-}
-
-async function routesOf(url: string): Promise<Routes> {
-  const response = await fetch(new URL('/openapi.json', url));
-  return routesIn((await response.json()) as Document);
-}
-
-function routesIn({ paths }: Document): Routes {
-  const routes = Object.entries(paths).flatMap(([path, methods]) => {
-    const pattern = new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+(?::path)?\}/g, '[^/]+')}$`);
-    return (isObject(methods) ? Object.keys(methods) : methods.split(',')).map((method) => ({
-      method: method.toUpperCase(),
-      path,
-      pattern,
-    }));
-  });
-  routes.sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
-  return {
-    find(method, path) {
-      const route = routes.find((one) => one.method === method && one.pattern.test(path));
-      return route === undefined ? null : `${method} ${route.path}`;
-    },
-  };
-}
-
-function withoutIds(path: string): string {
-  return path.replace(
-    /\/[0-9a-f]{32}(?=\/|$)|\/[0-9a-f]{8}-[0-9a-f-]{27}(?=\/|$)|\/(?=\w*\d)(?=\w*[A-Z])\w{18,24}(?=\/|$)/g,
-    '/{id}',
-  );
 }

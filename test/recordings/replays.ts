@@ -2,48 +2,106 @@
  * The local service has no model: a recorded conversation becomes one that is started with a small replay, which does
  * what the scripted model of the recordings did on the words of each message.
  */
-import { isCut, isObject, type Exchange, type Json } from './exchanges.ts';
+import { isCut, isObject, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 
-const run = (command: string): Json => ({ action: 'run', args: { command } });
-const finish = (text: string): Json => ({ action: 'finish', args: { final_thought: text } });
+const call = (action: Json, risk: string): Json => ({
+  kind: 'ActionEvent',
+  source: 'agent',
+  security_risk: risk,
+  thought: [],
+  action,
+});
+const run = (command: string, risk = 'LOW'): Json => call({ kind: 'TerminalAction', command }, risk);
+const finish = (message: string): Json => call({ kind: 'FinishAction', message }, 'UNKNOWN');
 
 const TURNS: Record<string, Json[]> = {
   QUICK: [finish('Done at once.')],
   PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer.', wait_for_response: true } }],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
   SLOW: [run('sleep 2; date'), finish('All done.')],
-  RISKY: [
-    {
-      kind: 'ActionEvent',
-      source: 'agent',
-      security_risk: 'HIGH',
-      thought: [],
-      action: { kind: 'TerminalAction', command: 'echo carried out > risky.txt' },
-    },
-    finish('All done.'),
-  ],
-  LOOP: Array.from({ length: 30 }, () => run('echo again')),
-  COUNT: Array.from({ length: 200 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
+  RISKY: [run('echo carried out > risky.txt', 'HIGH'), finish('All done.')],
+  LOOP: Array.from({ length: 30 }, () => run('sleep 0.1; echo again')),
+  COUNT: Array.from({ length: 30 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
 };
-const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/g;
+const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;
+/** A model that is asked again and again, or never answers: the run is under way. */
+const RETRY = [run('sleep 20')];
+const STUCK = [
+  run('echo again'),
+  { kind: 'ConversationStateUpdateEvent', source: 'environment', key: 'execution_status', value: 'stuck' },
+];
 const SPARE = Array.from({ length: 4 }, () => 'QUICK');
 
-/** The text of a trajectory that answers every message of a recorded conversation; null for a body that is none. */
+/**
+ * The text of a trajectory that answers every message of a recorded conversation; null for a body that is none, and for
+ * one that was refused because neither a model nor a replay was there.
+ */
 export function replayFor(exchange: Exchange, later: Exchange[]): string | null {
-  if (!isObject(exchange.request.body)) return null;
+  if (!isObject(exchange.request.body) || isRefusedWithoutModel(exchange)) return null;
   // Of a long trajectory only the beginning was recorded.
   const given = exchange.request.body['replay_json'];
   if (given !== undefined && !isCut(given)) return null;
-  const id = conversationOf(exchange, later);
-  const messages = later.filter(({ request }) => request.method === 'POST' && id !== null && request.path.includes(id));
-  const words = [exchange, ...messages].flatMap(({ request }) => wordsIn(request.body));
-  const turns = [...(words.length === 0 ? ['QUICK'] : words), ...SPARE].map((word) => TURNS[word] ?? []);
+  const end = endOf(exchange, later);
+  const words = [wordIn(exchange.request.body), ...laterWords(exchange, later), ...SPARE];
   const spoken = { action: 'message', source: 'user', args: { content: 'go on' } };
-  return JSON.stringify(turns.flatMap((turn, index) => (index === 0 ? turn : [spoken, ...turn])));
+  const steps = words.map((word, index) => (index === 0 && end !== null ? end : (TURNS[word] ?? [])));
+  return JSON.stringify(steps.flatMap((turn, index) => (index === 0 ? turn : [spoken, ...turn])));
 }
 
-function wordsIn(body: Json): string[] {
-  return [...JSON.stringify(body).matchAll(WORD)].map(([word]) => word);
+/**
+ * How the first run ended when it did not come through: with the error that was recorded, going in circles, or not yet
+ * when the recording went on. Null: as the words of the message say.
+ */
+function endOf({ name }: Exchange, later: Exchange[]): Json[] | null {
+  const prefix = name.replace(/create$/, '');
+  if (prefix === name) return null;
+  const own = later.filter((one) => one.name.startsWith(prefix));
+  const has = (ending: string): boolean => own.some((one) => one.name === `${prefix}execution_status.${ending}`);
+  const failure = own.map(({ answer }) => failureIn(answer.body)).find((event) => event !== null);
+  if (failure?.['code'] === 'MaxIterationsReached') {
+    const steps = TURNS['COUNT'] ?? [];
+    return steps.slice(0, 3);
+  }
+  if (failure !== undefined) return [failure ?? null];
+  if (has('stuck')) return STUCK;
+  const isWaiting = /^llm\.(?!loop)/.test(prefix) && has('running') && !has('finished');
+  return isWaiting ? RETRY : null;
+}
+
+/** The event that tells of a failure, out of a page of events. */
+function failureIn(body: Json): JsonObject | null {
+  const items = isObject(body) && Array.isArray(body['items']) ? body['items'] : [];
+  return items.filter(isObject).find((item) => item['kind'] === 'ConversationErrorEvent') ?? null;
+}
+
+/** The words of the messages that made the agent run again, in their order. */
+function laterWords(exchange: Exchange, later: Exchange[]): string[] {
+  const id = conversationOf(exchange, later);
+  if (id === null) return [];
+  const posts = later.filter(({ request, answer }) => {
+    const isOwn = request.path.replaceAll('-', '').includes(id.replaceAll('-', ''));
+    return request.method === 'POST' && isOwn && answer.status < 300;
+  });
+  return posts.flatMap(({ request: { path, body } }, index) => {
+    if (!/\/(?:events|message|send-message|pending-messages)$/.test(path) || !isObject(body)) return [];
+    const action = body['action'];
+    if (typeof action === 'string' && action !== 'message') return [];
+    const isRun = body['run'] ?? !path.startsWith('/api/conversations/');
+    // What is only stored is answered when the conversation is run, if that is what comes next.
+    const next = posts[index + 1]?.request.path ?? '';
+    const isAnswered =
+      isRun === true || typeof action === 'string' || path.endsWith('/message') || next.endsWith('/run');
+    return isAnswered ? [wordIn(body)] : [];
+  });
+}
+
+function isRefusedWithoutModel({ answer }: Exchange): boolean {
+  return isObject(answer.body) && answer.body['msg_id'] === 'CONFIGURATION$SETTINGS_NOT_FOUND';
+}
+
+/** What the model does on a message: the first word that it knows. */
+function wordIn(body: Json): string {
+  return WORD.exec(JSON.stringify(body))?.[1] ?? 'QUICK';
 }
 
 /** The id that the recorded conversation got: told at once (V0) or by its start task when that was ready. */

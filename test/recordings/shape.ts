@@ -41,6 +41,11 @@ const MAPS = new Set([
   'secrets',
 ]);
 
+/** Tool servers by name; over V0, and of a server's own settings, it is a record. */
+function isMap(place: string): boolean {
+  return MAPS.has(lastMember(place)) || place.endsWith('.agent.mcp_config');
+}
+
 /** Members that only the local service has, or that say that a conversation has a replay and no model. */
 const OWN = new Set([
   // Settings that tell the client more.
@@ -60,7 +65,6 @@ const OF_A_MODEL = new Set([
   'llm_metrics',
   'model_response',
   'openhands_version',
-  'security_analyzer',
   'costs',
   'response_latencies',
   'token_usages',
@@ -167,8 +171,7 @@ function ofTexts(recorded: string, ours: string, place: string): string[] {
   if (ENUMERATIONS.has(lastMember(place)) && /^[\w$]*$/.test(recorded)) {
     return recorded === ours ? [] : [`${place}: ${recorded}, ours ${ours}`];
   }
-  if (formOf(recorded) !== formOf(ours))
-    return [`${place}: ${formOf(recorded)}, ours ${formOf(ours)} (${ours.slice(0, 60)})`];
+  if (formOf(recorded) !== formOf(ours)) return [`${place}: ${formOf(recorded)}, ours ${formOf(ours)}`];
   return [];
 }
 
@@ -180,9 +183,10 @@ function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string
   if (lastMember(place) === 'loc')
     return recorded.join() === ours.join() ? [] : [`${place}: ${recorded.join()}, ours ${ours.join()}`];
   const patterns = recorded.filter((item) => !isCut(item));
-  if (patterns.length === 0 && ours.length === 0) return [];
-  if (patterns.length === 0) return [`${place}: empty list, ours of ${ours.length}`];
-  if (ours.length === 0) return [`${place}: list of ${patterns.length}, ours empty`];
+  // Only told how many there were, or none on both sides.
+  if (patterns.length === 0 && (recorded.length > 0 || ours.length === 0)) return [];
+  if (patterns.length === 0) return [`${place}: empty list, ours not empty`];
+  if (ours.length === 0) return [`${place}: list, ours empty`];
   const [only, single] = [patterns[0] ?? null, ours[0] ?? null];
   // One record that was asked for: its state counts. In a longer list each may have another one.
   if (recorded.length === 1 && ours.length === 1 && isState(single) && isState(only)) {
@@ -201,9 +205,7 @@ function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string
 }
 
 function ofObjects(recorded: JsonObject, ours: JsonObject, samples: Samples, place: string): string[] {
-  const found = MAPS.has(lastMember(place))
-    ? ofMaps(recorded, ours, samples, place)
-    : ofMembers(recorded, ours, samples, place);
+  const found = isMap(place) ? ofMaps(recorded, ours, samples, place) : ofMembers(recorded, ours, samples, place);
   const label = labelOf(ours);
   if (found.length === 0 || label === null || label !== labelOf(recorded)) return found;
   // Members that come and go with time: as another record of the same state had them.

@@ -3,6 +3,7 @@
  * Source: openapi of agent server 1.34.0 (the one of app server 1.11.0) and recorded refusals.
  */
 import * as v from 'valibot';
+import { words } from '../check.ts';
 import {
   dictionary,
   integer,
@@ -45,7 +46,23 @@ export const confirmationPolicy = record({
   threshold: v.optional(oneOf(['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN']), 'HIGH'),
   confirm_unknown: v.optional(truth(), true),
 });
-export const setConfirmationPolicy = record({ policy: confirmationPolicy });
+const POLICIES = ['AlwaysConfirm', 'ConfirmRisky', 'NeverConfirm'];
+
+/** Genuine servers tell an unknown kind as a mistake of the whole policy. */
+export const setConfirmationPolicy = record({
+  policy: v.pipe(
+    v.looseObject({ kind: text() }),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed || POLICIES.includes(dataset.value.kind)) return;
+      const kinds = POLICIES.map((kind) => `'${kind}'`).join(', ');
+      const error = `Unknown kind '${dataset.value.kind.slice(0, 50)}' for ConfirmationPolicy; Expected one of: [${kinds}]`;
+      // What is left of it at a genuine server, which has taken its kind out.
+      const { kind: _kind, ...input } = dataset.value;
+      addIssue({ message: words('value_error', `Value error, ${error}`, { error }), input });
+    }),
+    confirmationPolicy,
+  ),
+});
 
 const securityAnalyzer = record({ kind: text() });
 export const setSecurityAnalyzer = record({ security_analyzer: v.nullish(securityAnalyzer, null) });

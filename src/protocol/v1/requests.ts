@@ -9,6 +9,7 @@ import {
   mapOf,
   maybe,
   integer,
+  literal,
   oneOf,
   pageLimit,
   record,
@@ -181,7 +182,7 @@ export const EVENT_KINDS = [
 ] as const;
 
 const eventFilter = {
-  kind__eq: v.optional(oneOf(EVENT_KINDS)),
+  kind__eq: v.optional(literal(EVENT_KINDS)),
   timestamp__gte: v.optional(time()),
   timestamp__lt: v.optional(time()),
 };

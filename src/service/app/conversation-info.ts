@@ -1,5 +1,5 @@
 /** A conversation as V0 shows it (interface section 3.2). */
-import type { ConversationRow } from '../store/conversations.ts';
+import { givenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { AppContext } from './context.ts';
 import { sandboxLookup, sandboxStateOf, type SandboxState } from './conversation-record.ts';
 
@@ -41,10 +41,11 @@ export function conversationInfo(
   const url = row.dialect === 'V0' ? path : `http://127.0.0.1:${sandbox?.port}${path}`;
   return {
     conversation_id: row.id,
-    title: row.title,
+    title: row.title ?? givenTitle(row.id),
     last_updated_at: row.updated_at,
     status: STATUSES[state],
-    runtime_status: RUNTIME_STATUSES[state],
+    // The runtime of V1 is a sandbox, which has a word of its own.
+    runtime_status: isRunning && row.dialect === 'V1' ? 'STATUS$READY' : RUNTIME_STATUSES[state],
     selected_repository: row.repository,
     selected_branch: row.branch,
     git_provider: row.git_provider,

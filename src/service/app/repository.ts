@@ -69,6 +69,20 @@ export function repositorySource(given: string, provider: Provider | null, host:
   return atProvider(given, provider, host);
 }
 
+/** Whether a text has the form of a repository, wherever that may be. */
+export function isRepositoryForm(given: string): boolean {
+  return path.isAbsolute(given) || SCHEMES.test(given) || SCP_LIKE.test(given) || OWNER_AND_NAME.test(given);
+}
+
+export function isOwnerAndName(given: string): boolean {
+  return !path.isAbsolute(given) && !SCHEMES.test(given) && !SCP_LIKE.test(given) && OWNER_AND_NAME.test(given);
+}
+
+/** Whether it could be anywhere: `owner/name` alone names no host. */
+export function isPlaced(given: string, provider: Provider | null): boolean {
+  return isRepositoryForm(given) && (provider !== null || !isOwnerAndName(given));
+}
+
 function atProvider(given: string, provider: Provider | null, host: string | null): RepositorySource {
   if (provider === null) {
     throw new RepositoryError(`'${given}' names no host: give its git_provider, a URL or an absolute path`);
@@ -84,7 +98,7 @@ function atProvider(given: string, provider: Provider | null, host: string | nul
 }
 
 /** Where a provider is, with its scheme; null: nobody knows. */
-function providerBase(provider: Provider, host: string | null): string | null {
+export function providerBase(provider: Provider, host: string | null): string | null {
   const known = host ?? PROVIDER_HOSTS[provider];
   if (known === undefined) return null;
   return /^https?:\/\//i.test(known) ? known.replace(/\/+$/, '') : `https://${known.replace(/\/+$/, '')}`;

@@ -3,6 +3,7 @@ import type { ConfirmationPolicyRequest } from '../../protocol/agent-server/requ
 import type { Provider } from '../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import { givenTitle, type ConversationRow } from '../store/conversations.ts';
+import type { Json } from './settings/record.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
 
 /** What to start, whatever the dialect of the request. */
@@ -66,4 +67,9 @@ export function newConversation(
     created_at: now,
     updated_at: now,
   };
+}
+
+/** What the setting `security_analyzer` means to an agent server; `llm` where nothing is set. */
+export function analyzerOf(setting: Json | undefined): { kind: string } | null {
+  return setting === undefined || setting === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null;
 }

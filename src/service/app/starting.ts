@@ -11,7 +11,7 @@ import type { StartTaskRow } from '../store/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
 import { deliverPending } from './pending.ts';
 import { cloneRepository, CloneError, initWorkspace, type Cloned } from './clone.ts';
-import { newConversation, type StartRequest } from './start-plan.ts';
+import { analyzerOf, newConversation, type StartRequest } from './start-plan.ts';
 import { createTaskWatchers } from './task-watch.ts';
 import { stateInLog } from './event-logs.ts';
 import { newHexId } from './ids.ts';
@@ -35,6 +35,8 @@ export interface StarterOptions {
 export interface Starter {
   /** Writes the start task (and over V0 the conversation) and goes to work; the answer is what was written. */
   begin(request: StartRequest): StartTaskRow;
+  /** Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never rejects. */
+  prepare(sandboxId: string): Promise<void>;
   /** Each state of a task from now to its end; ends at once when it has ended. */
   watch(taskId: string): AsyncGenerator<StartTaskRow, void>;
   /** Cuts every start off; settles when none is at work. */
@@ -94,6 +96,15 @@ class ConversationStarter implements Starter {
       if (this.#underWay.get(conversationId) === work) this.#underWay.delete(conversationId);
     });
     return task;
+  }
+
+  async prepare(sandboxId: string): Promise<void> {
+    const { supervisor, env, log } = this.#options;
+    try {
+      await initWorkspace(supervisor.workspaceOf(sandboxId), env, this.#abort.signal);
+    } catch (error) {
+      log(`the workspace of sandbox ${sandboxId} got no repository: ${String(error)}`);
+    }
   }
 
   watch(taskId: string): AsyncGenerator<StartTaskRow, void> {
@@ -217,6 +228,7 @@ class ConversationStarter implements Starter {
         confirmation_policy:
           request.confirmationPolicy ??
           (isAsking ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true } : { kind: 'NeverConfirm' }),
+        security_analyzer: analyzerOf(valueAt(settings.conversation, 'security_analyzer')),
         secrets: { ...store.secrets.values(), ...request.secrets },
         replay: request.replay,
         agent: { llm: { model: request.llmModel ?? 'replay' } },

@@ -31,6 +31,12 @@ const replayStep = v.variant('type', [
   v.object({ type: v.literal('message'), text: v.string(), ends_turn: v.boolean() }),
   v.object({ type: v.literal('think'), thought: v.string() }),
   v.object({ type: v.literal('finish'), message: v.string(), thought }),
+  v.object({
+    type: v.literal('break'),
+    status: v.picklist(['error', 'stuck']),
+    code: v.string(),
+    detail: v.string(),
+  }),
 ]);
 
 /** The steps, checked. Throws ReplayError with the place of the first thing that is wrong. */

@@ -50,7 +50,15 @@ export interface FinishStep {
   thought: string;
 }
 
-export type ReplayStep = TerminalStep | EditStep | MessageStep | ThinkStep | FinishStep;
+/** The end of a run that did not come through: an error with its code and words, or an agent that went in circles. */
+export interface BreakStep {
+  type: 'break';
+  status: 'error' | 'stuck';
+  code: string;
+  detail: string;
+}
+
+export type ReplayStep = TerminalStep | EditStep | MessageStep | ThinkStep | FinishStep | BreakStep;
 
 /** What a trajectory holds: the steps of the agent, and the first words of the user, which are not replayed. */
 export interface Trajectory {

@@ -1,7 +1,7 @@
 /** Events of the V1 dialect, told by `kind`; a bare action (`{kind: "TerminalAction", …}`) is taken as well. */
 import { contentText, isRecord, type JsonRecord, optionalNumber, type Reading, ReplayError } from './reading.ts';
-import { optionalRange, recordMember, text } from './reading.ts';
-import type { EditorCommand, EditStep, Risk } from './steps.ts';
+import { optionalRange, optionalText, recordMember, text } from './reading.ts';
+import type { BreakStep, EditorCommand, EditStep, Risk } from './steps.ts';
 import { editorStep } from './v0.ts';
 
 const SKIPPED: Reading = { type: 'skipped' };
@@ -15,8 +15,19 @@ export function readV1(event: JsonRecord, where: string): Reading {
     if (event['action'] === null || event['action'] === undefined) return SKIPPED;
     return withRisk(readAction(recordMember(event, 'action', where), contentText(event['thought']), where), event);
   }
+  if (kind === 'ConversationErrorEvent') {
+    const code = optionalText(event, 'code', where) ?? 'Error';
+    return { type: 'step', step: broken('error', code, optionalText(event, 'detail', where) ?? '') };
+  }
+  if (kind === 'ConversationStateUpdateEvent' && event['key'] === 'execution_status' && event['value'] === 'stuck') {
+    return { type: 'step', step: broken('stuck', '', '') };
+  }
   // Every other event tells what happened, not what the agent did.
   return kind.endsWith('Action') ? readAction(event, '', where) : SKIPPED;
+}
+
+function broken(status: BreakStep['status'], code: string, detail: string): BreakStep {
+  return { type: 'break', status, code, detail };
 }
 
 const RISKS = new Set(['UNKNOWN', 'LOW', 'MEDIUM', 'HIGH']);

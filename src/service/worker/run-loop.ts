@@ -182,6 +182,11 @@ export class RunLoop {
       this.#conversation.record([agentMessage(step.text)], { steps_done: done + 1 });
       return step.ends_turn ? this.#endTurn(answered) : 'continue';
     }
+    if (step.type === 'break') {
+      const reason = step.status === 'error' ? [conversationError(step.code, step.detail)] : [];
+      this.#conversation.setStatus(step.status, reason, { steps_done: done + 1 });
+      return 'stop';
+    }
     const cause = { tool_name: TOOL_NAMES[step.type], tool_call_id: newCallId(), action_id: randomUUID() };
     const called = { ...action(step, cause.tool_call_id), id: cause.action_id };
     if (needsConfirmation(state.confirmation_policy, step)) {
@@ -237,6 +242,7 @@ export class RunLoop {
   /** The service was restarted while the action waited: the agent is asked for it again. */
   async #askedBeforeRestart(): Promise<ToolStep | null> {
     const decision = await this.#agent.next(this.#situation(), this.#abort.signal);
-    return decision.type === 'step' && decision.step.type !== 'message' ? decision.step : null;
+    if (decision.type === 'unable' || decision.step.type === 'message' || decision.step.type === 'break') return null;
+    return decision.step;
   }
 }

@@ -1,12 +1,26 @@
 /** What the agent server shows of a conversation, member for member as agent server 1.34.0 does. */
 import { toDashedId } from '../../protocol/detail.ts';
+import type { Conversation } from './conversation.ts';
 import type { ConversationEntry } from './conversations.ts';
+
+/** What genuine servers set for shortening a long history. */
+const CONDENSER = {
+  max_size: 240,
+  max_tokens: null,
+  keep_first: 2,
+  minimum_progress: 0.1,
+  hard_context_reset_max_retries: 5,
+  hard_context_reset_context_scaling: 0.8,
+};
 
 /** The record of a conversation, also the value of the `full_state` frame of a socket. */
 export function conversationView({ conversation }: ConversationEntry): Record<string, unknown> {
   const { state, secrets } = conversation;
   const newest = conversation.log.search({ limit: 1, order: 'desc' }).items[0];
-  const sources = Object.keys(secrets).map((name) => [name, { description: null, value: null, kind: 'StaticSecret' }]);
+  const sources = Object.keys(secrets).map((name): [string, unknown] => [
+    name,
+    { description: null, value: null, kind: 'StaticSecret' },
+  ]);
   return {
     id: toDashedId(conversation.id),
     workspace: { working_dir: state.working_dir, kind: 'LocalWorkspace' },
@@ -23,7 +37,7 @@ export function conversationView({ conversation }: ConversationEntry): Record<st
     last_user_message_id: state.last_user_message_id,
     leaf_event_id: newest?.id ?? null,
     stats: { usage_to_metrics: { agent: { ...state.metrics, costs: [], response_latencies: [], token_usages: [] } } },
-    secret_registry: { secret_sources: Object.fromEntries(sources) as unknown },
+    secret_registry: { secret_sources: Object.fromEntries(sources) },
     agent_state: {},
     hook_config: null,
     title: state.title,
@@ -37,17 +51,41 @@ export function conversationView({ conversation }: ConversationEntry): Record<st
     available_models: [],
     supports_runtime_model_switch: false,
     launched_agent_profile: null,
-    agent: {
-      llm: { model: state.model, api_key: null, usage_id: 'agent' },
-      tools: [
-        { name: 'terminal', params: {} },
-        { name: 'file_editor', params: {} },
-      ],
-      mcp_config: {},
-      include_default_tools: ['FinishTool', 'ThinkTool'],
-      kind: 'Agent',
-    },
+    agent: agentView(conversation, sources),
     client_tools: [],
+  };
+}
+
+/** The agent as a genuine server describes one; a replay uses none of its settings. */
+function agentView({ state }: Conversation, secrets: [string, unknown][]): Record<string, unknown> {
+  const llm = { model: state.model, api_key: null };
+  return {
+    llm: { ...llm, usage_id: 'agent' },
+    tools: ['terminal', 'file_editor'].map((name) => ({ name, params: {} })),
+    mcp_config: {},
+    filter_tools_regex: null,
+    include_default_tools: ['FinishTool', 'ThinkTool'],
+    agent_context: {
+      skills: [],
+      system_message_suffix: '',
+      user_message_suffix: null,
+      load_user_skills: false,
+      load_public_skills: false,
+      marketplace_path: 'marketplaces/default.json',
+      registered_marketplaces: [],
+      load_project_skills: false,
+      disabled_skills: [],
+      secrets: Object.fromEntries(secrets),
+      current_datetime: state.created_at,
+    },
+    system_prompt: null,
+    system_prompt_filename: 'system_prompt.j2',
+    security_policy_filename: 'security_policy.j2',
+    system_prompt_kwargs: { cli_mode: false, llm_security_analyzer: state.security_analyzer !== null },
+    condenser: { llm: { ...llm, usage_id: 'condenser' }, ...CONDENSER, kind: 'LLMSummarizingCondenser' },
+    critic: null,
+    tool_concurrency_limit: 1,
+    kind: 'Agent',
   };
 }
 

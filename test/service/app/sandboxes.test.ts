@@ -34,8 +34,9 @@ function becomes(id: string, status: string): Promise<Sandbox | null> {
 
 async function started(): Promise<Sandbox> {
   const created = (await post(SANDBOXES)).body as Sandbox;
-  expect(created).toMatchObject({ status: 'STARTING', session_api_key: null, exposed_urls: null });
-  return (await becomes(created.id, 'RUNNING')) as Sandbox;
+  // Who gets the answer can use the sandbox.
+  expect(created).toMatchObject({ status: 'RUNNING', session_api_key: expect.any(String) as unknown });
+  return created;
 }
 
 describe('a sandbox', () => {

@@ -1,6 +1,7 @@
 /** Named model settings that can be made the current ones (interface section 2.7). */
 import type { DocumentStore } from '../../store/documents.ts';
 import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
+import type { MASK } from './mcp.ts';
 import { isObject, overlay, valueAt, type Json, type JsonObject } from './record.ts';
 
 /** `profiles`: what was set of each one's llm, secrets in clear. */
@@ -25,10 +26,10 @@ export function profileLine(name: string, llm: JsonObject): JsonObject {
   return { name, model: llm.model ?? null, base_url: llm.base_url ?? null, api_key_set: Boolean(llm.api_key) };
 }
 
-/** A profile's model settings with all defaults, without secrets. */
-export function profileConfig(llm: JsonObject): JsonObject {
+/** A profile's model settings with all defaults; a secret that is set is the mask. */
+export function profileConfig(llm: JsonObject, mask: typeof MASK | null = null): JsonObject {
   const whole = overlay(defaultsOf(AGENT_FIELDS), { llm });
-  return withoutSecrets(AGENT_FIELDS, whole, null).llm as JsonObject;
+  return withoutSecrets(AGENT_FIELDS, whole, mask).llm as JsonObject;
 }
 
 /** The known members of a given llm object, or what is wrong with it. */

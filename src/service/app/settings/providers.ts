@@ -1,5 +1,7 @@
-/** Tokens of git providers, for cloning from them. They are stored as given: this service asks no provider. */
+/** Tokens of git providers, for cloning from them. They are stored as given; only a Forgejo host of the user's own is asked. */
 import { PROVIDERS, type Provider } from '../../../protocol/v1/requests.ts';
+import { createForgejo, ForgejoError, type Forgejo } from '../forgejo.ts';
+import { providerBase } from '../repository.ts';
 import type { Detail } from '../../../protocol/detail.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 
@@ -28,6 +30,27 @@ export function providerAccess(
 ): { token: string | null; host: string | null } {
   const stored = readProviders(documents)[provider];
   return { token: stored?.token ?? null, host: stored?.host ?? null };
+}
+
+/** The Forgejo host that a token is stored for; null: none. */
+export function connectedForgejo(documents: DocumentStore): Forgejo | null {
+  const { token, host } = providerAccess(documents, 'forgejo');
+  const base = providerBase('forgejo', host);
+  return token === null || base === null ? null : createForgejo(base, token);
+}
+
+/** A provider that is asked and refuses the token; null: none. A host that does not answer refuses nothing. */
+export async function refusingProvider(given: Record<string, GivenToken>): Promise<Provider | null> {
+  const { token, host } = given.forgejo ?? {};
+  const base = providerBase('forgejo', host ?? null);
+  if (!token || !host || base === null) return null;
+  try {
+    await createForgejo(base, token).user();
+    return null;
+  } catch (error) {
+    if (!(error instanceof ForgejoError)) throw error;
+    return error.status === 401 || error.status === 403 ? 'forgejo' : null;
+  }
 }
 
 interface GivenToken {

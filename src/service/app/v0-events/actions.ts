@@ -28,12 +28,13 @@ export function actionDraft(event: Members): V0Draft {
   const thought = textsOf(event.thought);
   const security_risk = RISKS[asText(event.security_risk)] ?? -1;
   const draft = draftOf(asText(action.kind), action, { thought, security_risk });
-  const toolCall = { function_name: asText(event.tool_name), tool_call_id: asText(event.tool_call_id) };
-  return {
-    source: 'agent',
-    ...draft,
-    tool_call_metadata: { ...toolCall, model_response: null, total_calls_in_response: 1 },
-  };
+  return { source: 'agent', ...draft, tool_call_metadata: toolCallOf(event) };
+}
+
+/** Which call of the model an action or its observation belongs to. */
+export function toolCallOf(event: Members): Members {
+  const call = { function_name: asText(event.tool_name), tool_call_id: asText(event.tool_call_id) };
+  return { ...call, model_response: null, total_calls_in_response: 1 };
 }
 
 type Draft = Pick<V0Draft, 'message' | 'action' | 'args'>;

@@ -3,7 +3,7 @@
  * often and in whatever pieces it is read.
  */
 import type { StoredEvent } from '../../event-log.ts';
-import { actionDraft, asRecord, asText, textsOf } from './actions.ts';
+import { actionDraft, asRecord, asText, textsOf, toolCallOf } from './actions.ts';
 import { stateChanged, type V0Draft, type V0Event } from './event.ts';
 import { errorDraft, observationDraft } from './observations.ts';
 
@@ -14,6 +14,21 @@ export interface Translator {
    */
   take(event: StoredEvent, following: StoredEvent | undefined): V0Event[];
 }
+
+/** The tools of the agent, which V0 tells in the form in which a model is told of them. */
+const TOOLS = [
+  ['terminal', 'Runs a command in the shell of the sandbox.', 'command', 'The command.'],
+  ['file_editor', 'Shows, creates and changes files of the sandbox.', 'path', 'The file.'],
+  ['think', 'Notes a thought.', 'thought', 'The thought.'],
+  ['finish', 'Ends the run with a message.', 'message', 'The message.'],
+].map(([name = '', description = '', member = '', meaning = '']) => {
+  const parameters = {
+    type: 'object',
+    properties: { [member]: { type: 'string', description: meaning } },
+    required: [member],
+  };
+  return { type: 'function', function: { name, description, parameters } };
+});
 
 const AGENT_STATES: Record<string, string> = {
   running: 'running',
@@ -53,7 +68,7 @@ class LogTranslator implements Translator {
     switch (event.kind) {
       case 'SystemPromptEvent': {
         const content = asText(asRecord(event.system_prompt).text);
-        const args = { content, tools: event.tools ?? [], openhands_version: null, agent_class: 'CodeActAgent' };
+        const args = { content, tools: TOOLS, openhands_version: null, agent_class: 'CodeActAgent' };
         return [{ source: 'agent', message: content, action: 'system', args }];
       }
       case 'MessageEvent':
@@ -63,7 +78,7 @@ class LogTranslator implements Translator {
         return [actionDraft(event)];
       case 'ObservationEvent': {
         const draft = observationDraft(event, this.#causeOf(event));
-        return draft === null ? [] : [draft];
+        return draft === null ? [] : [{ ...draft, tool_call_metadata: toolCallOf(event) }];
       }
       case 'AgentErrorEvent':
         return [{ source: 'agent', ...this.#caused(event), ...errorDraft(asText(event.error)) }];

@@ -28,7 +28,10 @@ export function fileRoutes(app: Hono, worker: WorkerContext): void {
     assertAbsolute(folder);
     if (format !== 'git-delta') throw new HttpRefusal(400, 'Only the format git-delta is there');
     const { patch } = await worker.sandbox.ask('git_delta', { path: folder, ref: ref ?? null });
-    return context.body(patch, 200, attachment('changes.patch'));
+    return context.body(patch, 200, {
+      ...attachment('changes.patch'),
+      'Content-Type': 'text/x-patch; charset=utf-8',
+    });
   });
 }
 

@@ -5,8 +5,11 @@ import { HttpAnswer, json, readJson } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo, statusOf } from '../../conversation-info.ts';
+import { isOwnerAndName, isPlaced } from '../../repository.ts';
 import { removeConversation } from '../../removal.ts';
+import { connectedForgejo } from '../../settings/providers.ts';
 import { readSettings } from '../../settings/record.ts';
+import type { StartRequest } from '../../start-plan.ts';
 import { StartRefused, startFromV0 } from '../../start-request.ts';
 import { toHexId } from '../../../../protocol/detail.ts';
 import { findConversation, findOwn, givenId } from './known.ts';
@@ -83,7 +86,11 @@ async function create(context: AppContext, c: Context): Promise<Response> {
     const around = { settings: readSettings(context.store.documents), defaultSpec: context.defaultSpec };
     // A known conversation is only pointed at; the request need not say again what it plays.
     const given = isKnown ? { ...body, replay_json: body.replay_json ?? 'demo' } : body;
-    const task = context.starter.begin(startFromV0(given, around, trigger));
+    const wanted = startFromV0(given, around, trigger);
+    if (!(await isAccessible(context, wanted))) {
+      throw new HttpAnswer(401, `Unable to access repo ${wanted.repository}`);
+    }
+    const task = context.starter.begin(wanted);
     const row = context.store.conversations.get(task.conversation_id);
     return json({
       status: 'ok',
@@ -101,6 +108,18 @@ async function create(context: AppContext, c: Context): Promise<Response> {
 function isOfV1({ store }: AppContext, id: string): boolean {
   const row = store.conversations.get(id);
   return row === null ? store.startTasks.count({ dialect: 'V1', conversationId: id }) > 0 : row.dialect === 'V1';
+}
+
+/** False for a repository that cannot be there: it names no host, or the one host that is asked does not have it. */
+async function isAccessible(
+  { store }: AppContext,
+  { cloneFrom, provider, repository }: StartRequest,
+): Promise<boolean> {
+  if (cloneFrom === null || repository === null) return true;
+  if (!isPlaced(cloneFrom, provider)) return false;
+  const forgejo = provider === 'forgejo' && isOwnerAndName(cloneFrom) ? connectedForgejo(store.documents) : null;
+  // Whether it can be cloned is for git to say when the host does not answer.
+  return forgejo === null || (await forgejo.hasRepository(repository).catch(() => true));
 }
 
 async function start(context: AppContext, c: Context): Promise<Response> {

@@ -1,10 +1,15 @@
 /** Lists of options, and the routes that would ask a git provider (interface sections 2.3 and 3.5). */
+import type { Context } from 'hono';
 import { json } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
+import type { Forgejo } from '../../forgejo.ts';
 import { knownModels } from '../../settings/models.ts';
+import { connectedForgejo } from '../../settings/providers.ts';
+import { answered } from '../providers.ts';
 
-export function optionRoutes({ store }: AppContext): Route[] {
+export function optionRoutes(context: AppContext): Route[] {
+  const { store } = context;
   const get = (path: string, body: () => unknown): Route => ({ method: 'GET', path, handle: () => json(body()) });
   return [
     get('/api/options/models', () => knownModels(store.documents)),
@@ -16,22 +21,37 @@ export function optionRoutes({ store }: AppContext): Route[] {
       POSTHOG_CLIENT_KEY: '',
       FEATURE_FLAGS: { ENABLE_BILLING: false, HIDE_LLM_SETTINGS: false },
     })),
-    ...PROVIDER_PATHS.map(([path, text]) => refused(path, text)),
+    ...providerRoutes(context),
   ];
 }
 
 const NEEDS_TOKEN = 'Git provider token required. (such as GitHub).';
-const PROVIDER_PATHS: [string, string][] = [
-  ['installations', NEEDS_TOKEN],
-  ['repositories', NEEDS_TOKEN],
-  ['info', NEEDS_TOKEN],
-  ['suggested-tasks', 'No providers set.'],
-  ['search/repositories', 'Git provider token required.'],
-  ['search/branches', NEEDS_TOKEN],
-  ['repository/branches', NEEDS_TOKEN],
-];
 
-/** Genuine servers answer these with a bare string. */
-function refused(path: string, text: string): Route {
-  return { method: 'GET', path: `/api/user/${path}`, handle: () => json(text, 401) };
+/** What the user has at a git provider; only a Forgejo host is asked. Genuine servers refuse with a bare string. */
+function providerRoutes({ store }: AppContext): Route[] {
+  const at = (
+    path: string,
+    refusal: string,
+    ask: ((forgejo: Forgejo, c: Context) => Promise<unknown>) | null,
+  ): Route => ({
+    method: 'GET',
+    path: `/api/user/${path}`,
+    handle: async (c) => {
+      const forgejo = connectedForgejo(store.documents);
+      return forgejo === null || ask === null ? json(refusal, 401) : json(await answered(ask(forgejo, c)));
+    },
+  });
+  const query = (c: Context, name: string): string => c.req.query(name) ?? '';
+  return [
+    at('installations', NEEDS_TOKEN, null),
+    at('repositories', NEEDS_TOKEN, (forgejo) => forgejo.repositories('')),
+    at('info', NEEDS_TOKEN, (forgejo) => forgejo.user()),
+    at('suggested-tasks', 'No providers set.', (forgejo) => forgejo.tasks()),
+    at('search/repositories', 'Git provider token required.', (forgejo, c) => forgejo.repositories(query(c, 'query'))),
+    at('search/branches', NEEDS_TOKEN, (forgejo, c) => forgejo.branches(query(c, 'repository'), query(c, 'query'))),
+    at('repository/branches', NEEDS_TOKEN, async (forgejo, c) => {
+      const branches = await forgejo.branches(query(c, 'repository'), '');
+      return { branches, has_next_page: false, current_page: 1, per_page: branches.length, total_count: null };
+    }),
+  ];
 }

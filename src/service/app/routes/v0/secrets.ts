@@ -3,11 +3,13 @@ import { gitProviders, secretCreate, secretUpdate } from '../../../../protocol/v
 import { HttpAnswer, json, readJson, refuseDetail } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
-import { replaceProviders, unknownProviders } from '../../settings/providers.ts';
+import { refusingProvider, replaceProviders, unknownProviders } from '../../settings/providers.ts';
 
 export function secretRoutes({ store }: AppContext): Route[] {
   const { secrets, documents } = store;
   const exists = (name: string): HttpAnswer => new HttpAnswer(400, { message: `Secret ${name} already exists` });
+  const invalid = (provider: string): HttpAnswer =>
+    new HttpAnswer(401, { error: `Invalid token. Please make sure it is a valid ${provider} token.` });
   const unknown = (id: string): HttpAnswer => new HttpAnswer(404, { error: `Secret with ID ${id} not found` });
   return [
     {
@@ -17,6 +19,8 @@ export function secretRoutes({ store }: AppContext): Route[] {
         const { provider_tokens: tokens } = await readJson(c, gitProviders);
         const wrong = unknownProviders(tokens ?? {});
         if (wrong.length > 0) throw refuseDetail(wrong);
+        const refusing = await refusingProvider(tokens ?? {});
+        if (refusing !== null) throw invalid(refusing);
         replaceProviders(documents, tokens ?? {});
         return json({ message: 'Git providers stored' });
       },

@@ -6,14 +6,22 @@ import {
   conversationSearchQuery,
 } from '../../../../protocol/v1/requests.ts';
 import type { ConversationChange, ConversationFilter } from '../../../store/conversations.ts';
-import { json, offsetPage, pathId, readJson, readQuery, readQueryList, refuse } from '../../answers.ts';
+import { json, offsetPage, pathId, readJson, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord, sandboxLookup } from '../../conversation-record.ts';
+import { isRepositoryForm } from '../../repository.ts';
 import { removeConversation } from '../../removal.ts';
 import { findConversation } from './known.ts';
 
 const MAX_IDS = 99;
+const NO_REPOSITORY = refuseDetail([
+  {
+    type: 'value_error',
+    loc: ['body', 'selected_repository'],
+    msg: 'Value error, neither owner/name nor a URL nor an absolute path',
+  },
+]);
 
 export function conversationRoutes(context: AppContext): Route[] {
   const { conversations } = context.store;
@@ -59,6 +67,7 @@ export function conversationRoutes(context: AppContext): Route[] {
         const id = pathId(c);
         const body = await readJson(c, appConversationPatch);
         if (findConversation(context, id) === null) throw refuse(404, 'unknown_app_conversation');
+        if (body.selected_repository != null && !isRepositoryForm(body.selected_repository)) throw NO_REPOSITORY;
         conversations.update(id, { ...changeOf(body), updated_at: context.clock.stamp() });
         const row = conversations.get(id);
         if (row === null) throw refuse(404, 'unknown_app_conversation');

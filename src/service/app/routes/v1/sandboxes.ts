@@ -57,16 +57,19 @@ function readingRoutes({ store }: AppContext): Route[] {
   ];
 }
 
-function changingRoutes({ store, supervisor, defaultSpec, log }: AppContext): Route[] {
+function changingRoutes({ store, supervisor, starter, defaultSpec, log }: AppContext): Route[] {
   const id = (c: Context): string => c.req.param('sandbox_id') ?? c.req.param('id') ?? '';
   return [
     {
       method: 'POST',
       path: '/api/v1/sandboxes',
-      handle: (c) => {
+      handle: async (c) => {
         const wanted = c.req.query('sandbox_spec_id') ?? defaultSpec;
         if (!isSpecName(wanted)) throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
-        return json(sandboxRecord(supervisor.create(wanted)));
+        const created = supervisor.create(wanted);
+        // As a genuine server does: who gets the answer can use the sandbox. One that failed says so in its record.
+        await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
+        return json(sandboxRecord(store.sandboxes.get(created.id) ?? created));
       },
     },
     {

@@ -4,7 +4,7 @@ import { secretCreate, secretSearchQuery, secretUpdate } from '../../../../proto
 import { json, readJson, readQuery, refuse, refuseDetail } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
-import { replaceProviders, unknownProviders } from '../../settings/providers.ts';
+import { refusingProvider, replaceProviders, unknownProviders } from '../../settings/providers.ts';
 
 export function secretRoutes({ store }: AppContext): Route[] {
   const { secrets, documents } = store;
@@ -16,6 +16,8 @@ export function secretRoutes({ store }: AppContext): Route[] {
         const { provider_tokens: tokens } = await readJson(c, gitProviders);
         const wrong = unknownProviders(tokens ?? {});
         if (wrong.length > 0) throw refuseDetail(wrong);
+        const refusing = await refusingProvider(tokens ?? {});
+        if (refusing !== null) throw refuse(401, `Invalid token. Please make sure it is a valid ${refusing} token.`);
         replaceProviders(documents, tokens ?? {});
         return json({ message: 'Git providers stored' });
       },

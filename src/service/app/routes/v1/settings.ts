@@ -3,11 +3,13 @@ import { dictionary } from '../../../../protocol/detail.ts';
 import { HttpAnswer, json, readJson, refuse, refuseDetail } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
-import { providerHostsOf } from '../../settings/providers.ts';
 import { AGENT_FIELDS, CONVERSATION_FIELDS, schemaOf } from '../../settings/fields.ts';
+import { MASK } from '../../settings/mcp.ts';
 import { profileConfig, readProfiles } from '../../settings/profiles.ts';
+import { connectedForgejo, providerHostsOf } from '../../settings/providers.ts';
 import { emptySettings, readSettings, writeSettings, type JsonObject } from '../../settings/record.ts';
 import { mergedV1, shownAsUser, shownV1, type ShownContext } from '../../settings/v1.ts';
+import { answered } from '../providers.ts';
 
 export function settingsRoutes(context: AppContext): Route[] {
   const { documents } = context.store;
@@ -52,22 +54,24 @@ export function settingsRoutes(context: AppContext): Route[] {
       handle: (c) => {
         // Only a sandbox may ask for the secrets, with a key that this service does not take here.
         if (c.req.query('expose_secrets') === 'true') throw refuse(401, 'Invalid session API key');
-        return json(shownAsUser(readSettings(documents) ?? emptySettings(), surroundings(context)));
+        return json(shownAsUser(readSettings(documents) ?? emptySettings(), surroundings(context, MASK)));
       },
     },
     {
       method: 'GET',
       path: '/api/v1/users/git-info',
-      handle: () => {
-        throw refuse(403, 'Git provider not connected');
+      handle: async () => {
+        const forgejo = connectedForgejo(documents);
+        if (forgejo === null) throw refuse(403, 'Git provider not connected');
+        return json(await answered(forgejo.user()));
       },
     },
   ];
 }
 
-function surroundings({ store, clock }: AppContext): ShownContext {
+function surroundings({ store, clock }: AppContext, mask: typeof MASK | null = null): ShownContext {
   const { profiles, active } = readProfiles(store.documents);
-  const shown = Object.entries(profiles).map(([name, llm]) => [name, profileConfig(llm)]);
+  const shown = Object.entries(profiles).map(([name, llm]) => [name, profileConfig(llm, mask)]);
   return {
     providers: providerHostsOf(store.documents),
     profiles: { profiles: Object.fromEntries(shown) as JsonObject, active },

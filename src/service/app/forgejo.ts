@@ -1,0 +1,198 @@
+/**
+ * What a Forgejo host tells of a user's repositories, in the records of the servers' interface. It is the one provider
+ * whose host users bring themselves, so it is asked; tokens of the others are only used to clone.
+ */
+import http from 'node:http';
+import https from 'node:https';
+
+export interface ProviderRepository {
+  id: string;
+  full_name: string;
+  git_provider: 'forgejo';
+  is_public: boolean;
+  stargazers_count: number;
+  link_header: null;
+  pushed_at: string | null;
+  owner_type: 'user' | 'organization';
+  main_branch: string | null;
+}
+
+export interface ProviderBranch {
+  name: string;
+  commit_sha: string;
+  protected: boolean;
+  last_push_date: null;
+}
+
+export interface ProviderTask {
+  git_provider: 'forgejo';
+  task_type: 'OPEN_ISSUE';
+  repo: string;
+  issue_number: number;
+  title: string;
+}
+
+/** The host did not answer, or not with what was asked for. `status` is its own; null: there was no answer. */
+export class ForgejoError extends Error {
+  override readonly name = 'ForgejoError';
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const PAGE = 50;
+const MAX_PAGES = 20;
+
+export interface Forgejo {
+  user(): Promise<Record<string, unknown>>;
+  /** The user's own, or those whose name holds the words. */
+  repositories(query: string): Promise<ProviderRepository[]>;
+  hasRepository(name: string): Promise<boolean>;
+  branches(repository: string, query: string): Promise<ProviderBranch[]>;
+  /** Open issues that wait for the user. */
+  tasks(): Promise<ProviderTask[]>;
+}
+
+/**
+ * @param base address of the host, with its scheme
+ * Every call throws ForgejoError.
+ */
+export function createForgejo(base: string, token: string): Forgejo {
+  const ask = (path: string): Promise<unknown> => askJson(`${base}/api/v1${path}`, token);
+  const all = (path: string): Promise<Members[]> => allPages(ask, path);
+  const name = (repository: string): string => repository.split('/').map(encodeURIComponent).join('/');
+  return {
+    async user() {
+      const found = membersOf(await ask('/user'));
+      const login = text(found.login);
+      return {
+        id: String(found.id),
+        login,
+        avatar_url: text(found.avatar_url),
+        company: null,
+        name: text(found.full_name) || login,
+        email: text(found.email) || null,
+      };
+    },
+    async repositories(query) {
+      const path = query === '' ? '/user/repos' : `/repos/search?q=${encodeURIComponent(query)}`;
+      return (await all(path)).map(repositoryOf);
+    },
+    async hasRepository(repository) {
+      try {
+        await ask(`/repos/${name(repository)}`);
+        return true;
+      } catch (error) {
+        if (error instanceof ForgejoError && error.status === 404) return false;
+        throw error;
+      }
+    },
+    async branches(repository, query) {
+      const found = await all(`/repos/${name(repository)}/branches`);
+      return found.map(branchOf).filter((branch) => branch.name.includes(query));
+    },
+    async tasks() {
+      try {
+        return (await all('/repos/issues/search?type=issues&state=open&assigned=true')).map(taskOf);
+      } catch (error) {
+        // An old host has no search for issues.
+        if (error instanceof ForgejoError && error.status === 404) return [];
+        throw error;
+      }
+    },
+  };
+}
+
+type Members = Record<string, unknown>;
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function repositoryOf(found: Members): ProviderRepository {
+  return {
+    id: String(found.id),
+    full_name: text(found.full_name),
+    git_provider: 'forgejo',
+    is_public: found.private !== true,
+    stargazers_count: Number(found.stars_count ?? 0),
+    link_header: null,
+    pushed_at: text(found.updated_at) || null,
+    owner_type: membersOf(found.owner).type === 'Organization' ? 'organization' : 'user',
+    main_branch: text(found.default_branch) || null,
+  };
+}
+
+function branchOf(found: Members): ProviderBranch {
+  const commit = membersOf(found.commit);
+  return {
+    name: text(found.name),
+    commit_sha: text(commit.id),
+    protected: found.protected === true,
+    last_push_date: null,
+  };
+}
+
+function taskOf(found: Members): ProviderTask {
+  return {
+    git_provider: 'forgejo',
+    task_type: 'OPEN_ISSUE',
+    repo: text(membersOf(found.repository).full_name),
+    issue_number: Number(found.number),
+    title: text(found.title),
+  };
+}
+
+/** The items of all pages, a thousand at most. */
+async function allPages(ask: (path: string) => Promise<unknown>, path: string): Promise<Members[]> {
+  const found: Members[] = [];
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
+    const answer = await ask(`${path}${path.includes('?') ? '&' : '?'}page=${page}&limit=${PAGE}`);
+    const list = Array.isArray(answer) ? (answer as unknown[]) : membersOf(answer).data;
+    const items = Array.isArray(list) ? list.map(membersOf) : [];
+    found.push(...items);
+    if (items.length < PAGE) break;
+  }
+  return found;
+}
+
+function askJson(address: string, token: string): Promise<unknown> {
+  const url = new URL(address);
+  const { request } = url.protocol === 'https:' ? https : http;
+  const headers = { Authorization: `token ${token}`, Accept: 'application/json' };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { headers }, (incoming) => {
+      readJson(incoming).then(resolve, reject);
+    });
+    outgoing.setTimeout(TIMEOUT_MS, () => outgoing.destroy(new Error('no answer in time')));
+    outgoing.on('error', (error) => {
+      reject(new ForgejoError(`${url.host} could not be asked: ${error.message}`, null));
+    });
+    outgoing.end();
+  });
+}
+
+async function readJson(incoming: http.IncomingMessage): Promise<unknown> {
+  const status = incoming.statusCode ?? 0;
+  let body = '';
+  incoming.setEncoding('utf8');
+  for await (const chunk of incoming as AsyncIterable<string>) {
+    body += chunk;
+    if (body.length > MAX_ANSWER_BYTES) throw new ForgejoError('the answer of the host is too large', status);
+  }
+  if (status !== 200) throw new ForgejoError(`the host answered ${status}`, status);
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new ForgejoError('the host answered with something that is no JSON', status);
+  }
+}
