@@ -76,7 +76,7 @@ _acs_flags() {
     'acs conv send') REPLY='-F --file --image --resume --accept --reject --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
     'acs conv confirm') REPLY='--accept --reject --reason --action -h --help' ;;
     'acs conv stop') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all -h --help' ;;
-    'acs conv resume') REPLY='--wait -f --follow --wait-timeout --on-confirm -h --help' ;;
+    'acs conv resume') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
     'acs conv diff') REPLY='--stat --resume -h --help' ;;
     'acs conv rename') REPLY='-h --help' ;;
     'acs conv delete') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --force --ignore-not-found -h --help' ;;
@@ -218,6 +218,16 @@ _acs_values() {
     'acs conv stop --not-spec') : ;;
     'acs conv stop --repo') : ;;
     'acs conv stop --not-repo') : ;;
+    'acs conv resume --status') : ;;
+    'acs conv resume --not-status') : ;;
+    'acs conv resume --older-than') : ;;
+    'acs conv resume --not-older-than') : ;;
+    'acs conv resume --idle') : ;;
+    'acs conv resume --not-idle') : ;;
+    'acs conv resume --spec') : ;;
+    'acs conv resume --not-spec') : ;;
+    'acs conv resume --repo') : ;;
+    'acs conv resume --not-repo') : ;;
     'acs conv resume --wait-timeout') : ;;
     'acs conv resume --on-confirm') : ;;
     'acs conv delete --status') : ;;

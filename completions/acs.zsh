@@ -77,7 +77,7 @@ _acs_flags() {
     'acs conv send') reply=('-F:read the message from this file' '--file:read the message from this file' '--image:show the agent an image (repeatable)' '--resume:wake the sandbox first when it is paused' '--accept:first accept the action that waits for a confirmation' '--reject:first reject it' '--wait:until the run that the message begins has ended' '-f:the same, and show it' '--follow:the same, and show it' '--wait-timeout:stop waiting after this long (default 1h off a terminal)' '--on-confirm:when a confirmation waits: ask, accept, reject, exit with 8 (default: ask on a terminal, else exit)' '-h:print help' '--help:print help') ;;
     'acs conv confirm') reply=('--accept:let the agent do it' '--reject:do not; the agent then waits for a message' '--reason:tell the agent why it is rejected' '--action:answer this action and no other' '-h:print help' '--help:print help') ;;
     'acs conv stop') reply=('--status:in one of these states: starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:in none of these states' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and nothing updated for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:made from one of these specs' '--not-spec:made from none of these specs' '--repo:with a repository like this: '\''acme/*'\'', '\''**/docs'\''' '--not-repo:with no repository like this' '--all:every conversation' '-h:print help' '--help:print help') ;;
-    'acs conv resume') reply=('--wait:until the run has ended; one id' '-f:the same, and show it' '--follow:the same, and show it' '--wait-timeout:stop waiting after this long (default 1h off a terminal)' '--on-confirm:when a confirmation waits: ask, accept, reject, exit with 8 (default: ask on a terminal, else exit)' '-h:print help' '--help:print help') ;;
+    'acs conv resume') reply=('--status:in one of these states: starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:in none of these states' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and nothing updated for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:made from one of these specs' '--not-spec:made from none of these specs' '--repo:with a repository like this: '\''acme/*'\'', '\''**/docs'\''' '--not-repo:with no repository like this' '--all:every conversation' '--wait:until the run has ended; one id' '-f:the same, and show it' '--follow:the same, and show it' '--wait-timeout:stop waiting after this long (default 1h off a terminal)' '--on-confirm:when a confirmation waits: ask, accept, reject, exit with 8 (default: ask on a terminal, else exit)' '-h:print help' '--help:print help') ;;
     'acs conv diff') reply=('--stat:list the files that changed, with lines added and removed' '--resume:wake the sandbox first when it is paused' '-h:print help' '--help:print help') ;;
     'acs conv rename') reply=('-h:print help' '--help:print help') ;;
     'acs conv delete') reply=('--status:in one of these states: starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:in none of these states' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and nothing updated for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:made from one of these specs' '--not-spec:made from none of these specs' '--repo:with a repository like this: '\''acme/*'\'', '\''**/docs'\''' '--not-repo:with no repository like this' '--all:every conversation' '--force:also those chosen by selector whose run is in progress' '--ignore-not-found:one that is not there is no error' '-h:print help' '--help:print help') ;;
@@ -219,6 +219,16 @@ _acs_values() {
     'acs conv stop --not-spec') : ;;
     'acs conv stop --repo') : ;;
     'acs conv stop --not-repo') : ;;
+    'acs conv resume --status') : ;;
+    'acs conv resume --not-status') : ;;
+    'acs conv resume --older-than') : ;;
+    'acs conv resume --not-older-than') : ;;
+    'acs conv resume --idle') : ;;
+    'acs conv resume --not-idle') : ;;
+    'acs conv resume --spec') : ;;
+    'acs conv resume --not-spec') : ;;
+    'acs conv resume --repo') : ;;
+    'acs conv resume --not-repo') : ;;
     'acs conv resume --wait-timeout') : ;;
     'acs conv resume --on-confirm') : ;;
     'acs conv delete --status') : ;;

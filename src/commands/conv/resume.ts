@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change, Target } from '../bulk.ts';
@@ -8,20 +8,36 @@ import { changeEach, failedItem, readIds } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
+import { addSelectorOptions, readSelection } from '../selectors.ts';
 import { isUserMessage } from '../../domain/outcome.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { readKnownRun } from './evidence.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
+import { changeConversations, type ChangeOptions, type ConversationVerb } from './change.ts';
 import { deadlineOf } from './follow.ts';
 import { findStarted } from './started.ts';
-import { BULK_JSON, CONVERSATION_JSON, conversationView, OUTCOME_JSON } from './view.ts';
+import { BULK_JSON, CONVERSATION_JSON, conversationView, idOf, OUTCOME_JSON } from './view.ts';
 import { addWaitTimeout } from './waiting.ts';
 import { isAsleep, wakeNow } from './wake.ts';
 
+type ResumeOptions = RunOptions & ChangeOptions;
+
+const resume: ConversationVerb = {
+  word: 'resume',
+  past: 'resumed',
+  asks: 'by-selector',
+  async apply(ctx, { server, seen }) {
+    if (seen.id === '')
+      throw new AppError('conflict', `start task ${idOf(seen)} is still being worked at: there is no run yet`);
+    return await resumeOne(ctx, server, await server.conversations.get(seen.id));
+  },
+};
+
 export function declareResume(parent: Command, ctx: Context): void {
   const command = parent.command('resume').description('wake conversations and go on with runs that have not ended');
-  command
-    .argument('<id...>', 'conversations; - reads ids from stdin')
+  command.argument('[id...]', 'conversations; - reads ids from stdin');
+  addSelectorOptions(command, CONVERSATION_STATUSES)
+    .option('--all', 'every conversation')
     .option('--wait', 'until the run has ended; one id')
     .option('-f, --follow', 'the same, and show it');
   addOnConfirm(addWaitTimeout(command));
@@ -34,14 +50,19 @@ export function declareResume(parent: Command, ctx: Context): void {
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       { command: 'acs conv resume @last --follow', does: 'goes on with the last conversation, and shows it' },
-      { command: 'acs conv list --status paused -q | acs conv resume -', does: 'goes on with all that are paused' },
+      { command: 'acs conv resume --status paused --not-older-than 1d -y', does: 'goes on with all that were paused' },
     ],
   });
-  command.action((ids: string[], options: RunOptions) => resumeConversations(ids, options, ctx));
+  command.action((ids: string[], options: ResumeOptions) => resumeConversations(ids, options, ctx));
 }
 
-export async function resumeConversations(given: readonly string[], options: RunOptions, ctx: Context): Promise<void> {
-  const single = given.length === 1 && given[0] !== '-';
+export async function resumeConversations(
+  given: readonly string[],
+  options: ResumeOptions,
+  ctx: Context,
+): Promise<void> {
+  const bySelector = readSelection(options) !== null || options.all === true;
+  const single = given.length === 1 && given[0] !== '-' && !bySelector;
   if (single) checkRunOutput(ctx, options);
   else ctx.out.check(conversationView, 'bulk');
   if (!single && (options.wait || options.follow)) {
@@ -52,6 +73,7 @@ export async function resumeConversations(given: readonly string[], options: Run
   checkOnConfirm(options, options.wait === true || options.follow === true);
   for (const word of given) if (word !== '-') checkIdWord(word);
   const limits = deadlineOf(ctx, options);
+  if (bySelector || given.length === 0) return await changeConversations(ctx, resume, given, options);
   if (!single) return await resumeEach(ctx, await readIds(ctx, given));
   const server = await ctx.server();
   const seen = await findStarted(ctx, server, given[0] ?? '');

@@ -25,6 +25,7 @@ export function declareWait(parent: Command, ctx: Context): void {
     notes: [
       'Without --for it waits until the sandbox is no longer starting; one that ends in an error is exit 1.',
       'A state that can no longer come ends the wait at once.',
+      'Of several the worst code: a signal before 124, then 1 and 5.',
     ],
     json: [SANDBOX_JSON, BULK_JSON],
     exits: ['failed', 'not-found', 'unsupported', 'timeout'],
@@ -50,16 +51,32 @@ export async function waitForSandboxes(words: readonly string[], options: WaitFo
   const wait = async (word: string): Promise<Sandbox> =>
     await waitForOne(ctx, server, word, { ...options, company: isSingle ? 'alone' : 'others' });
   if (isSingle) return await ctx.out.item(sandboxView, await wait(words[0] ?? ''));
+  const codes: number[] = [];
   await changeEach(ctx, {
     targets: ids.map((id) => ({ id, server })),
     lost: [],
     past: 'waited for',
     concurrency: ids.length,
     async apply({ id }) {
-      const record = await wait(id);
-      return { changed: false, before: null, after: record.status, record };
+      try {
+        const record = await wait(id);
+        return { changed: false, before: null, after: record.status, record };
+      } catch (error) {
+        if (isAppError(error)) codes.push(error.exitCode);
+        throw error;
+      }
     },
   });
+  // A signal has set its own code.
+  if (codes.length > 0 && !ctx.signal.aborted) ctx.exitCode = worst(codes);
+}
+
+/** As of several runs that are waited for: least bad first, what could not be seen at all behind them. */
+const SEVERITY = [6, 5, 1, 124];
+
+function worst(codes: readonly number[]): number {
+  const rank = (code: number): number => (SEVERITY.includes(code) ? SEVERITY.indexOf(code) : SEVERITY.length);
+  return codes.toSorted((one, other) => rank(other) - rank(one))[0] ?? 0;
 }
 
 async function waitForOne(

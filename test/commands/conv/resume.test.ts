@@ -89,6 +89,23 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect((await conv('resume', one.id, two, '--wait')).code).toBe(2);
   });
 
+  it('takes selectors, with a yes', async () => {
+    const one = await stopped();
+    const running = await startHeldRun(world);
+    const select = ['--status', 'paused,stopped', '--not-older-than', '1d'];
+    expect((await conv('resume', ...select)).code).toBe(2);
+    expect((await conv('resume', ...select, '-y', '--wait')).code).toBe(2);
+    expect((await conv('resume', one.id, ...select, '-y')).code).toBe(2);
+    const many = await conv('resume', ...select, '-y', '--json');
+    expect(many.code, many.err).toBe(0);
+    const ids = json<BulkResult>(many).items.map(({ id }) => id);
+    expect(ids).toContain(one.id);
+    expect(ids).not.toContain(running.id);
+    await Promise.all([one.release(), running.release()]);
+    expect((await conv('wait', one.id, running.id)).code).toBe(0);
+    expect(json<BulkResult>(await conv('resume', '--older-than', '1d', '-y', '--json'))).toMatchObject({ matched: 0 });
+  });
+
   it('sends what the server needs, and nothing in a dry run', async () => {
     const { id, release } = await startHeldRun(world);
     await putToSleep(world, id);

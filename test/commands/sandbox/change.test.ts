@@ -186,7 +186,10 @@ describe('changing sandboxes', () => {
         [a, 'running'],
         [b, 'paused'],
       ]);
-      expect((await acs('wait', a, b, '--for', 'paused', '--wait-timeout', '100ms', '--json')).code).toBe(1);
+      const late = await acs('wait', a, b, 'nowhere', '--for', 'paused', '--wait-timeout', '100ms', '--json');
+      expect(late.code).toBe(124);
+      expect(many(late).items.map(({ error }) => error?.code)).toEqual(['timeout', undefined, 'not-found']);
+      expect((await acs('wait', a, 'nowhere', '--json')).code).toBe(5);
     });
 
     it('goes on when one of several servers cannot be reached', async () => {
