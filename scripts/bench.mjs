@@ -42,11 +42,14 @@ try {
     ACS_BASE_URL: String(line).trim(),
     ACS_API_KEY: 'key-of-the-bench',
   };
-  for (const subject of subjects) time(subject, env); // warms the disk cache, and the probe of the server
-  const times = new Map(subjects.map((subject) => [subject, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const subject of subjects) times.get(subject).push(time(subject, env));
+  // Node reads further authorities at every start, which may take longer than all else: ratios then flatter the program.
+  const { NODE_EXTRA_CA_CERTS, ...plain } = env;
+  if (NODE_EXTRA_CA_CERTS) {
+    process.stdout.write('With NODE_EXTRA_CA_CERTS, as it is set here:\n');
+    print(rowsOf(timesIn(env)));
+    process.stdout.write('\nWithout it:\n');
   }
+  const times = timesIn(plain);
   process.exitCode = report(times);
   reportStarts(await timeLocalService(acs, path.join(folder, 'service'), rounds), median(times.values().next().value));
 } finally {
@@ -58,6 +61,16 @@ function withoutOwnVariables(variables) {
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)));
 }
 
+/** Milliseconds of each round by subject, the subjects taking turns. */
+function timesIn(env) {
+  for (const subject of subjects) time(subject, env); // warms the disk cache, and the probe of the server
+  const times = new Map(subjects.map((subject) => [subject, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const subject of subjects) times.get(subject).push(time(subject, env));
+  }
+  return times;
+}
+
 /** Milliseconds from start to exit of the process. Throws when it fails: a fast failure is no result. */
 function time({ name, args }, env) {
   const started = performance.now();
@@ -67,27 +80,32 @@ function time({ name, args }, env) {
   return elapsedMs;
 }
 
-function report(times) {
+/** The least time is the one that the machine disturbed least. */
+function ratiosOf(all, bare) {
+  return { ofLeast: Math.min(...all) / Math.min(...bare), ofMedians: median(all) / median(bare) };
+}
+
+function rowsOf(times) {
   const [bare] = times.values();
   const rows = [['', 'median', 'least', 'ratio of medians', 'ratio of least', 'budget']];
-  const broken = [];
   for (const [{ name, budget }, all] of times) {
-    // The least time is the one that the machine disturbed least.
-    const ratio = Math.min(...all) / Math.min(...bare);
-    rows.push([
-      name,
-      `${median(all).toFixed(1)} ms`,
-      `${Math.min(...all).toFixed(1)} ms`,
-      (median(all) / median(bare)).toFixed(2),
-      ratio.toFixed(2),
-      budget ? `≤ ${budget}` : '',
-    ]);
-    if (budget && ratio > budget && median(all) / median(bare) > budget)
-      broken.push(`${name}: ${ratio.toFixed(2)} × bare node, allowed ${budget}`);
+    const { ofLeast, ofMedians } = ratiosOf(all, bare);
+    const milliseconds = [median(all), Math.min(...all)].map((each) => `${each.toFixed(1)} ms`);
+    rows.push([name, ...milliseconds, ofMedians.toFixed(2), ofLeast.toFixed(2), budget ? `≤ ${budget}` : '']);
   }
-  print(rows);
+  return rows;
+}
+
+function report(times) {
+  print(rowsOf(times));
   process.stdout.write(`\nNode ${process.versions.node}, ${rounds} runs each, taking turns\n`);
   if (!judged) process.stdout.write('Budgets are judged on Node 20 only.\n');
+  const [bare] = times.values();
+  const broken = [...times].flatMap(([{ name, budget }, all]) => {
+    const { ofLeast, ofMedians } = ratiosOf(all, bare);
+    if (!budget || Math.min(ofLeast, ofMedians) <= budget) return [];
+    return [`${name}: ${ofLeast.toFixed(2)} × bare node, allowed ${budget}`];
+  });
   for (const each of broken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${each}\n`);
   return judged && broken.length > 0 ? 1 : 0;
 }
