@@ -28,7 +28,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
   });
   const run: Run = { options, baseUrl, network, facts: null, paces: new Map() };
   const ask = (): ReturnType<typeof probe> =>
-    probe(appTransport(run, options.signal), options.key !== null, options.clock);
+    probe(appTransport(run, options.signal, unsurprised), options.key !== null, options.clock);
   try {
     run.facts = await createServerFacts(options, baseUrl, ask);
     return await createServer(run, run.facts.now, options.signal);
@@ -91,7 +91,14 @@ function commonOptions(
   return { network: run.network, clock, signal, mode, requestTimeoutMs, log };
 }
 
-function appTransport(run: Run, signal: AbortSignal): Transport {
+/** A probe asks for routes that may be missing. To look again because of one would be to wait for itself. */
+const unsurprised = (): Promise<null> => Promise.resolve(null);
+
+function appTransport(
+  run: Run,
+  signal: AbortSignal,
+  surprised: () => Promise<AppError | null> = () => run.facts?.lookAgain() ?? Promise.resolve(null),
+): Transport {
   const { key } = run.options;
   // Both names are right for every flavour and release (interface 1.1).
   const headers: Record<string, string> =
@@ -102,7 +109,7 @@ function appTransport(run: Run, signal: AbortSignal): Transport {
     headers,
     pace: paceOf(run, run.baseUrl, () => appLimit(run)),
     refused: (answer, details) => judgeRefusal(run, transport, answer, details),
-    surprised: () => run.facts?.lookAgain() ?? Promise.resolve(null),
+    surprised,
   });
   return transport;
 }

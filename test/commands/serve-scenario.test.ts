@@ -47,6 +47,12 @@ describe('a list of conversations', () => {
     expect([ended.code, errorOf(ended.err).error.code]).toEqual([code, kind]);
   });
 
+  it('of a server that acs knows, and that answers with a page now, is exit 9 as well', async () => {
+    await under({ path: LIST, after: 1, body: '<!doctype html>', content_type: 'text/html' });
+    expect((await world.acs('conv', 'list')).code).toBe(0);
+    expect((await world.acs('conv', 'list')).code).toBe(9);
+  });
+
   it('comes through latency, and with headers that were added', async () => {
     await under({ path: LIST, latency: '50ms', headers: { 'X-Weather': 'slow' } });
     expect((await world.acs('conv', 'list')).code).toBe(0);
