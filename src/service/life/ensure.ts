@@ -30,8 +30,9 @@ const START_LOCK_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
 
 /**
- * The running service, or a fresh one: two callers at the same time share one. A service of another version is replaced
- * when no conversation runs in it, and is used, and named, otherwise.
+ * The running service, or a fresh one: two callers at the same time share one. A service of an older version is
+ * replaced when no conversation runs in it, and is used, and named, otherwise; a newer one is left alone, because its
+ * data may be more than an older one knows.
  * @throws ServiceError
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
@@ -62,6 +63,10 @@ async function underLock(options: EnsureOptions): Promise<LocalService> {
   if (running !== null) {
     const { state } = running;
     if (state.version === options.version) return found(running);
+    if (isNewer(state.version, options.version)) {
+      const notice = `the local service (pid ${state.pid}) is of version ${state.version}, newer than this acs (${options.version}); it is used as it is`;
+      return { ...found(running), notice };
+    }
     if ((await askActivity(running))?.running === true) {
       const notice = `the local service (pid ${state.pid}) is of version ${state.version}, this is ${options.version}: it has conversations running and is replaced when they have ended`;
       return { ...found(running), notice };
@@ -75,6 +80,16 @@ async function underLock(options: EnsureOptions): Promise<LocalService> {
 function found({ state, key }: { state: ServiceState; key: string }): LocalService {
   const { url, pid, port, version } = state;
   return { url, key, pid, port, version, started: false, notice: null };
+}
+
+/** By major, minor and patch; what comes behind them (a pre-release) does not count. */
+function isNewer(version: string, other: string): boolean {
+  const [a, b] = [version, other].map((text) => text.split(/[.+-]/, 3).map((part) => Number.parseInt(part, 10) || 0));
+  for (const place of [0, 1, 2]) {
+    const difference = (a?.[place] ?? 0) - (b?.[place] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
 }
 
 async function startLock(dataDir: string): Promise<HeldLock> {

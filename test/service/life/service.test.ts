@@ -247,6 +247,9 @@ describe('a service in the background', () => {
     const fresh = await ensureLocalService(options({ version: '2.0.0' }));
     expect(fresh).toMatchObject({ version: '2.0.0', started: true, notice: null });
     expect(fresh.pid).not.toBe(old.pid);
+    const newer = await ensureLocalService(options({ version: '1.10.0' }));
+    expect(newer, 'a newer one is left alone').toMatchObject({ pid: fresh.pid, version: '2.0.0', started: false });
+    expect(newer.notice).toContain('newer than this acs (1.10.0)');
   });
 
   it('that is killed loses nothing it acknowledged, leaves no process, and ends what it was starting', async () => {
