@@ -172,6 +172,7 @@ describe('conversations', () => {
     expect(found).toMatchObject({ items: [{ id, title: 'Renamed by hand' }], next_page_id: null });
     expect(await get(`${CONVERSATIONS}/count?title__contains=renamed`)).toBe(1);
     expect(await get(`${CONVERSATIONS}/count?created_at__lt=2020-01-01T00:00:00Z`)).toBe(0);
+    expect((await app.call('PATCH', `${CONVERSATIONS}/${id}`, { selected_repository: 'nonsense' })).status).toBe(422);
     expect((await app.call('GET', `${CONVERSATIONS}/search?limit=101`)).status).toBe(422);
     expect((await app.call('GET', CONVERSATIONS)).status).toBe(422);
     expect((await app.call('GET', `${CONVERSATIONS}?ids=nope`)).status).toBe(400);

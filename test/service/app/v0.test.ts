@@ -172,6 +172,13 @@ describe('a conversation of V0', () => {
     });
   });
 
+  it.each(['nonsense', 'owner/name'])('is refused for the repository %s, which names no host', async (repository) => {
+    expect(await post('/api/conversations', { repository, replay_json: 'demo' })).toMatchObject({
+      status: 401,
+      body: `Unable to access repo ${repository}`,
+    });
+  });
+
   it('with a model but no replay is refused clearly, for nobody could answer', async () => {
     await post('/api/settings', { llm_model: 'openai/small', llm_api_key: 'sk' });
     expect(await post('/api/conversations', { initial_user_msg: 'hi' })).toMatchObject({

@@ -88,6 +88,18 @@ describe('a trajectory of V1', () => {
     ]);
   });
 
+  it('breaks where the recorded run ended in an error or went in circles', () => {
+    const { steps } = parse([
+      { kind: 'ConversationStateUpdateEvent', key: 'execution_status', value: 'error' },
+      { kind: 'ConversationErrorEvent', code: 'LLMRateLimitError', detail: 'Too many requests' },
+      { kind: 'ConversationStateUpdateEvent', key: 'execution_status', value: 'stuck' },
+    ]);
+    expect(steps).toEqual([
+      { type: 'break', status: 'error', code: 'LLMRateLimitError', detail: 'Too many requests' },
+      { type: 'break', status: 'stuck', code: '', detail: '' },
+    ]);
+  });
+
   it('lets the turn end where the user speaks next', () => {
     const { steps } = parse([
       said('agent', 'one'),

@@ -190,6 +190,22 @@ describe('a replay', () => {
     expect(String(last?.['detail'])).toMatch(/replay.*llm_model/);
   });
 
+  it('ends as the recorded run did when that failed, and goes on behind it', async () => {
+    const failed = { type: 'break', status: 'error', code: 'LLMRateLimitError', detail: 'Too many requests' };
+    const circling = { type: 'break', status: 'stuck', code: '', detail: '' };
+    await startConversation(worker, [failed, circling, step.finish('Done after all.')]);
+    await untilStatus(worker, 'error');
+    expect((await eventsOf(worker)).at(-1)).toMatchObject({
+      kind: 'ConversationErrorEvent',
+      code: 'LLMRateLimitError',
+      detail: 'Too many requests',
+    });
+    await worker.call('POST', `/api/conversations/${ID}/events`, message('Again.'));
+    await untilStatus(worker, 'stuck');
+    await worker.call('POST', `/api/conversations/${ID}/events`, message('Once more.'));
+    await untilStatus(worker, 'finished');
+  });
+
   it('stops at the iteration limit', async () => {
     await startConversation(worker, [step.run('true'), step.run('true'), step.run('true'), step.finish()], {
       max_iterations: 2,
