@@ -75,8 +75,7 @@ class Follower {
   }
 
   async *run(): AsyncGenerator<FollowItem, void, void> {
-    const first = await this.source.look();
-    yield* this.begin();
+    const first = yield* this.begin();
     if (this.skipTo !== null)
       throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
     try {
@@ -92,14 +91,15 @@ class Follower {
     }
   }
 
-  /** The first reading may be long: a cut in it is no reason to give up either. */
-  private async *begin(): AsyncGenerator<FollowItem, void, void> {
+  /** The first look and reading: a cut there is no reason to give up either, whoever follows has just seen the record. */
+  private async *begin(): AsyncGenerator<FollowItem, Conversation, void> {
     for (;;) {
       try {
-        if (this.failures > 0) await this.source.look();
+        const first = await this.source.look();
         await this.connect();
         yield* this.readStored();
-        return this.recovered();
+        this.recovered();
+        return first;
       } catch (error) {
         this.failed(error);
       }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../servers/support/fake-server.ts';
 import { recordings } from '../servers/support/recordings.ts';
-import { ID, OTHER_ID } from '../servers/support/v1-world.ts';
+import { finish, ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
 const RECORDED = (recordings('1.11.0').body('tasks.get') as Record<string, unknown>[])[0] ?? {};
@@ -83,6 +83,23 @@ it('a start that cannot be finished ends with the reason that only its task tell
   const { code, err } = await start();
   expect(code).toBe(1);
   expect(err).toContain('Sandbox not found: nope');
+});
+
+it('a failure of the server that passes ends no start, nor the follow that comes after it', async () => {
+  tasksStandAt('READY', (id) => {
+    trap.addConversation({ id, execution_status: 'finished' });
+    return { app_conversation_id: id };
+  });
+  trap.agentEvents.push(userMessage('hello'), finish('done'), status('finished'));
+  const { before } = trap;
+  let looks = 0;
+  trap.before = (asked) =>
+    asked.path === '/api/v1/app-conversations' && asked.method === 'GET' && ++looks % 2 === 1
+      ? { status: 500, text: 'Internal Server Error', type: 'text/plain' }
+      : before(asked);
+  const { code, out, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--follow');
+  expect(code, err).toBe(0);
+  expect(out).toContain('done');
 });
 
 it('a start that fails without a word says what that often means', async () => {

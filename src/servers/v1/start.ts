@@ -211,13 +211,14 @@ function progress(task: StartTaskRecord, conversationId: string | null): StartPr
   };
 }
 
-/** READY is told a moment before some servers find the conversation. */
+/** READY is told a moment before some servers find the conversation; and a failure that passes ends no start. */
 async function recordOf(links: Links, id: string, signal: AbortSignal): ReturnType<typeof getConversation> {
   for (let tries = 0; ; tries++) {
     try {
       return await getConversation(links, id);
     } catch (error) {
-      if (!isAppError(error) || error.kind !== 'not-found' || tries >= 5) throw error;
+      const mayPass = isPassing(error) || (isAppError(error) && error.kind === 'not-found');
+      if (!mayPass || tries >= 5) throw error;
       await links.clock.sleep(300, signal);
     }
   }

@@ -50,8 +50,9 @@ function watching(options: Partial<WatchOptions> = {}): ReturnType<typeof watch>
 describe('watching a run', () => {
   it('ends at its deadline though the server says nothing any more, and names the last state', async () => {
     const { outcome, failure } = await watching({
-      deadlineMs: clock.now() + 6_000,
-      waitMs: 6_000,
+      // Long enough for a busy machine to see the state that comes first.
+      deadlineMs: clock.now() + 60_000,
+      waitMs: 60_000,
       onState: () => {
         world.before = () => ({ silence: true });
       },
