@@ -33,14 +33,13 @@ export function createCopyNotices(links: Links): CopyNotices {
   };
   return {
     unreachable(id, error) {
-      // Where the sandbox has lost the conversation the copy is all there is.
-      if (error.kind === 'not-found' || !isNew('unreachable', id)) return;
+      // Where the sandbox has lost the conversation the copy is all there is; the local service keeps one log for both.
+      if (links.local || error.kind === 'not-found' || !isNew('unreachable', id)) return;
       links.notice(
         `the sandbox does not answer (${error.message}); this is the copy of the app server, which may be up to 30 s behind`,
       );
     },
     async asleep(record) {
-      // The local service keeps one log for both.
       if (links.local || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id)) return;
       if ((await lastWord(links, record.id))?.toLowerCase() !== 'running') return;
       links.notice(
@@ -105,7 +104,7 @@ export function createCopyWatch(links: Links): CopyWatch {
     read(from, { sandbox_status: status }) {
       isCopy = from === 'copy';
       sinceMs = isCopy && status === 'RUNNING' ? (sinceMs ?? links.clock.now()) : null;
-      if (isTold || sinceMs === null || links.clock.now() - sinceMs < SILENT_MS) return;
+      if (isTold || links.local || sinceMs === null || links.clock.now() - sinceMs < SILENT_MS) return;
       isTold = true;
       links.notice(
         'the sandbox does not answer; events are shown as they reach the app server, up to 30 s after they happened',
