@@ -73,7 +73,9 @@ describe('with ACS_PROFILE=local and an empty home', () => {
       'acs conv follow "$id" --format ndjson | tail -n 1',
       'acs conv diff "$id" --stat',
     ].join(' && ');
-    const [file = ''] = (await readdir(path.join(PACKAGE_ROOT, 'examples'))).filter((name) => name.endsWith('.json'));
+    const [file = ''] = (await readdir(path.join(PACKAGE_ROOT, 'examples'))).filter((name) =>
+      /\.v[01]\.json$/.test(name),
+    );
     const here = local();
     const { code, out, err } = await shell(script, { ...here, env: { ...here.env, FILE: file } }).ended;
     expect(code, err).toBe(0);
