@@ -18,7 +18,17 @@ export const statusView: View<LocalServiceStatus> = {
     { name: 'scenario', get: (it) => it.scenario },
   ],
   table: ['running', 'url', 'pid', 'version', 'started_at'],
-  tsv: ['running', 'url', 'pid', 'version', 'started_at', 'data_dir', 'conversations_running', 'sandboxes_running', 'scenario'],
+  tsv: [
+    'running',
+    'url',
+    'pid',
+    'version',
+    'started_at',
+    'data_dir',
+    'conversations_running',
+    'sandboxes_running',
+    'scenario',
+  ],
 };
 
 export const startedView: View<{ url: string; pid: number; data_dir: string }> = {
