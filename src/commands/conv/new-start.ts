@@ -160,7 +160,10 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   return told;
 }
 
-/** The start was out when the signal or the deadline came: it is known by the id it was sent with, if it was taken. */
+/** Ways to end while the start is out, or lost. */
+const UNANSWERED: ReadonlySet<string> = new Set(['interrupted', 'timeout', 'unknown-outcome']);
+
+/** The start was out when the signal or the deadline came, or its answer was lost: known by its id, if it was taken. */
 async function afterUnansweredStart(
   ctx: Context,
   server: Server,
@@ -168,7 +171,7 @@ async function afterUnansweredStart(
   options: Announced,
 ): Promise<AppError> {
   const id = error.details.data?.['conversation_id'];
-  if ((error.kind !== 'interrupted' && error.kind !== 'timeout') || typeof id !== 'string') return error;
+  if (!UNANSWERED.has(error.kind) || typeof id !== 'string') return error;
   const halted = await stopped(ctx, server, error, blankConversation(id, 'starting'), options);
   const told = halted === null ? error : stoppedInstead(error, error.message, halted);
   await options.announcer.failed(told, id);

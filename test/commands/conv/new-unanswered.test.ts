@@ -56,6 +56,15 @@ describe('a start that has had no answer', () => {
     expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', outcome: { exit_code: 130 } });
   });
 
+  it('is one document with --json when its answer is lost, too', async () => {
+    world.before = ({ method, path: route }) =>
+      method === 'POST' && route === '/api/v1/app-conversations' ? { cut: true } : null;
+    const ended = await start();
+    const id = await sentId();
+    expect(ended.code, ended.err).toBe(11);
+    expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', error: { code: 'unknown-outcome' } });
+  });
+
   it('ends with 124 when the time for the start is over', async () => {
     const ended = await start('--start-timeout', '300ms');
     expect(ended.code).toBe(124);
