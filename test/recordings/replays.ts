@@ -26,6 +26,8 @@ const TURNS: Record<string, Json[]> = {
 const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;
 /** A model that is asked again and again, or never answers: the run is under way. */
 const RETRY = [run('sleep 20')];
+/** The next message finds it still running. */
+const UNDER_WAY = [run('sleep 6')];
 const STUCK = [
   run('echo again'),
   { kind: 'ConversationStateUpdateEvent', source: 'environment', key: 'execution_status', value: 'stuck' },
@@ -64,8 +66,8 @@ function endOf({ name }: Exchange, later: Exchange[]): Json[] | null {
   }
   if (failure !== undefined) return [failure ?? null];
   if (has('stuck')) return STUCK;
-  const isWaiting = /^llm\.(?!loop)/.test(prefix) && has('running') && !has('finished');
-  return isWaiting ? RETRY : null;
+  if (prefix === 'llm.loop.' || !has('running') || has('finished')) return null;
+  return prefix.startsWith('llm.') ? RETRY : prefix === 'iter.' ? UNDER_WAY : null;
 }
 
 /** The event that tells of a failure, out of a page of events. */
