@@ -58,6 +58,7 @@ const OWN = new Set([
   'confirmation_policy',
   'sandbox_spec_id',
   'local_sandbox_id',
+  'local_agent_state',
 ]);
 
 /** What only a conversation with a model has; the replayed ones have none. */

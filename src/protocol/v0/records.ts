@@ -18,6 +18,8 @@ export interface ConversationInfo {
   conversation_version: string | null;
   /** The sandbox that a V0 conversation of the local service runs in; genuine servers have none. */
   local_sandbox_id: string | null;
+  /** How a run stands at the local service, in the words of the agent's state; genuine servers tell it in events only. */
+  local_agent_state: string | null;
 }
 
 export function readConversationInfo(value: unknown, place = 'conversation'): ConversationInfo {
@@ -37,6 +39,7 @@ export function readConversationInfo(value: unknown, place = 'conversation'): Co
     session_api_key: text('session_api_key'),
     conversation_version: text('conversation_version'),
     local_sandbox_id: text('local_sandbox_id'),
+    local_agent_state: text('local_agent_state'),
   };
 }
 

@@ -25,7 +25,7 @@ import {
 import { followV0 } from './follow.ts';
 import { listOwnV0 } from './list.ts';
 import { readNews } from './news.ts';
-import { answerOfV0, isUserMessage, kindOf, NO_NEWS, toConversationV0, toEventV0 } from './records.ts';
+import { answerOfV0, isUserMessage, kindOf, newsOfRecord, toConversationV0, toEventV0 } from './records.ts';
 import { createSettingsV0 } from './settings.ts';
 import { startV0 } from './start.ts';
 
@@ -51,7 +51,9 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
         const { items, next } = await list(links, query.pageSize ?? 100, page);
         if (next === null && query.omissions === 'say' && facts.flavour !== 'local') links.notice(OLD_ONES_HIDDEN);
         return {
-          items: items.map((info) => toConversationV0(info, NO_NEWS, webUrl)).filter((one) => matches(one, query)),
+          items: items
+            .map((info) => toConversationV0(info, newsOfRecord(info), webUrl))
+            .filter((one) => matches(one, query)),
           next,
         };
       },

@@ -18,7 +18,12 @@ export interface RunNews {
   tokens: { input: number; output: number } | null;
 }
 
-export const NO_NEWS: RunNews = { agentState: null, reason: '', answered: 'unknown', cost: null, tokens: null };
+const NO_NEWS: RunNews = { agentState: null, reason: '', answered: 'unknown', cost: null, tokens: null };
+
+/** What the record alone tells: nothing, but at the local service how the run stands. */
+export function newsOfRecord({ local_agent_state: agentState }: ConversationInfo): RunNews {
+  return { ...NO_NEWS, agentState };
+}
 
 /** As servers show sandboxes of V1 in the V0 list (interface 3.2). */
 const SANDBOX_WORDS: Record<string, string> = {

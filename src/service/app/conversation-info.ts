@@ -1,6 +1,7 @@
 /** A conversation as V0 shows it (interface section 3.2). */
 import { givenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { AppContext } from './context.ts';
+import { AGENT_STATES } from './v0-events/translate.ts';
 import { sandboxLookup, sandboxStateOf, type SandboxState } from './conversation-record.ts';
 
 const STATUSES: Record<SandboxState, string> = {
@@ -61,5 +62,12 @@ export function conversationInfo(
     sandbox_id: row.dialect === 'V1' ? row.sandbox_id : null,
     // Our own: here those of V0 run in sandboxes too. Without V1 nobody could do anything with one.
     ...(context.api === 'v0' ? {} : { local_sandbox_id: row.sandbox_id }),
+    // Our own: elsewhere only the events tell how a run of V0 stands, and a list would have to read those of each.
+    ...(row.dialect === 'V0' ? { local_agent_state: agentStateOf(row) } : {}),
   };
+}
+
+function agentStateOf({ execution_status: status }: ConversationRow): string | null {
+  if (status === null) return null;
+  return status === 'idle' ? 'awaiting_user_input' : (AGENT_STATES[status] ?? null);
 }

@@ -40,10 +40,10 @@ describe('conversations of both dialects at one server', () => {
     const second = await endedV0('one');
     const third = await endedRun(world);
     const { items } = await list();
-    expect(items.slice(0, 3).map(({ id, dialect }) => [id, dialect])).toEqual([
-      [third, 'v1'],
-      [second, 'v0'],
-      [first, 'v1'],
+    expect(items.slice(0, 3).map(({ id, dialect, status }) => [id, dialect, status])).toEqual([
+      [third, 'v1', 'finished'],
+      [second, 'v0', 'finished'],
+      [first, 'v1', 'finished'],
     ]);
     const page = await list('-L', '2');
     expect([page.items.map(({ id }) => id), page.has_more]).toEqual([[third, second], true]);

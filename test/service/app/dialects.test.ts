@@ -130,4 +130,13 @@ describe('V0 of a service that serves both dialects', () => {
     const shown = await get(`/api/conversations/${ids.v0}`);
     expect(shown).toMatchObject({ sandbox_id: null, local_sandbox_id: sandbox?.id });
   });
+
+  it('tells how a run of its own stands in the record, for lists', async () => {
+    const record = await until(
+      () => get(`/api/conversations/${ids.v0}`),
+      (shown) => (shown as { local_agent_state: string }).local_agent_state === 'finished',
+    );
+    expect(record).toMatchObject({ status: 'RUNNING', conversation_version: 'V0' });
+    expect(await get(`/api/conversations/${ids.v1}`)).not.toHaveProperty('local_agent_state');
+  });
 });

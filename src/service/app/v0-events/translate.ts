@@ -30,7 +30,8 @@ const TOOLS = [
   return { type: 'function', function: { name, description, parameters } };
 });
 
-const AGENT_STATES: Record<string, string> = {
+/** The words of V0 for the states of a run. */
+export const AGENT_STATES: Readonly<Record<string, string>> = {
   running: 'running',
   paused: 'paused',
   finished: 'finished',
