@@ -15,6 +15,8 @@ import { readNews } from './news.ts';
 import { toEventV0 } from './records.ts';
 
 const WAITING = 'awaiting_user_confirmation';
+/** Of an agent that was started again. Told to run, it says that it does, and takes no step. */
+const AWAITING_MESSAGE = 'awaiting_user_input';
 const MOST_READ = 100;
 /** The state is told a moment before the action it is about. */
 const LOOKS = 5;
@@ -64,6 +66,11 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   if (agentState === WAITING) throw waitsForConfirmation(id);
   // A finished agent that is told to run would begin again, without anything to do.
   if (agentState === 'running' || agentState === 'finished') return 'already-running';
+  if (agentState === AWAITING_MESSAGE) {
+    throw new AppError('needs-input', 'the agent waits for a message: over V0 nothing else makes it go on', {
+      hint: `say how it is to go on: acs conv send ${id} …`,
+    });
+  }
   return await changeAgentState(links, info, 'running');
 }
 
