@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { event, ID, status, userMessage } from '../servers/support/v1-world.ts';
-import type { Asked, Reply } from '../servers/support/fake-server.ts';
+import { NOT_FOUND, type Asked, type Reply } from '../servers/support/fake-server.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
 const WAITING = 'waiting_for_confirmation';
@@ -84,6 +84,16 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     const { code, err } = await trap.acs('conv', 'send', ID, 'hello');
     expect(code, err).toBe(0);
     expect(paths()).toEqual([release === '1.11.0' ? '/send-message' : '/events', '/run']);
+  });
+
+  it('a message goes to the sandbox where the app server has no call for it, though it seemed to', async () => {
+    standsAt('finished', 'finished');
+    const { before } = trap;
+    trap.before = (asked) => (asked.path === '/openapi.json' ? NOT_FOUND : before(asked));
+    moves = ({ path }) => (path.endsWith('/send-message') ? NOT_FOUND : { json: { success: true } });
+    const { code, err } = await trap.acs('conv', 'send', ID, 'hello');
+    expect(code, err).toBe(0);
+    expect(written.filter(({ path }) => path.startsWith('/agent/'))).toHaveLength(1);
   });
 
   it('a run is not told to go on', async () => {

@@ -76,6 +76,10 @@ async function deliver(links: Links, facts: ProbeFacts, record: AppConversationR
   const answer = await postMessage(links, id, body);
   if (answer.status < 300) return;
   const text = serverText(answer.body) ?? '';
+  // The conversation is known: what is not there is the call, which was only guessed where no document tells.
+  if (answer.status === 404 && text === 'Not Found') {
+    return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
+  }
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
   // Genuine servers carry the action out instead; nobody does both.
   if (answer.status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(normalId(id));
