@@ -1,10 +1,10 @@
 /** What `conv new` says and prints, in each format: the id when it exists, the record or the outcome at the end. */
-import { writeFile } from 'node:fs/promises';
+import { access, constants, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
-import type { AppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { rememberLast } from '../ids.ts';
 import { blankConversation } from './blank.ts';
@@ -124,4 +124,21 @@ export class Announcer {
 
 function errorMember(failure: AppError | null): { error?: { code: string; message: string } } {
   return failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
+}
+
+/** Found out before anything is started: a script goes on with that file. Throws `config`. */
+export async function checkIdFile(ctx: Context, idFile: string): Promise<void> {
+  const file = path.resolve(ctx.cwd, idFile);
+  const existing = await stat(file).catch(() => null);
+  if (existing?.isDirectory()) throw new AppError('config', `--id-file: ${idFile} is a folder`);
+  try {
+    await access(existing === null ? path.dirname(file) : file, constants.W_OK);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const why = code === 'ENOENT' ? 'its folder does not exist' : (code ?? 'unknown error');
+    throw new AppError('config', `--id-file: cannot write ${idFile}: ${why}`, {
+      hint: 'nothing was started',
+      cause: error,
+    });
+  }
 }

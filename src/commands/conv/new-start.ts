@@ -184,7 +184,7 @@ async function named(ctx: Context, server: Server, conversation: Conversation, t
     const { title: given } = await server.conversations.rename(conversation.id, title.trim());
     return { ...conversation, title: given };
   } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    if (!isAppError(error)) throw error;
     await ctx.warn(
       `the conversation has started, but could not be named: ${error.message}; to do so later: acs conv rename ${conversation.id} <title>`,
     );

@@ -9,6 +9,7 @@ import { readChosenId } from '../ids.ts';
 import { eventView } from './event-view.ts';
 import { isSameStart, findExisting } from './existing.ts';
 import { readImages } from './images.ts';
+import { checkIdFile } from './new-announce.ts';
 import { readMessage, readTextFile } from './message.ts';
 import {
   DEMO,
@@ -74,6 +75,7 @@ export async function newConversation(argument: string | undefined, given: NewOp
   const limits = deadlineOf(ctx, given);
   const options: NewOptions = { ...given, repo: given.repo ?? given.R };
   if (options.title !== undefined) checkTitle(options.title);
+  if (options.idFile !== undefined) await checkIdFile(ctx, options.idFile);
   const draft = await readDraft(ctx, argument, options);
   const isTaskMissing = !hasTask(draft);
   if (isTaskMissing && !ctx.interactive) {

@@ -8,6 +8,7 @@ export async function watchOthers(ctx: Context, server: Server): Promise<() => P
   const silent = () => Promise.resolve();
   if (!server.has('sandboxes') || ctx.globals.mode === 'dry-run') return silent;
   const before = await idsWith(server, 'running');
+  ctx.signal.throwIfAborted();
   if (before.length === 0) return silent;
   return async () => {
     const paused = (await idsWith(server, 'paused')).filter((id) => before.includes(id));
@@ -23,7 +24,8 @@ async function idsWith(server: Server, wanted: 'running' | 'paused'): Promise<st
     const { items } = await server.sandboxes.list(null, 100);
     return items.filter(({ status }) => status === wanted).map(({ id }) => id);
   } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    // What a signal means for the run is told by whoever stays with it.
+    if (!isAppError(error)) throw error;
     return [];
   }
 }

@@ -82,6 +82,13 @@ describe('starting a conversation', () => {
     }
   });
 
+  it.each(['nowhere/run.id', '.'])('starts nothing when its id could not be written: --id-file %s', async (file) => {
+    const ended = await acs('--no-repo', '--replay', 'demo', '--id-file', file);
+    expect(ended.code).toBe(3);
+    expect(ended.err).toContain('--id-file');
+    expect(sent()).toEqual([]);
+  });
+
   it('prints only the id with -q', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--wait', '-q');
     expect(ended.code).toBe(0);
@@ -166,6 +173,7 @@ describe('starting a conversation', () => {
 
   it('says on an interrupt that the run goes on, and how to stop it', async () => {
     const ended = await interrupted('goes-on.id');
+    expect(ended.out, ended.err).not.toBe('');
     expect(ended.code).toBe(143);
     const { id } = json(ended);
     expect(json(ended).outcome).toMatchObject({ exit_code: 143, reason: { code: 'interrupted' } });
@@ -177,8 +185,29 @@ describe('starting a conversation', () => {
     expect(json(await world.acs('conv', 'stop', id, '--json'))).toMatchObject({ status: 'paused', changed: true });
   });
 
+  it('prints its document when the interrupt comes while it looks for what the server paused', async () => {
+    const look = { method: 'GET', path: '/api/v1/sandboxes/search', after: 2, latency: '30s' };
+    const slow = await createWorld({ api: 'v1', spec: 'process', weather: { rules: [look] } });
+    try {
+      await slow.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait');
+      const interruption = new AbortController();
+      const args = ['conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '--id-file', 'run.id', '--json'];
+      const waiting = slow.invoke({ args, signal: interruption.signal });
+      const file = path.join(slow.dir, 'run.id');
+      await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'));
+      const id = readFileSync(file, 'utf8').trim();
+      await until(async () => (await slow.acs('conv', 'wait', id)).code === 0);
+      interruption.abort(new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 }));
+      const ended = await waiting;
+      expect({ code: ended.code, id: json(ended).id }).toEqual({ code: 143, id });
+    } finally {
+      await slow.close();
+    }
+  });
+
   it('stops the run on an interrupt when told to', async () => {
     const ended = await interrupted('stops.id', '--stop-on-interrupt');
+    expect(ended.out, ended.err).not.toBe('');
     expect(ended.code).toBe(143);
     const { id } = json(ended);
     expect(errorOf(ended)).toMatchObject({
