@@ -5,10 +5,14 @@ import { AppError } from '../../errors.ts';
 import { formatDuration } from '../../text/duration.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
-  return new AppError('timeout', `conversation ${id} is still ${status} after ${formatDuration(waitMs)}; it goes on`, {
-    hint: goOnHint(id),
-    data: { reason: 'timeout', id, last_status: status },
-  });
+  return new AppError(
+    'timeout',
+    `conversation ${id} is still ${status} after ${formatDuration(waitMs)}; it ${future(status)}`,
+    {
+      hint: goOnHint(id),
+      data: { reason: 'timeout', id, last_status: status },
+    },
+  );
 }
 
 /** The deadline passed while the server did not answer: what has become of the run is not known. */
@@ -30,8 +34,8 @@ export function noEvents({ id, status }: Conversation, quietMs: number, last: Co
 
 /** The signal's own error, with what became of the run. */
 export function interruption(error: AppError, id: string, last: Conversation | null): AppError {
-  const state = last === null ? '' : ` (${last.status})`;
-  return new AppError('interrupted', `${error.message}; conversation ${id}${state} goes on`, {
+  const state = last === null ? 'goes on' : `(${last.status}) ${future(last.status)}`;
+  return new AppError('interrupted', `${error.message}; conversation ${id} ${state}`, {
     ...error.details,
     exitCode: error.exitCode,
     hint: goOnHint(id),
@@ -49,6 +53,11 @@ export function stoppedInstead(failure: AppError, why: string, { id, status }: C
     hint: `see how far it came: acs conv show ${id}`,
     data: { ...failure.details.data, id, last_status: status },
   });
+}
+
+/** What becomes of a run that is no longer watched: one that rests does not go on by itself. */
+function future(status: string): string {
+  return ['paused', 'stopped', 'idle', 'waiting'].includes(status) ? 'stays so' : 'goes on';
 }
 
 function goOnHint(id: string): string {

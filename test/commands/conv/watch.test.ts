@@ -241,6 +241,14 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'archived', exit_code: 6 });
   });
 
+  it('does not say of a run that rests that it goes on', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, judge: () => null });
+    await stage.tell(stage.state('paused'));
+    await stage.clock.pass(60_000);
+    expect((await watched).failure?.message).toBe('conversation c is still paused after 1m; it stays so');
+  });
+
   it('ends on a signal with its code, and says that the run goes on', async () => {
     const stage = new Stage();
     const watched = stage.watch();
