@@ -98,6 +98,14 @@ describe('a request that goes straight to a server', () => {
     expect(new Set(ports).size).toBe(4);
   });
 
+  it('waits for an answer longer than for the next request', async () => {
+    const { url, ports } = await serve((_, response) => setTimeout(() => response.end('late'), 300));
+    const straight = client({ idleMs: 100 });
+    for (let count = 0; count < 2; count++)
+      expect(Buffer.from((await straight.send(url, 'kept', sending())).bytes).toString()).toBe('late');
+    expect(ports).toHaveLength(2);
+  });
+
   it.each([
     [
       'an answer that is cut in its middle',
