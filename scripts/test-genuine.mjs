@@ -68,7 +68,10 @@ async function setUpAll(names) {
 /** Genuine servers mostly wait, so they run beside each other; the local service is quick and takes turns with itself. */
 async function runAll(names, problems, pattern) {
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-g-'));
-  const run = (name) => runTarget(name, { folder, problem: problems.get(name) ?? null, pattern });
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopping.abort());
+  const run = (name) =>
+    runTarget(name, { folder, problem: problems.get(name) ?? null, pattern, stop: stopping.signal });
   const inTurn = async (each) => {
     const results = [];
     for (const name of each) results.push(await run(name));
@@ -84,21 +87,23 @@ async function runAll(names, problems, pattern) {
 }
 
 /** One target: run, read back. Never throws: what went wrong is in `problem`. */
-async function runTarget(name, { folder, problem, pattern }) {
+async function runTarget(name, { folder, problem, pattern, stop }) {
   const startedMs = performance.now();
   const result = { name, entries: [], problem, seconds: 0 };
-  if (problem !== null) return result;
+  if (stop.aborted) result.problem = 'stopped before it began';
+  if (result.problem !== null) return result;
   say(`${name}: running the cases`);
   const report = path.join(folder, `${name}.jsonl`);
-  const ended = await runSuite(name, { folder, report, pattern });
+  const ended = await runSuite(name, { folder, report, pattern, stop });
   result.entries = await readReport(report);
   if (result.entries.length === 0) result.problem = 'no case ran: the server did not start (see above)';
+  else if (stop.aborted) result.problem = 'stopped before its end';
   else if (ended !== 0 && count(result.entries, 'failed') === 0) result.problem = `the run ended with ${ended}`;
   result.seconds = secondsSince(startedMs);
   return result;
 }
 
-async function runSuite(name, { folder, report, pattern }) {
+async function runSuite(name, { folder, report, pattern, stop }) {
   const vitest = path.join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
   const args = [
     vitest,
@@ -115,17 +120,19 @@ async function runSuite(name, { folder, report, pattern }) {
   // What the suite says is for people who look into a failure; the table alone is the result.
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2], detached: true });
   // A suite that is stopped leaves its worker behind, and the worker its server: the group holds them all.
-  const stop = () => signalGroup(child.pid, 'SIGTERM');
-  const timer = setTimeout(stop, TARGET_TIMEOUT_MS);
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  const end = () => {
+    signalGroup(child.pid, 'SIGTERM');
+    timers.push(setTimeout(() => signalGroup(child.pid, 'SIGKILL'), GROUP_END_MS));
+  };
+  const timers = [setTimeout(end, TARGET_TIMEOUT_MS)];
+  stop.addEventListener('abort', end);
+  if (stop.aborted) end();
   const ended = await new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve(code ?? signal));
   });
-  clearTimeout(timer);
-  process.off('SIGINT', stop);
-  process.off('SIGTERM', stop);
+  for (const timer of timers) clearTimeout(timer);
+  stop.removeEventListener('abort', end);
   await endGroup(child.pid);
   return ended;
 }

@@ -69,7 +69,14 @@ function noteOf(why, notes) {
 function failures({ name, entries }) {
   return entries
     .filter(({ verdict }) => verdict === 'failed')
-    .map((entry) => `${name}: ${entry.name}${entry.dialect ? ` (${entry.dialect})` : ''}: ${entry.why ?? 'see above'}`);
+    .map(
+      (entry) =>
+        `${name}: ${entry.name}${entry.dialect ? ` (${entry.dialect})` : ''}: ${oneLine(entry.why ?? 'see above')}`,
+    );
+}
+
+function oneLine(text) {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 function summary({ name, entries, problem, seconds }) {
