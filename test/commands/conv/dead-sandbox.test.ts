@@ -32,9 +32,10 @@ it('a run that dies with its sandbox has failed, and a message wakes it only whe
   const followed = await following;
   const last = JSON.parse(followed.out.trimEnd().split('\n').at(-1) ?? '') as OutcomeJson;
   expect(followed.code).toBe(1);
-  expect(last).toMatchObject({ status: 'failed', exit_code: 1, reason: { code: 'sandbox-error' } });
+  expect(last).toMatchObject({ status: 'failed', exit_code: 1, reason: { code: 'SandboxCrashed' } });
   expect(last.reason?.text).toContain('SIGKILL');
-  expect(json<OutcomeJson>(await conv('wait', id, '--json'))).toMatchObject({ status: 'failed', exit_code: 1 });
+  const waited = json<OutcomeJson>(await conv('wait', id, '--json'));
+  expect(waited).toMatchObject({ status: 'failed', exit_code: 1, reason: last.reason });
 
   const refused = await conv('send', id, 'go on', '--json');
   expect(refused.code).toBe(6);
