@@ -44,6 +44,7 @@ export async function conclude(
   const progress = await ctx.progress(`conversation ${id}: ${conversation.status}`);
   const watched = await watch(ctx, server, id, {
     evidence,
+    seen: conversation,
     since: last?.timestamp ?? null,
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,

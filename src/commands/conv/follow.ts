@@ -104,6 +104,7 @@ export async function showRun(
   }
   return await watch(ctx, server, id, {
     evidence: known?.evidence ?? NO_EVIDENCE,
+    seen: conversation,
     since: start,
     ...(since?.kind === 'event' ? { afterEventId: since.id } : {}),
     deadlineMs: options.deadlineMs,

@@ -204,6 +204,7 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
   const progress = await ctx.progress(`conversation ${conversation.id}: ${conversation.status}`);
   return await watch(ctx, server, conversation.id, {
     evidence: NO_EVIDENCE,
+    seen: conversation,
     since: null,
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,

@@ -108,6 +108,7 @@ async function waitForOne(
   try {
     return await watch(ctx, server, conversation.id, {
       evidence,
+      seen: conversation,
       since: last?.timestamp ?? null,
       ...limits,
       failOnStallMs: options.failOnStall ?? null,

@@ -17,6 +17,8 @@ export interface Answerer {
 
 export interface WatchOptions {
   evidence: RunEvidence;
+  /** As it was read before the watch: told where the watch ends before it has seen more. */
+  seen?: Conversation;
   /** Where to start, inclusive; null: at the beginning. */
   since: string | null;
   afterEventId?: string;

@@ -239,7 +239,7 @@ class Watch {
       if (believed !== null) return this.afterItsEvents(believed, fresh);
       return this.unended(fresh, deadlinePassed(fresh, waitMs));
     }
-    const last = this.last ?? blankConversation(this.id, 'unknown(not-read)');
+    const last = this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
     return this.unended(last, deadlinePassedUnseen(last, waitMs));
   }
 
@@ -268,7 +268,7 @@ class Watch {
     // Ctrl-C at a question is no signal.
     const isLeft = this.ctx.signal.aborted || this.answering !== null;
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
-    return this.unended(this.last, interruption(error, this.id, this.last));
+    return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));
   }
 
   /** It was there when the watch began; an event that does not exist is another matter. */
@@ -279,6 +279,10 @@ class Watch {
     } catch (error) {
       return isAppError(error) && error.kind === 'not-found';
     }
+  }
+
+  private lastSeen(): Conversation | null {
+    return this.last ?? this.options.seen ?? null;
   }
 
   private unended(conversation: Conversation | null, failure: AppError): Watched {

@@ -241,6 +241,15 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'archived', exit_code: 6 });
   });
 
+  it('names what was known before it, where it ends before it has seen more', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ seen: { ...blankConversation('c', 'running') } });
+    stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
+    const { outcome, failure } = await watched;
+    expect(outcome.status).toBe('running');
+    expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) goes on');
+  });
+
   it('does not say of a run that rests that it goes on', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, judge: () => null });
