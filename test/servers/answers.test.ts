@@ -268,6 +268,14 @@ describe('over V0', () => {
     expect(posted).toEqual([]);
   });
 
+  it('does not tell an agent to run that waits for a message: it would say so and take no step', async () => {
+    events = [message(0), runAction(1), state(2, 'stopped'), state(3, 'loading'), state(4, 'awaiting_user_input')];
+    const refused = await failure(server.conversations.run(V0_ID));
+    expect(refused.kind).toBe('needs-input');
+    expect(refused.details.hint).toContain('acs conv send');
+    expect(posted).toEqual([]);
+  });
+
   it('wakes with a start, and goes on with an agent that stands still', async () => {
     events = [message(0), runAction(1), state(2, 'stopped')];
     record = { ...record, status: 'STOPPED' };
@@ -275,7 +283,7 @@ describe('over V0', () => {
     await server.conversations.wake(V0_ID);
     expect(posted).toMatchObject([{ path: `/api/conversations/${V0_ID}/start`, body: {} }]);
     record = { ...record, status: 'RUNNING' };
-    events = [...events, state(3, 'loading'), state(4, 'awaiting_user_input')];
+    events = [...events, state(3, 'loading'), state(4, 'paused')];
     expect(await server.conversations.run(V0_ID)).toBe('started');
     expect(posted[1]?.body).toEqual({ action: 'change_agent_state', args: { agent_state: 'running' } });
     for (const word of ['running', 'finished']) {
