@@ -206,6 +206,18 @@ describe('settings of V1', () => {
 });
 
 describe('profiles', () => {
+  it('are active until the model settings become others than theirs', async () => {
+    await post(V1, { agent_settings_diff: { llm: { model: 'openai/a' } } });
+    await post(`${V1}/profiles/first`, undefined);
+    await post(`${V1}/profiles/first/activate`, undefined);
+    await post(V1, { language: 'de', agent_settings_diff: { llm: { model: 'openai/a' } } });
+    expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: 'first' });
+    await post(V1, { agent_settings_diff: { llm: { model: 'openai/b' } } });
+    expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: null });
+    await post(V1, { agent_settings_diff: { llm: { model: 'openai/a' } } });
+    expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: null });
+  });
+
   it('are saved, listed, activated, renamed and deleted', async () => {
     await post(V1, { agent_settings_diff: { llm: { model: 'openai/a', api_key: 'sk' } } });
     expect(await post(`${V1}/profiles/first`, undefined)).toMatchObject({ status: 201, body: { name: 'first' } });

@@ -2,7 +2,7 @@
 import type { DocumentStore } from '../../store/documents.ts';
 import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
 import type { MASK } from './mcp.ts';
-import { isObject, overlay, valueAt, type Json, type JsonObject } from './record.ts';
+import { isObject, overlay, valueAt, type Json, type JsonObject, type StoredSettings } from './record.ts';
 
 /** `profiles`: what was set of each one's llm, secrets in clear. */
 export interface Profiles {
@@ -19,6 +19,15 @@ export function readProfiles(documents: DocumentStore): Profiles {
 
 export function writeProfiles(documents: DocumentStore, profiles: Profiles): void {
   documents.write(DOCUMENT, profiles);
+}
+
+/** No profile is the active one any more once the model settings are others than its own, as on genuine servers. */
+export function leaveActiveProfile(documents: DocumentStore, settings: StoredSettings): void {
+  const all = readProfiles(documents);
+  const active = all.active === null ? undefined : all.profiles[all.active];
+  const current = isObject(settings.agent.llm) ? settings.agent.llm : {};
+  if (active === undefined || JSON.stringify(profileConfig(active)) === JSON.stringify(profileConfig(current))) return;
+  writeProfiles(documents, { ...all, active: null });
 }
 
 /** One line of the list. */

@@ -3,6 +3,7 @@ import { settings as settingsSchema } from '../../../../protocol/v0/requests.ts'
 import { HttpAnswer, json, readJson } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
+import { leaveActiveProfile } from '../../settings/profiles.ts';
 import { providerHostsOf } from '../../settings/providers.ts';
 import { emptySettings, readSettings, writeSettings } from '../../settings/record.ts';
 import { replacedV0, shownV0 } from '../../settings/v0.ts';
@@ -24,7 +25,9 @@ export function settingsRoutes({ store }: AppContext): Route[] {
       path: '/api/settings',
       handle: async (c) => {
         const given = await readJson(c, settingsSchema);
-        writeSettings(documents, replacedV0(readSettings(documents) ?? emptySettings(), given));
+        const settings = replacedV0(readSettings(documents) ?? emptySettings(), given);
+        writeSettings(documents, settings);
+        leaveActiveProfile(documents, settings);
         return json({ message: 'Settings stored' });
       },
     },

@@ -5,7 +5,7 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { AGENT_FIELDS, CONVERSATION_FIELDS, schemaOf } from '../../settings/fields.ts';
 import { MASK } from '../../settings/mcp.ts';
-import { profileConfig, readProfiles } from '../../settings/profiles.ts';
+import { leaveActiveProfile, profileConfig, readProfiles } from '../../settings/profiles.ts';
 import { connectedForgejo, providerHostsOf } from '../../settings/providers.ts';
 import { emptySettings, readSettings, writeSettings, type JsonObject } from '../../settings/record.ts';
 import { mergedV1, shownAsUser, shownV1, type ShownContext } from '../../settings/v1.ts';
@@ -31,6 +31,7 @@ export function settingsRoutes(context: AppContext): Route[] {
         const merged = mergedV1(readSettings(documents) ?? emptySettings(), given);
         if (merged.ok) {
           writeSettings(documents, merged.settings);
+          leaveActiveProfile(documents, merged.settings);
           return json({ message: 'Settings stored' });
         }
         if ('detail' in merged) throw refuseDetail(merged.detail);
