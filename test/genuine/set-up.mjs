@@ -172,11 +172,12 @@ async function findUv(cache, python, say) {
   const uv = path.join(folder, 'bin', 'uv');
   if (existsSync(uv)) return uv;
   say('installing uv');
-  await run(
-    python,
-    ['-m', 'venv', folder],
-    'Python cannot make environments (on Debian: apt-get install python3-venv)',
-  );
+  const complaint = 'Python cannot make environments (on Debian: apt-get install python3-venv)';
+  await run(python, ['-m', 'venv', folder], complaint).catch(async (error) => {
+    if (!onPath('apt-get')) throw error;
+    await installWithApt(['python3-venv'], complaint, say);
+    await run(python, ['-m', 'venv', '--clear', folder], complaint);
+  });
   await run(path.join(folder, 'bin', 'python'), ['-m', 'pip', 'install', '-q', 'uv'], 'uv could not be installed');
   return uv;
 }
