@@ -158,6 +158,23 @@ describe('a request that goes straight to a server', () => {
     },
   );
 
+  it('fails on a server that goes on in another protocol unasked', async () => {
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n';
+    expect(await classOf(client().send(await say(upgrade), 'kept', sending()))).toContain('reset');
+  });
+
+  it('may wait for its turn and for its answer longer than a connection may take to come about', async () => {
+    const { url } = await serve((request, response) =>
+      setTimeout(() => response.end('x'), request.url === '/slow' ? 600 : 20),
+    );
+    const straight = client({ connectTimeoutMs: 200 });
+    const first = Array.from({ length: 16 }, () => straight.send(url, 'kept', sending()));
+    // No connection is left for this one: it gets one that has been used.
+    const queued = straight.send(`${url}slow`, 'kept', sending());
+    await Promise.all(first);
+    expect(await classOf(queued)).toBe('answered');
+  });
+
   it('ends with its signal', async () => {
     const stop = new AbortController();
     const { url } = await serve(() => stop.abort());

@@ -5,6 +5,7 @@
  */
 import http from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 
 export interface Sending {
   method: string;
@@ -39,6 +40,7 @@ export interface Straight {
 
 export function createStraight(options: StraightOptions): Straight {
   const kept = { keepAlive: true, maxSockets: 16, timeout: options.idleMs };
+  const connected = new WeakSet<Socket>();
   const agents = new Map<string, http.Agent>();
   const agentFor = (isSecure: boolean, kind: ConnectionKind): http.Agent => {
     const name = `${isSecure} ${kind}`;
@@ -50,7 +52,8 @@ export function createStraight(options: StraightOptions): Straight {
   return {
     send(url, kind, sending) {
       const isSecure = url.startsWith('https:');
-      return exchange(isSecure ? https.request : http.request, url, agentFor(isSecure, kind), sending, options);
+      const open = isSecure ? https.request : http.request;
+      return exchange(open, url, agentFor(isSecure, kind), sending, { ...options, connected });
     },
     close() {
       for (const agent of agents.values()) agent.destroy();
@@ -63,20 +66,26 @@ function exchange(
   url: string,
   agent: http.Agent,
   { method, headers, body, silenceMs, signal }: Sending,
-  { connectTimeoutMs, maxBytes }: StraightOptions,
+  { connectTimeoutMs, maxBytes, connected }: StraightOptions & { connected: WeakSet<Socket> },
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     // Node gives a DELETE with a body no length by itself.
     const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs, signal });
     request.on('error', reject);
-    const connecting = limitConnecting(request, connectTimeoutMs);
+    limitConnecting(request, connected, connectTimeoutMs);
     // The time of silence runs while it connects, too; nothing was sent then.
-    request.on('timeout', () =>
+    request.on('timeout', () => {
+      const isConnected = request.socket !== null && connected.has(request.socket);
       request.destroy(
-        connecting.isOver() ? failure('ACS_SILENCE', `nothing came for ${silenceMs} ms`) : notConnected(silenceMs),
-      ),
-    );
+        isConnected ? failure('ACS_SILENCE', `nothing came for ${silenceMs} ms`) : notConnected(silenceMs),
+      );
+    });
+    // Else it would end without a word.
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      reject(failure('ECONNRESET', 'the server went on in another protocol, which nobody asked for'));
+    });
     request.on('response', (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -94,23 +103,21 @@ function exchange(
   });
 }
 
-/** A connection that does not come about; that of TLS includes its handshake. */
-function limitConnecting(request: http.ClientRequest, timeoutMs: number): { isOver(): boolean } {
-  let isOver = false;
+/**
+ * A connection that does not come about; that of TLS includes its handshake.
+ * @param connected those that have: the agent may hand one on without saying that it was used before
+ */
+function limitConnecting(request: http.ClientRequest, connected: WeakSet<Socket>, timeoutMs: number): void {
   request.on('socket', (socket) => {
-    if (request.reusedSocket) {
-      isOver = true;
-      return;
-    }
+    if (connected.has(socket)) return;
     const timer = setTimeout(() => request.destroy(notConnected(timeoutMs)), timeoutMs);
     const stop = (): void => clearTimeout(timer);
     socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {
-      isOver = true;
+      connected.add(socket);
       stop();
     });
     socket.once('close', stop);
   });
-  return { isOver: () => isOver };
 }
 
 function notConnected(timeoutMs: number): Error {
