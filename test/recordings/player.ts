@@ -55,7 +55,6 @@ export class Player {
   readonly #app: Door;
   readonly #exchanges: Exchange[];
   readonly #listed: Map<string, Listed>;
-  readonly #patienceMs: number;
   readonly #identities = new Identities();
   readonly #samples = new Samples();
   readonly #genuine: Record<'app' | 'agent', Routes>;
@@ -77,7 +76,6 @@ export class Player {
     this.#genuine = { app: ofApp, agent: ofAgent };
     this.#exchanges = exchanges.filter((exchange) => !documents.includes(exchange));
     this.#listed = listed;
-    this.#patienceMs = PATIENCE_MS;
     this.#identities.setText('http://127.0.0.1:3997', stage.gitHost);
     this.#identities.setText('forge-token', stage.gitToken);
     this.#identities.setText('/DATA/sandboxes', stage.workspaces);
@@ -127,7 +125,7 @@ export class Player {
     const expected = this.#listed.get(name)?.differs ?? [];
     // The recorded client waited, or came back until it saw what it looked for; only reading can be repeated.
     await this.#inStep.before(exchange, this.#identities.translateText(request.path));
-    const deadline = Date.now() + (request.method === 'GET' ? this.#patienceMs : 0);
+    const deadline = Date.now() + (request.method === 'GET' ? PATIENCE_MS : 0);
     for (;;) {
       const url = await this.#urlOf(exchange, index);
       const ours = await this.#send(exchange, index, url);

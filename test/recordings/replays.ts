@@ -18,7 +18,7 @@ const TURNS: Record<string, Json[]> = {
   QUICK: [finish('Done at once.')],
   PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer.', wait_for_response: true } }],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
-  SLOW: [run('sleep 2; date'), finish('All done.')],
+  SLOW: [run('sleep 3; date'), finish('All done.')],
   RISKY: [run('echo carried out > risky.txt', 'HIGH'), finish('All done.')],
   LOOP: Array.from({ length: 30 }, () => run('sleep 0.1; echo again')),
   COUNT: Array.from({ length: 30 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
