@@ -165,17 +165,29 @@ async function allPages(ask: (path: string) => Promise<unknown>, path: string): 
   return found;
 }
 
-function askJson(address: string, token: string): Promise<unknown> {
-  const url = new URL(address);
+async function askJson(address: string, token: string): Promise<unknown> {
+  try {
+    return await readJson(await get(new URL(address), token));
+  } catch (error) {
+    if (error instanceof ForgejoError) throw error;
+    throw new ForgejoError((error as Error).message, null);
+  }
+}
+
+/** The answer as it begins; it ends, in whatever way, after `TIMEOUT_MS`. */
+function get(url: URL, token: string): Promise<http.IncomingMessage> {
   const { request } = url.protocol === 'https:' ? https : http;
   const headers = { Authorization: `token ${token}`, Accept: 'application/json' };
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { headers }, (incoming) => {
-      readJson(incoming).then(resolve, reject);
-    });
-    outgoing.setTimeout(TIMEOUT_MS, () => outgoing.destroy(new Error('no answer in time')));
-    outgoing.on('error', (error) => {
-      reject(new ForgejoError(`${url.host} could not be asked: ${error.message}`, null));
+    const outgoing = request(url, { headers });
+    // For all of it: a host may drip its answer without ever being silent.
+    const timer = setTimeout(() => outgoing.destroy(new Error(`no answer of ${url.host} in time`)), TIMEOUT_MS);
+    outgoing.on('close', () => clearTimeout(timer));
+    outgoing.on('response', resolve);
+    outgoing.on('error', reject);
+    outgoing.on('upgrade', (_answer, socket) => {
+      socket.destroy();
+      reject(new Error(`${url.host} went on in another protocol`));
     });
     outgoing.end();
   });

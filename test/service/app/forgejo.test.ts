@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../../genuine/git-host.ts';
@@ -77,5 +79,29 @@ describe('a Forgejo host that is named with its token', () => {
       status: 502,
       body: { detail: expect.stringContaining('The git provider cannot be asked') },
     });
+  });
+
+  it.each([
+    ['an answer that breaks off', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[{"id"'],
+    ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n'],
+    ['no HTTP', 'hello\r\n\r\n'],
+  ])('is told as a 502 when it sends %s, and refuses no token by that', async (_, answer) => {
+    const odd = net.createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(answer));
+    });
+    await once(odd.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const { port } = odd.address() as AddressInfo;
+      expect((await store(V1, GIT_TOKEN, `http://127.0.0.1:${port}`)).status).toBe(200);
+      expect((await app.call('GET', '/api/v1/git/repositories/search?provider=forgejo')).status).toBe(502);
+    } finally {
+      odd.close();
+    }
+  });
+
+  it('is told as a 502 when its address is none, and refuses no token by that', async () => {
+    expect((await store(V1, GIT_TOKEN, 'http://a host')).status).toBe(200);
+    expect((await app.call('GET', '/api/v1/users/git-info')).status).toBe(502);
   });
 });
