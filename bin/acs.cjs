@@ -7,12 +7,20 @@ if (major < 20 || (major === 20 && (minor < 18 || (minor === 18 && patch < 1))))
   process.exitCode = 70;
 } else {
   const answer = preparedAnswer(process.argv.slice(2));
-  if (answer === null) {
-    require('../dist/main.js').main(require('node:path').join(__dirname, '..'));
-  } else {
-    process.stdout.on('error', () => {}); // nobody may be reading
-    process.stdout.write(answer);
-  }
+  if (answer === null) run();
+  else print(answer);
+}
+
+function run() {
+  require('../dist/main.js').main(require('node:path').join(__dirname, '..'));
+}
+
+function print(answer) {
+  process.stdout.on('error', () => {}); // the write tells, too
+  process.stdout.write(answer, (error) => {
+    // A reader that left has what it wanted; the program has the words for anything else.
+    if (error && error.code !== 'EPIPE') run();
+  });
 }
 
 /** What people and other programs ask for before anything else needs nothing that would have to be loaded; else null. */

@@ -67,7 +67,9 @@ describe('stdout that is a file', () => {
 describe('output that cannot be written', () => {
   const full = existsSync('/dev/full');
 
-  it.runIf(full).each(['conv list', 'conv list --json', 'conv show @last', 'completion bash', 'conv list --help'])(
+  it
+    .runIf(full)
+    .each(['conv list', 'conv list --json', 'conv show @last', 'completion bash', 'conv list --help', '--help'])(
     'is exit 3, for a part must not be taken for the whole: %s',
     async (command) => {
       const { code, err } = await shell(`acs ${command} >/dev/full`, inWorld(world)).ended;
