@@ -23,20 +23,22 @@ export async function createServerFacts(
   baseUrl: string,
   ask: () => ReturnType<typeof probe>,
 ): Promise<ServerFacts> {
-  const asked = async (): Promise<ProbeFacts> => {
+  const asked: typeof ask = async () => {
     const { facts, holds } = await ask();
     const kept: ProbeFacts = local ? { ...facts, flavour: 'local' } : facts;
     if (holds === 'lasting') await cache?.set(baseUrl, kept);
-    return kept;
+    return { facts: kept, holds };
   };
   const found = readFacts(await cache?.get(baseUrl));
   const remembered = found !== null && clock.now() - found.probed_at_ms < LIFETIME_MS ? found : null;
-  const now = remembered ?? (await asked());
+  const now = remembered ?? (await asked()).facts;
   let change: Promise<AppError | null> | null = null;
   const changed = async (before: ProbeFacts): Promise<AppError | null> => {
     await cache?.drop(baseUrl);
     try {
-      return changeBetween(before, await asked());
+      const { facts, holds } = await asked();
+      // What was guessed this once is no change of the server.
+      return holds === 'lasting' ? changeBetween(before, facts) : null;
     } catch (error) {
       if (!isAppError(error) || error.kind === 'interrupted') throw error;
       return null;

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { createServerFacts } from '../../src/servers/facts.ts';
+import type { ProbeFacts } from '../../src/servers/probe.ts';
+import { quickClock } from './support/connect.ts';
+
+const FACTS: ProbeFacts = {
+  format: 1,
+  dialects: ['v1'],
+  flavour: 'self-hosted',
+  version: '1.11.0',
+  features: ['events'],
+  v1_replay: false,
+  probed_at_ms: 0,
+};
+
+/** Facts that are remembered of a server, which tells these when it is asked anew. */
+async function remembering(facts: ProbeFacts, holds: 'lasting' | 'for-now') {
+  const clock = quickClock();
+  const cache = {
+    get: () => Promise.resolve({ ...FACTS, probed_at_ms: clock.now() }),
+    set: () => Promise.resolve(),
+    drop: () => Promise.resolve(),
+  };
+  let asked = 0;
+  const found = await createServerFacts({ cache, clock, local: false }, 'http://host', () => {
+    asked += 1;
+    return Promise.resolve({ facts, holds });
+  });
+  return { found, count: () => asked };
+}
+
+describe('a server whose route is missing', () => {
+  it('is asked anew, once, and has changed when it tells something else', async () => {
+    const { found, count } = await remembering({ ...FACTS, version: '1.12.0' }, 'lasting');
+    const [one, other] = await Promise.all([found.lookAgain(), found.lookAgain()]);
+    expect(one?.message).toContain('now V1 (release 1.12.0)');
+    expect(other).toBe(one);
+    expect(count()).toBe(1);
+  });
+
+  it('has not changed when it only cannot tell everything just now', async () => {
+    const { found } = await remembering({ ...FACTS, version: null, features: [] }, 'for-now');
+    expect(await found.lookAgain()).toBeNull();
+  });
+});
