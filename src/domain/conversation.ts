@@ -42,8 +42,10 @@ export interface Reason {
 }
 
 export interface Conversation {
-  /** 32 hex digits without dashes; empty while only the start task exists. */
+  /** 32 hex digits without dashes; empty while only the start task exists (users are told `knownId`, or null). */
   id: string;
+  /** The id it will have, where that was chosen with the start that is under way. */
+  chosen_id?: string;
   start_task_id: string | null;
   title: string | null;
   status: ConversationStatus;
@@ -72,3 +74,8 @@ export interface Conversation {
 export type SandboxStatus = 'starting' | 'running' | 'paused' | 'error' | 'missing' | `unknown(${string})`;
 
 export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing'] as const;
+
+/** The id to tell of a conversation: its own, or the one it was given with the start that is under way. */
+export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'>): string | null {
+  return id || chosen_id || null;
+}

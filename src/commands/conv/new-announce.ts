@@ -10,7 +10,7 @@ import { rememberLast } from '../ids.ts';
 import { blankConversation } from './blank.ts';
 import { showOutcome } from './follow.ts';
 import type { NewOptions } from './new-options.ts';
-import { conversationView } from './view.ts';
+import { conversationView, idOf } from './view.ts';
 import { endAs } from './waiting.ts';
 import type { Watched } from './watch.ts';
 
@@ -36,7 +36,7 @@ export class Announcer {
 
   /** Called with each step; tells the id once. */
   async known(id: string | null, startTaskId: string | null, url: string | null): Promise<void> {
-    this.startTaskId = startTaskId ?? this.startTaskId;
+    this.startTaskId = startTaskId || this.startTaskId; // V0 has none
     if (id === null || this.id !== null) return;
     const shownUrl = url ?? this.urlOf(id);
     await this.tell(id, shownUrl, shownUrl === null ? '' : `  ${shownUrl}`);
@@ -96,7 +96,7 @@ export class Announcer {
       start_task_id: this.startTaskId,
       reason: { code, text: failure.message },
     };
-    const outcome = openOutcome(record, NO_EVIDENCE, failure.exitCode, record.reason);
+    const outcome = openOutcome({ ...record, id: idOf(record) }, NO_EVIDENCE, failure.exitCode, record.reason);
     if (format === 'json') {
       await this.ctx.out.item(conversationView, record, { changed: true, outcome, ...errorMember(failure) });
     }

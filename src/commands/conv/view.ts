@@ -1,12 +1,12 @@
-import type { Conversation } from '../../domain/conversation.ts';
+import { knownId, type Conversation } from '../../domain/conversation.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { LinePart, View } from '../../output/view.ts';
 
 export const conversationView: View<Conversation> = {
   noun: 'conversation',
-  id: idOf,
+  id: (conversation) => knownId(conversation) ?? idOf(conversation),
   fields: [
-    { name: 'id', get: (conversation) => conversation.id, as: 'id', weight: 3 },
+    { name: 'id', get: knownId, as: 'id', weight: 3 },
     { name: 'start_task_id', get: (conversation) => conversation.start_task_id, as: 'id' },
     { name: 'title', get: (conversation) => conversation.title, weight: 2 },
     { name: 'status', get: (conversation) => conversation.status, as: 'status', weight: 0 },

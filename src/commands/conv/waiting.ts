@@ -1,7 +1,7 @@
 /** Options and steps shared by the commands that wait for a run. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import { knownId, type Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { duration } from '../options.ts';
@@ -39,14 +39,14 @@ export async function untilStarted(
 ): Promise<Conversation> {
   let current = conversation;
   for (let pauseMs = FIRST_PAUSE_MS; current.id === '' && current.status === 'starting'; pauseMs *= 1.5) {
-    const named = { ...current, id: idOf(current) };
+    const named = { ...current, id: knownId(current) ?? idOf(current) };
     if (ctx.clock.now() >= limits.deadlineMs) throw deadlinePassed(named, limits.waitMs);
     try {
       await ctx.clock.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), ctx.signal);
     } catch (error) {
       throw isAppError(error) ? interruption(error, named.id, named) : error;
     }
-    current = await server.conversations.get(named.id);
+    current = await server.conversations.get(idOf(current));
   }
   return current;
 }

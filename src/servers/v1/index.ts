@@ -94,7 +94,7 @@ async function get(links: Links, facts: ProbeFacts, webUrl: WebUrl, id: string):
   if (task.app_conversation_id === null || task.status !== 'READY') {
     const begun = await begunAllTheSame(links, task);
     // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
-    if (begun === null) return { ...taskConversation(task), id: '' };
+    if (begun === null) return { ...taskConversation(task), id: '', ...chosenId(task) };
     return { ...toConversation(begun, webUrl), start_task_id: normalId(task.id) };
   }
   const record = await getConversation(links, task.app_conversation_id);
@@ -106,6 +106,12 @@ async function startTaskOf(links: Links, facts: ProbeFacts, id: string): Promise
   if (!isUuid(id) || !facts.features.includes('caller-conversation-id')) return null;
   const tasks = await recentStartTasks(links, new Date(links.clock.now() - LONGEST_START_MS).toISOString());
   return tasks.find((task) => isEcho(task, id)) ?? null;
+}
+
+/** What a start was sent with is the id of its conversation, unless it failed: then there will be none. */
+function chosenId({ status, request }: StartTaskRecord): { chosen_id?: string } {
+  const asked = request['conversation_id'];
+  return status === 'ERROR' || typeof asked !== 'string' ? {} : { chosen_id: normalId(asked) };
 }
 
 /** Some tasks never end though their conversation runs (interface 4.2): one that stands still is looked up by its id. */

@@ -53,7 +53,7 @@ it('a start that failed is shown by the id of its start task, and ends a wait wi
   })) as { id: string };
   await until(async () => json(await conv('show', task.id, '--json')).status !== 'starting');
   const shown = json(await conv('show', task.id, '--json'));
-  expect(shown).toMatchObject({ id: '', start_task_id: task.id, status: 'failed', reason: { code: 'start-failed' } });
+  expect(shown).toMatchObject({ id: null, start_task_id: task.id, status: 'failed', reason: { code: 'start-failed' } });
   expect(shown.reason?.text).toContain('nowhere');
   expect((await conv('wait', task.id)).code).toBe(1);
   expect((await conv('follow', task.id)).code).toBe(1);
