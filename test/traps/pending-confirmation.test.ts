@@ -86,6 +86,19 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(paths()).toEqual([release === '1.11.0' ? '/send-message' : '/events', '/run']);
   });
 
+  it('a message that has arrived is sent, though the sandbox does not answer any more', async () => {
+    standsAt('running', 'running');
+    const { before } = trap;
+    moves = () => {
+      trap.before = (asked) => (asked.path.startsWith('/agent/') ? { cut: true } : before(asked));
+      return { json: { success: true } };
+    };
+    const { code, err } = await trap.acs('conv', 'send', ID, 'hello');
+    expect(code, err).toBe(0);
+    expect(err).toContain(`acs conv resume ${ID}`);
+    expect(written).toHaveLength(1);
+  });
+
   it('a message goes to the sandbox where the app server has no call for it, though it seemed to', async () => {
     standsAt('finished', 'finished');
     const { before } = trap;

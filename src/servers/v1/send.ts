@@ -33,12 +33,20 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   const goesOn = seen.word === 'running' && seen.by !== null;
   await deliver(links, facts, record, { content, run: !goesOn });
   // The run that was to see it may have ended before it came.
-  if (goesOn) await runWhatStands(seen.by);
+  if (goesOn) await runWhatStands(links, id, seen.by);
 }
 
-async function runWhatStands(agent: AgentClient): Promise<void> {
-  const { execution_status: word } = await agent.conversation();
-  if (word !== 'running' && word !== WAITING) await agent.run();
+/** The message has arrived by now: what fails here is no failure to send it, which would have it sent twice. */
+async function runWhatStands(links: Links, id: string, agent: AgentClient): Promise<void> {
+  try {
+    const { execution_status: word } = await agent.conversation();
+    if (word !== null && word !== 'running' && word !== WAITING) await agent.run();
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    links.notice(
+      `the message has arrived, but not whether the run still goes on (${error.message}); if it stands: acs conv resume ${normalId(id)}`,
+    );
+  }
 }
 
 /** The state of the run, from the sandbox where it answers (`by`): the record may be older, or flash null. */
