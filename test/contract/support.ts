@@ -142,6 +142,15 @@ export async function untilAtWork(target: Target, id: string): Promise<void> {
   );
 }
 
+/** Until the app server knows from the sandbox that a V1 run has finished: the sandbox tells it a while later. */
+export async function untilPassedOn(target: Target, id: string): Promise<void> {
+  const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`;
+  await until('its end at the app server', async () => {
+    const { items } = (await target.request('GET', path)).body as ListJson<{ key?: string; value?: unknown }>;
+    return items.some(({ key, value }) => key === 'execution_status' && value === 'finished');
+  });
+}
+
 /** The same case in each dialect. Where the server does not speak it, acs must say so before it sends anything. */
 export function inEachDialect(
   name: string,

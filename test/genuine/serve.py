@@ -131,6 +131,18 @@ def adapt():
         from openhands.sdk import LLM
         LLM.model_fields['num_retries'].default = 0
         LLM.model_rebuild(force=True)
+    look = service.ProcessSandboxService._process_to_sandbox_info
+
+    async def look_patiently(self, sandbox_id, info):
+        # Upstream calls a sandbox broken that has not answered for 5 s; on a busy machine it is slow.
+        for _ in range(10):
+            found = await look(self, sandbox_id, info)
+            if found.status != SandboxStatus.ERROR:
+                break
+            await asyncio.sleep(0.5)
+        return found
+
+    service.ProcessSandboxService._process_to_sandbox_info = look_patiently
     # 30 s upstream; a machine with other work needs longer to load an agent server.
     service.ProcessSandboxService._wait_for_server_ready.__defaults__ = (180,)
     service.ProcessSandboxService._get_process_status = status

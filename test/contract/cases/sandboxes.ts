@@ -8,8 +8,8 @@ import {
   lines,
   ok,
   started,
-  until,
   untilAtWork,
+  untilPassedOn,
   type ListJson,
   type OutcomeJson,
   withSandboxes,
@@ -102,11 +102,7 @@ const CASES: ContractCase[] = [
       const { id: box } = await sandbox(target, 'start');
       const { id } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
       // What the sandbox has not passed on when it is paused, nobody can tell until it is resumed.
-      await until('its end at the app server', async () => {
-        const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`;
-        const { items } = (await target.request('GET', path)).body as ListJson<{ key?: string; value?: unknown }>;
-        return items.some(({ key, value }) => key === 'execution_status' && value === 'finished');
-      });
+      await untilPassedOn(target, id);
       await ok(target, 'sandbox', 'pause', box);
       expect(json(await ok(target, 'conv', 'show', id, '--json'))).toMatchObject({
         status: 'finished',
