@@ -3,7 +3,6 @@ import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { isRunInProgress, isSelected, type Selection } from '../../domain/selectors.ts';
-import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { collectList } from '../paging.ts';
 import { asksForRuns } from '../selectors.ts';
@@ -11,28 +10,9 @@ import { asksForRuns } from '../selectors.ts';
 /** Conversations of one sandbox whose run is in progress. */
 export async function runsIn(ctx: Context, server: Server, sandboxId: string): Promise<Conversation[]> {
   const conversations = await conversationsOf(ctx, server, sandboxId);
-  return await inProgress(
-    server,
-    conversations.filter((conversation) => conversation.sandbox_id === sandboxId),
+  return conversations.filter(
+    (conversation) => conversation.sandbox_id === sandboxId && isRunInProgress(conversation.status),
   );
-}
-
-/** A list may call everything running whose sandbox is up (V0 tells no more): those are looked at once more. */
-async function inProgress(server: Server, conversations: readonly Conversation[]): Promise<Conversation[]> {
-  const maybe = conversations.filter(({ sandbox_id, status }) => sandbox_id !== null && isRunInProgress(status));
-  const seen = await Promise.all(maybe.map((listed) => lookedAt(server, listed)));
-  return seen.flatMap((conversation) => (conversation && isRunInProgress(conversation.status) ? [conversation] : []));
-}
-
-/** Null when it was deleted meanwhile. */
-async function lookedAt(server: Server, listed: Conversation): Promise<Conversation | null> {
-  if (listed.execution_status !== null) return listed;
-  try {
-    return await server.conversations.get(listed.id);
-  } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return null;
-    throw error;
-  }
 }
 
 /** A test for sandboxes; reads all conversations first when a condition asks for runs. */
@@ -64,7 +44,7 @@ export function isSandboxSelected(
 
 async function sandboxesWithRuns(ctx: Context, server: Server): Promise<Set<string>> {
   const conversations = await conversationsOf(ctx, server);
-  const running = await inProgress(server, conversations);
+  const running = conversations.filter(({ status }) => isRunInProgress(status));
   return new Set(running.flatMap(({ sandbox_id }) => sandbox_id ?? []));
 }
 
