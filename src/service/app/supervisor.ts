@@ -269,13 +269,13 @@ class SandboxSupervisor implements Supervisor {
     const live = this.#live.get(id);
     if (live === undefined) return;
     live.isEnding = true;
-    const end = await endWorker(live.worker);
+    await endWorker(live.worker);
     this.#live.delete(id);
-    if (end === 'killed') this.#cutOff(id, { end: 'paused' });
+    this.#cutOff(id, { end: 'paused' });
     this.#teller.tell(id, { worker_pid: null, worker_start: null });
   }
 
-  /** A worker that obeyed has written the end of its runs; one that was killed has not. */
+  /** A worker that obeyed has written the end of its runs, and nothing is added; one that was killed has not. */
   #cutOff(id: string, how: CutOff): void {
     const { clock, log, onConversation } = this.#options;
     endCutOffRuns(this.eventsOf(id), how, { clock, log, onConversation: (notice) => onConversation(id, notice) });

@@ -81,16 +81,13 @@ export function startWorker(
 }
 
 /** Asks a worker to end, and kills it when it does not. Settles when it is gone. */
-export async function endWorker(worker: WorkerProcess): Promise<'obeyed' | 'killed'> {
-  let end: 'obeyed' | 'killed' = 'obeyed';
+export async function endWorker(worker: WorkerProcess): Promise<void> {
   await Promise.race([worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), worker.ended]);
   const timer = setTimeout(() => {
-    end = 'killed';
     worker.kill();
   }, KILL_AFTER_MS);
   await worker.ended;
   clearTimeout(timer);
-  return end;
 }
 
 function ask(

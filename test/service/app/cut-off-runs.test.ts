@@ -78,6 +78,18 @@ describe('a run whose worker is killed', () => {
     expect(ending(await eventsOf(id)).slice(1)).toEqual(['AgentErrorEvent', 'paused']);
   });
 
+  it('while the sandbox ends is paused, too', async () => {
+    app = await createTestApp();
+    const { id, sandboxId } = await running();
+    const pid = app.store.sandboxes.get(sandboxId)?.worker_pid ?? 0;
+    process.kill(pid, 'SIGSTOP'); // it is told to end, and cannot obey
+    const closed = app.context.supervisor.close();
+    process.kill(pid, 'SIGKILL');
+    await closed;
+    expect(ending(await eventsOf(id)).slice(1)).toEqual(['AgentErrorEvent', 'paused']);
+    expect(app.store.conversations.get(id)?.execution_status).toBe('paused');
+  });
+
   it('is written down once, whoever comes to do it again', async () => {
     app = await createTestApp();
     const { id, sandboxId } = await running();
