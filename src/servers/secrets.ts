@@ -52,6 +52,7 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     },
     async remove(name) {
       refuseMissing();
+      if (links.mode === 'dry-run' && (await find(name)) === null) throw noSecret(name);
       if ((await remove(name)) === 'not-there') throw noSecret(name);
     },
   };

@@ -26,6 +26,11 @@ export function createModelProfilesV1(links: Links, facts: ProbeFacts): Server['
     if (found === undefined) throw noProfile(name);
     return found;
   };
+  /** A call to a profile that a dry run looks for itself; else the server tells when it is not there. */
+  const postTo = async (name: string, verb: string, body: Record<string, unknown>): Promise<Answer> => {
+    if (links.mode === 'dry-run') await known(name);
+    return await post(`${pathOf(name)}/${verb}`, body);
+  };
   const post = async (path: string, body: Record<string, unknown>): Promise<Answer> =>
     await links.app.request({ method: 'POST', path, body, safe: 'idempotent', accept: [400, 404, 409, 422] });
   return {
@@ -47,14 +52,14 @@ export function createModelProfilesV1(links: Links, facts: ProbeFacts): Server['
     },
     async use(name) {
       refuseMissing();
-      const answer = await post(`${pathOf(name)}/activate`, {});
+      const answer = await postTo(name, 'activate', {});
       if (answer.status === 404) throw noProfile(name);
       if (answer.status >= 400) throw refused(answer);
       return await known(name);
     },
     async rename(name, newName) {
       refuseMissing();
-      const answer = await post(`${pathOf(name)}/rename`, { new_name: newName });
+      const answer = await postTo(name, 'rename', { new_name: newName });
       if (answer.status === 404) throw noProfile(name);
       if (answer.status >= 400) throw refused(answer);
       return await known(newName);

@@ -107,6 +107,16 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     expect(await all()).toContain('DRY');
   });
 
+  it('looks a name up in a dry run, too', async () => {
+    await fromStdin('DRY', VALUE);
+    const known = await secret('delete', 'DRY', '--dry-run', '--json');
+    expect(json<{ requests: { method: string }[] }>(known).requests).toMatchObject([{ method: 'DELETE' }]);
+    expect((await secret('delete', 'NOT_THERE', '--dry-run')).code).toBe(5);
+    const ignored = await secret('delete', 'NOT_THERE', '--ignore-not-found', '--dry-run', '--json');
+    expect(json(ignored)).toEqual({ dry_run: true, requests: [] });
+    expect(await all()).toContain('DRY');
+  });
+
   it('lists as many as were asked for', async () => {
     for (const name of ['LIST_A', 'LIST_B', 'LIST_C']) await fromStdin(name, VALUE);
     const two = await secret('list', '-L', '2', '--json');

@@ -128,6 +128,13 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     expect(await all()).toEqual([]);
   });
 
+  it.each([['use'], ['rename', 'other']])('looks a name up in a dry run, too: %s', async (verb, ...more) => {
+    await profile('save', 'there', 'llm_model=openai/x');
+    const known = await profile(verb, 'there', ...more, '--dry-run', '--json');
+    expect(json<{ requests: unknown[] }>(known).requests).toMatchObject([{ method: 'POST' }]);
+    expect((await profile(verb, 'nowhere', ...more, '--dry-run')).code).toBe(5);
+  });
+
   it('keeps ten at most, as servers do', async () => {
     for (let number = 1; number <= 10; number++) await profile('save', `p${number}`, 'llm_model=openai/x');
     expect((await profile('save', 'p11', 'llm_model=openai/x')).code).toBe(6);
