@@ -42,22 +42,25 @@ export async function readMcpConfig(ctx: Context, file: string): Promise<McpConf
   return config;
 }
 
+/** Without a provider where the server's only one is meant. */
+export type ReadTask = Omit<SuggestedTask, 'git_provider'> & { git_provider: string | null };
+
 /** `owner/name#12`, or a file with the five members (interface 3.1). */
 export async function readSuggestedTask(
   ctx: Context,
   given: string,
   gitProvider: string | undefined,
-): Promise<SuggestedTask> {
+): Promise<ReadTask> {
   const short = /^([\w.-]+(?:\/[\w.-]+)+)#(\d+)$/.exec(given);
   if (short === null) return asSuggestedTask(await readJson(ctx, '--suggested-task', given), given);
-  if (gitProvider === undefined) {
-    throw new AppError(
-      'usage',
-      `--suggested-task ${given} needs --git-provider: many providers have such a repository`,
-    );
-  }
   const [, repo = '', number = ''] = short;
-  return { git_provider: gitProvider, task_type: 'OPEN_ISSUE', repo, issue_number: Number(number), title: given };
+  return {
+    git_provider: gitProvider ?? null,
+    task_type: 'OPEN_ISSUE',
+    repo,
+    issue_number: Number(number),
+    title: given,
+  };
 }
 
 function asSuggestedTask(value: JsonValue, file: string): SuggestedTask {

@@ -158,7 +158,7 @@ async function checkBranch(
 }
 
 /** The one provider the server is connected to. Throws `usage` when there is none or a choice. */
-async function onlyProvider(server: Server, what: string): Promise<string> {
+export async function onlyProvider(server: Server, what: string): Promise<string> {
   const { git_providers: providers } = await server.settings.read();
   const [only] = providers;
   if (only !== undefined && providers.length === 1) return only;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import type { NewConversation } from '../../domain/new-conversation.ts';
+import type { NewConversation, SuggestedTask } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
@@ -19,9 +19,10 @@ import {
   readReplay,
   readSecrets,
   readSuggestedTask,
+  type ReadTask,
 } from './new-files.ts';
 import { addNewOptions, checkNewOptions, stayOf, type NewOptions } from './new-options.ts';
-import { choosePlace } from './new-repository.ts';
+import { choosePlace, onlyProvider } from './new-repository.ts';
 import { startAndStay } from './new-start.ts';
 import { askForTask, confirmTask } from './new-wizard.ts';
 import { checkTitle } from './rename.ts';
@@ -91,6 +92,7 @@ export async function newConversation(argument: string | undefined, given: NewOp
   const request: NewConversation = {
     ...draft,
     ...place,
+    suggested_task: await withProvider(server, draft.suggested_task),
     message: answers?.message ?? draft.message,
     spec_id: chosen.spec ?? null,
   };
@@ -107,7 +109,9 @@ function checkOutput(ctx: Context, options: NewOptions): void {
   else ctx.out.check(conversationView, 'item');
 }
 
-type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id'>;
+type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id' | 'suggested_task'> & {
+  suggested_task: ReadTask | null;
+};
 
 /** Everything that can be wrong in flags and files is found here, before a server is asked for anything. */
 async function readDraft(ctx: Context, argument: string | undefined, options: NewOptions): Promise<Draft> {
@@ -134,6 +138,11 @@ async function readDraft(ctx: Context, argument: string | undefined, options: Ne
 
 function hasTask({ message, replay, suggested_task, microagent }: Draft): boolean {
   return [message, replay, suggested_task, microagent].some((part) => part !== null);
+}
+
+/** Throws `usage` where the provider has to be said. */
+async function withProvider(server: Server, task: ReadTask | null): Promise<SuggestedTask | null> {
+  return task && { ...task, git_provider: task.git_provider ?? (await onlyProvider(server, task.repo)) };
 }
 
 /** Throws for what this server lacks, before anything is sent. */
