@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GIT_TOKEN, startGitHost, type GitHost } from '../genuine/git-host.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { readExchanges, type Release } from './exchanges.ts';
-import { isAsListed, readListed, RELEASES } from './listed.ts';
+import { isAsListed, readListed, readNotServed, RELEASES } from './listed.ts';
 import { Player, type Playing } from './player.ts';
 import { countsOf, reportOf, shareOf, type Counts } from './report.ts';
 
@@ -47,6 +47,10 @@ describe.each(RELEASES)('the exchanges recorded with %s', (release) => {
       .map((one) => ({ ...one, listed: listed.get(one.name)?.differs ?? [] }))
       .filter((one) => !isAsListed(one.differences, one.listed));
     expect(unlisted).toEqual([]);
+  });
+
+  test('are all played, but those of routes that are listed as not served', () => {
+    expect(Object.fromEntries(results.get(release)?.unsupported ?? [])).toEqual(readNotServed(release));
   });
 
   test('are all there that are listed', () => {

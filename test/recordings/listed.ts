@@ -57,6 +57,15 @@ export function readListed(release: Release): Map<string, Listed> {
   return found;
 }
 
+/**
+ * Routes of a release that the local service does not have, and how many exchanges that leaves out: an exchange that
+ * cannot be played differs in nothing, so one more must be as loud as a difference.
+ */
+export function readNotServed(release: Release): Record<string, number> {
+  const file = new URL('not-served.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as Record<Release, Record<string, number>>)[release];
+}
+
 /** Whether the differences found are those listed, whatever their order. */
 export function isAsListed(found: string[], listed: string[]): boolean {
   return found.length === listed.length && [...found].sort().join('\n') === [...listed].sort().join('\n');
