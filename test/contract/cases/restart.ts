@@ -24,7 +24,7 @@ function acsProcess(target: Target, ...args: string[]) {
 export const RESTART: ContractCase[] = inEachDialect(
   'follow: the server is ended and started again in the middle',
   async (target, dialect) => {
-    const { id } = await started(target, dialect, 'SLOW');
+    const { id } = await started(target, dialect, 'COUNT');
     const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '3m');
     try {
       await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
@@ -38,6 +38,6 @@ export const RESTART: ContractCase[] = inEachDialect(
     expect(last).toMatchObject({ type: 'outcome', exit_code: 6 });
     expect(['paused', 'stopped', 'archived']).toContain(last.status);
     expect(['paused', 'stopped', 'archived']).toContain((await show(target, id)).status);
-    expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('SLOW please');
+    expect((await ok(target, 'conv', 'events', id, '--json')).out).toContain('COUNT please');
   },
 );
