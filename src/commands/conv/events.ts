@@ -12,6 +12,7 @@ import { addFollowOptions, followConversation, type FollowOptions } from './foll
 import { findStarted } from './started.ts';
 import { readTail } from './tail.ts';
 import { EVENT_JSON, OUTCOME_JSON } from './view.ts';
+import { checkLimitHasWait } from './waiting.ts';
 
 export interface EventsOptions extends FollowOptions {
   follow?: boolean;
@@ -48,6 +49,7 @@ export function declareEvents(parent: Command, ctx: Context): void {
 export async function printEvents(word: string, options: EventsOptions, ctx: Context): Promise<void> {
   const view = eventView(null);
   ctx.out.check(view, 'list');
+  checkLimitHasWait(options, false, '--follow');
   checkIdWord(word);
   const since = readSince(ctx, options);
   const server = await ctx.server();

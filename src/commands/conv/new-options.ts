@@ -108,7 +108,11 @@ function addStayOptions(command: Command): Command {
         .argParser(duration)
         .default(START_TIMEOUT_MS, '3m'),
     )
-    .option('--wait-timeout <duration>', 'give all of it this long (default 1h off a terminal)', duration)
+    .option(
+      '--wait-timeout <duration>',
+      'give all of it this long, the start included (default with --wait or --follow: 1h off a terminal)',
+      duration,
+    )
     .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp())
     .option('--stop-on-timeout', 'stop the run when its time is up')
     .option('--stop-on-interrupt', 'stop the run when acs is interrupted')
@@ -148,6 +152,8 @@ export function checkNewOptions(ctx: Context, argument: string | undefined, opti
   );
   clash(options.replay, options.suggestedTask ?? options.microagent, '--replay and --suggested-task or --microagent');
   checkOnConfirm(options, stayOf(options) === 'ended');
+  if (options.wait === false && (options.waitTimeout ?? options.timeout) !== undefined)
+    throw new AppError('usage', '--no-wait and --wait-timeout exclude each other');
   if (options.wait === false && options.follow)
     throw new AppError('usage', '--no-wait and --follow exclude each other');
   if (options.repo === false && options.branch !== undefined) {

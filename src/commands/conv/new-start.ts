@@ -102,9 +102,10 @@ async function start(
 /** Aborts with `timeout` when the start has had its time: its own, or what is left of all. */
 function startLimit(
   ctx: Context,
-  { startTimeout, deadlineMs, stay }: StartOptions,
+  { startTimeout, deadlineMs, stay, waitTimeout, timeout }: StartOptions,
 ): { signal: AbortSignal; clear(): void } {
-  const leftMs = stay === 'ended' ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
+  const isWhole = stay === 'ended' || (waitTimeout ?? timeout) !== undefined;
+  const leftMs = isWhole ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
   const limitMs = Math.max(0, Math.min(startTimeout, leftMs));
   const given = limitMs === 0 ? 'in the time it was given' : `after ${formatDuration(limitMs)}`;
   const limit = new AbortController();

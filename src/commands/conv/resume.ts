@@ -17,7 +17,7 @@ import { changeConversations, type ChangeOptions, type ConversationVerb } from '
 import { deadlineOf } from './follow.ts';
 import { findStarted } from './started.ts';
 import { BULK_JSON, CONVERSATION_JSON, conversationView, idOf, OUTCOME_JSON } from './view.ts';
-import { addWaitTimeout } from './waiting.ts';
+import { addWaitTimeout, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wakeNow } from './wake.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
@@ -70,7 +70,9 @@ export async function resumeConversations(
       hint: 'wait for several with: acs conv wait <id> <id> …',
     });
   }
-  checkOnConfirm(options, options.wait === true || options.follow === true);
+  const stays = options.wait === true || options.follow === true;
+  checkOnConfirm(options, stays);
+  checkLimitHasWait(options, stays, '--wait or --follow');
   for (const word of given) if (word !== '-') checkIdWord(word);
   const limits = deadlineOf(ctx, options);
   if (bySelector || given.length === 0) return await changeConversations(ctx, resume, given, options);

@@ -18,7 +18,7 @@ import { readImages } from './images.ts';
 import { readMessage } from './message.ts';
 import { findStarted } from './started.ts';
 import { CONVERSATION_JSON, OUTCOME_JSON } from './view.ts';
-import { addWaitTimeout } from './waiting.ts';
+import { addWaitTimeout, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wake } from './wake.ts';
 
 export interface SendOptions extends RunOptions {
@@ -73,7 +73,9 @@ export async function sendMessage(
   ctx: Context,
 ): Promise<void> {
   checkRunOutput(ctx, options);
-  checkOnConfirm(options, options.wait === true || options.follow === true);
+  const stays = options.wait === true || options.follow === true;
+  checkOnConfirm(options, stays);
+  checkLimitHasWait(options, stays, '--wait or --follow');
   checkIdWord(word);
   const decision = decisionOf(options);
   const text = await readMessage(ctx, { argument, file: options.file });

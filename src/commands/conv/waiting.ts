@@ -6,7 +6,7 @@ import { NO_EVIDENCE } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { duration } from '../options.ts';
 import { deadlinePassed, interruption } from './unended.ts';
-import { isAppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { idOf } from './view.ts';
 import type { Watched } from './watch.ts';
 
@@ -23,6 +23,16 @@ export function addWaitTimeout(command: Command): Command {
   return command
     .option('--wait-timeout <duration>', 'stop waiting after this long (default 1h off a terminal)', duration)
     .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
+}
+
+/**
+ * For a command that waits only when told to.
+ * @param needs what it is told with
+ * @throws usage for a limit without the wait: it would have no effect
+ */
+export function checkLimitHasWait({ waitTimeout, timeout }: WaitOptions, stays: boolean, needs: string): void {
+  if (stays || (waitTimeout ?? timeout) === undefined) return;
+  throw new AppError('usage', `${waitTimeout === undefined ? '--timeout' : '--wait-timeout'} needs ${needs}`);
 }
 
 /** Milliseconds; Infinity on a terminal, where a person sees that it takes long. */

@@ -65,8 +65,8 @@ describe('a start that has had no answer', () => {
     expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', error: { code: 'unknown-outcome' } });
   });
 
-  it('ends with 124 when the time for the start is over', async () => {
-    const ended = await start('--start-timeout', '300ms');
+  it.each(['--start-timeout', '--wait-timeout'])('ends with 124 when its time is over: %s', async (flag) => {
+    const ended = await start(flag, '300ms');
     expect(ended.code).toBe(124);
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', reason: 'timeout', conversation_id: await sentId() });
     expect(errorOf(ended).message).toContain('may have taken the start');

@@ -424,6 +424,7 @@ describe('what is wrong in flags and files', () => {
     ['a duration without a unit', ['hi', '--wait-timeout', '30'], 2],
     ['two readers of stdin', ['-', '--file', '-'], 2],
     ['--no-wait and --follow', ['hi', '--no-wait', '--follow'], 2],
+    ['a limit for a wait, and --no-wait', ['hi', '--no-wait', '--wait-timeout', '5m'], 2],
     ['a folder that is no checkout', ['hi', '--repo', './nowhere'], 5],
     ['a sandbox that is not there', ['hi', '--sandbox', 'doesnotexist'], 5],
     ['no model and no replay', ['hi', '--no-repo'], 3],
