@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeDirectory } from './make-directory.ts';
+import { makeFolder } from '../files/make-folder.ts';
 
 export interface ServerCache {
   /** Any JSON value, kept for its lifetime; the reader checks its shape. */
@@ -75,7 +75,7 @@ function readEntry(file: string): Entry | null {
 async function writeEntry(file: string, entry: Entry): Promise<void> {
   const temporary = `${file}.${randomUUID()}`;
   try {
-    makeDirectory(path.dirname(file), 0o700);
+    makeFolder(path.dirname(file), 0o700);
     await writeFile(temporary, JSON.stringify(entry), { flag: 'wx', mode: 0o600 });
     await rename(temporary, file);
   } catch {

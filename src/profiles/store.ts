@@ -6,9 +6,9 @@
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError, isAppError } from '../errors.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { readDocument, type ProfileDocument } from './document.ts';
 import { withFileLock } from './lock.ts';
-import { makeDirectory } from './make-directory.ts';
 import { checkNewProfileName, LOCAL_PROFILE } from './names.ts';
 import { normalizeServerUrl } from './url.ts';
 
@@ -149,7 +149,7 @@ async function changeDocument(dir: string, file: string, edit: (document: Profil
 
 /** An existing directory is closed to others only when nothing but our files is in it: it may be somebody's /tmp. */
 async function prepareDirectory(dir: string): Promise<void> {
-  makeDirectory(dir, 0o700);
+  makeFolder(dir, 0o700);
   const { mode } = await stat(dir);
   if ((mode & 0o077) === 0 || (await lstat(dir)).isSymbolicLink()) return;
   if ((await readdir(dir)).every((name) => OWN_FILES.test(name))) await chmod(dir, 0o700);

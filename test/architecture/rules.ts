@@ -14,15 +14,16 @@ const ROOMS: Record<string, { loads: readonly string[]; types?: readonly string[
   domain: { loads: ['errors', 'text'] },
   errors: { loads: ['text'] },
   servers: { loads: ['protocol', 'domain', 'errors', 'text'], types: ['context'] },
-  service: { loads: ['protocol', 'text'] },
+  service: { loads: ['protocol', 'text', 'files'] },
   protocol: { loads: [] },
   output: { loads: ['errors', 'domain', 'text'], types: ['context'] },
-  profiles: { loads: ['errors', 'domain', 'text'], types: ['context'] },
+  profiles: { loads: ['errors', 'domain', 'text', 'files'], types: ['context'] },
   terminal: { loads: ['errors', 'domain', 'text'], types: ['context'] },
   checkout: { loads: ['errors', 'domain', 'text'], types: ['context'] },
   clock: { loads: ['errors'], types: ['context'] },
   ports: { loads: [], types: ['context', 'errors', 'domain'] },
   text: { loads: [] },
+  files: { loads: [] },
 };
 
 /** Files at the top of src/ that are part of a room. Any other is a room of its own, by its name. */

@@ -1,6 +1,6 @@
 import { accessSync, chmodSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { ServiceError } from './failure.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** The file editor tool: view, create, str_replace, insert, undo_edit. Its refusals are texts for the agent. */
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import type { EditParameters, EditResult } from '../protocol.ts';
 import { OperationError, systemCode } from './failure.ts';
 import { regularFile } from './files.ts';

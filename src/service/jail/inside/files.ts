@@ -1,7 +1,7 @@
 /** Reading and writing whole files in chunks, for downloads and uploads. */
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import { OperationError, systemCode } from './failure.ts';
 
 /** A part of a regular file; shorter than asked for at its end. */

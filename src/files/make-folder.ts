@@ -1,3 +1,4 @@
+/** What the client and the local service both do with files. */
 import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
