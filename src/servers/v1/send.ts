@@ -14,12 +14,11 @@ import type { OutgoingMessage } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
 import { getConversation, noConversation } from './calls.ts';
-import { lastWord } from './settled.ts';
+import { afterNullFlash, lastWord } from './settled.ts';
 import { messageContent } from './start-body.ts';
 
 const SEND_TIMEOUT_MS = 90_000;
 const WAITING = 'waiting_for_confirmation';
-const NULL_FLASH_LOOKS = 4;
 
 /** Through the app server where it has the call, else at the sandbox. Sent once. */
 export async function sendV1(links: Links, facts: ProbeFacts, id: string, message: OutgoingMessage): Promise<void> {
@@ -62,13 +61,9 @@ async function stateNow(
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
   }
-  let told = record.execution_status;
-  for (let look = 0; told === null && look < NULL_FLASH_LOOKS; look++) {
-    await links.clock.sleep(500, links.signal);
-    told = (await getConversation(links, record.id)).execution_status;
-  }
-  told ??= await lastWord(links, record.id);
-  return { word: told?.toLowerCase() ?? null, by: null };
+  const { execution_status: told } = await afterNullFlash(links, record);
+  const word = told ?? (await lastWord(links, record.id));
+  return { word: word?.toLowerCase() ?? null, by: null };
 }
 
 interface Body {

@@ -12,8 +12,8 @@ import { toConversation, type WebUrl } from './records.ts';
 
 const NULL_FLASH_LOOKS = 4;
 
-/** Asks again while the status only flashes null, then fills in what the events tell. */
-export async function settle(links: Links, first: AppConversationRecord, webUrl: WebUrl): Promise<Conversation> {
+/** Asks again while the status only flashes null. */
+export async function afterNullFlash(links: Links, first: AppConversationRecord): Promise<AppConversationRecord> {
   let record = first;
   for (
     let look = 0;
@@ -23,6 +23,12 @@ export async function settle(links: Links, first: AppConversationRecord, webUrl:
     await links.clock.sleep(500, links.signal);
     record = await getConversation(links, record.id);
   }
+  return record;
+}
+
+/** Fills in what the events tell, once the record does not only flash null. */
+export async function settle(links: Links, first: AppConversationRecord, webUrl: WebUrl): Promise<Conversation> {
+  const record = await afterNullFlash(links, first);
   const conversation = toConversation(record, webUrl);
   if (record.execution_status === null && record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
     const word = await lastWord(links, record.id);
