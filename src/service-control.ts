@@ -18,8 +18,21 @@ export interface LocalService {
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
   logFile(dataDir?: string): Promise<string>;
-  /** Deletes what is older than the retention (milliseconds); returns what went. */
-  prune(retentionMs: number, dataDir?: string): Promise<{ conversations: number; sandboxes: number }>;
+  /** What ended longer ago than the retention (milliseconds), to be deleted. Starts one in the background if need be. */
+  old(retentionMs: number, dataDir?: string): Promise<OldThings & { pid: number; started: 'now' | 'before' }>;
+}
+
+/** Nothing is among them that is at work, or that was used since. */
+export interface OldThings {
+  conversations: OldThing[];
+  /** Those that hold no conversation. */
+  sandboxes: OldThing[];
+}
+
+export interface OldThing {
+  id: string;
+  /** Deletes it; fine when it is gone already. */
+  remove(): Promise<void>;
 }
 
 export interface ServeOptions {

@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { LocalService, ServeOptions } from '../service-control.ts';
-import { confirmChange } from './bulk.ts';
 import { explain } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
 import { duration, oneOf } from './options.ts';
-import { portNumber, pruneView, startedView, statusView, stoppedView } from './serve-view.ts';
+import { prune } from './serve-prune.ts';
+import { portNumber, startedView, statusView, stoppedView } from './serve-view.ts';
 
 const APIS = ['v0', 'v1', 'both'] as const;
 
@@ -197,15 +197,6 @@ function unreadableLog(file: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
   return new AppError('config', `cannot read ${file}: ${code}`, { cause: error });
-}
-
-async function prune(retentionMs: number, options: ServeOptions, ctx: Context): Promise<void> {
-  ctx.out.check(pruneView, 'item');
-  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would delete what ended before that');
-  await confirmChange(ctx, { message: 'Delete these conversations and their workspaces?', hit: [] });
-  const service: LocalService = await ctx.localService();
-  const gone = await service.prune(retentionMs, options.dataDir);
-  await ctx.out.item(pruneView, gone, { changed: gone.conversations + gone.sandboxes > 0 });
 }
 
 async function warnOfHost(options: ServeOptions, ctx: Context): Promise<void> {

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import type { LocalService, LocalServiceStatus, ServeOptions } from '../service-control.ts';
 
-import { prune } from './prune.ts';
+import { findOld } from './prune.ts';
 
 type Service = typeof import('../service/index.ts');
 
@@ -55,10 +55,10 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         return { stopped: stopped ? 'now' : 'was-not-running', pid };
       }),
     logFile: (dataDir) => Promise.resolve(service.logFile(dataDirOf({ dataDir }))),
-    prune: async (retentionMs, dataDir) => {
-      const { url, key } = await local.ensure({ dataDir });
+    old: async (retentionMs, dataDir) => {
+      const { url, key, pid, started } = await local.ensure({ dataDir });
       const server = await wiring.connect({ base_url: url, key });
-      return await prune(server, wiring.clock.now() - retentionMs);
+      return { ...(await findOld(server, wiring.clock.now() - retentionMs)), pid, started };
     },
   };
   return local;

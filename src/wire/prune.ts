@@ -1,24 +1,28 @@
-/** Deletes what has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
+/** What has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
 import { AppError, isAppError } from '../errors.ts';
 import type { Page, Server } from '../servers/server.ts';
+import type { OldThing, OldThings } from '../service-control.ts';
 
 const AT_WORK = new Set<string>(['starting', 'running', 'waiting']);
 const MOST_PAGES = 10_000;
 
 /** @param before milliseconds since the epoch; what was touched later stays */
-export async function prune(server: Server, before: number): Promise<{ conversations: number; sandboxes: number }> {
+export async function findOld(server: Server, before: number): Promise<OldThings> {
   const isOld = (time: string | null) => time !== null && Date.parse(time) < before;
-  const conversations = await everyPage((page) => server.conversations.list({}, page));
-  const ended = conversations.filter(({ status, updated_at, created_at }) => {
+  const all = await everyPage((page) => server.conversations.list({}, page));
+  const ended = all.filter(({ status, updated_at, created_at }) => {
     return !AT_WORK.has(status) && isOld(updated_at ?? created_at);
   });
-  for (const { id } of ended) await gone(server.conversations.remove(id));
   // A sandbox goes with the last conversation in it; what is left over was started by hand.
-  const inUse = new Set(conversations.filter((one) => !ended.includes(one)).map((one) => one.sandbox_id));
-  const sandboxes = await everyPage((page) => server.sandboxes.list(page));
-  const alone = sandboxes.filter(({ id, created_at }) => !inUse.has(id) && isOld(created_at));
-  for (const { id } of alone) await gone(server.sandboxes.remove(id));
-  return { conversations: ended.length, sandboxes: alone.length };
+  const inUse = new Set(all.map((one) => one.sandbox_id));
+  const sandboxes = await everyPage((page) => server.sandboxes.list(page)).catch(noneOverV0);
+  const alone = sandboxes.filter(
+    ({ id, last_active_at, created_at }) => !inUse.has(id) && isOld(last_active_at ?? created_at),
+  );
+  return {
+    conversations: ended.map(({ id }) => thing(id, () => server.conversations.remove(id))),
+    sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))),
+  };
 }
 
 async function everyPage<T>(fetch: (page: string | null) => Promise<Page<T>>): Promise<T[]> {
@@ -33,9 +37,16 @@ async function everyPage<T>(fetch: (page: string | null) => Promise<Page<T>>): P
   throw new AppError('server', 'the list of the local service has no end');
 }
 
+/** A service of V0 alone has sandboxes too, but nobody can start one by hand there. */
+function noneOverV0(error: unknown): never[] {
+  if (isAppError(error) && error.kind === 'unsupported') return [];
+  throw error;
+}
+
 /** Already deleted is as good as deleted. */
-async function gone(removal: Promise<void>): Promise<void> {
-  await removal.catch((error: unknown) => {
+function thing(id: string, remove: () => Promise<void>): OldThing {
+  const gone = (error: unknown) => {
     if (!isAppError(error) || error.kind !== 'not-found') throw error;
-  });
+  };
+  return { id, remove: () => remove().catch(gone) };
 }

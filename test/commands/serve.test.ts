@@ -73,9 +73,10 @@ describe('serve in the background', () => {
     }
   });
 
-  it('is pruned, when nothing is old nothing changes', async () => {
-    const pruned = await json(['serve', '--prune', '30d', '-y']);
-    expect(pruned).toEqual({ conversations: 0, sandboxes: 0, changed: false });
+  it('is pruned, when nothing is old nothing changes, and says that it was started for it', async () => {
+    const { out, err } = await acs(['serve', '--prune', '30d', '-y', '--json']);
+    expect(JSON.parse(out)).toEqual({ conversations: 0, sandboxes: 0, changed: false });
+    expect(err).toContain('started the local service');
   });
 
   it('cannot keep data in a file: exit 3', async () => {
@@ -83,6 +84,58 @@ describe('serve in the background', () => {
     const { code, err } = await acs(['serve', '--detach']);
     expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(dataDir) as string });
     rmSync(dataDir);
+  });
+});
+
+describe('serve --prune', () => {
+  const local = (...args: string[]) => acs([...args, '-p', 'local', '-q']);
+  const start = async (...args: string[]) => (await local('conv', 'new', '--no-repo', ...args)).out.trim();
+  const ids = async (noun: string) => (await local(noun, 'list')).out.split('\n').filter((id) => id !== '');
+
+  it('deletes what ended, and a sandbox nobody uses, and shows before what it would send', async () => {
+    writeFileSync(path.join(base, 'endless.json'), '[{"action":"run","args":{"command":"sleep 600"}}]');
+    const ended = await start('--replay', 'demo', '--wait');
+    const alone = (await local('sandbox', 'start')).out.trim();
+    const running = await start('--replay', 'endless.json');
+    const { sandbox_id: inUse } = await json(['conv', 'show', running, '-p', 'local']);
+
+    const { requests } = (await json(['serve', '--prune', '0s', '--dry-run'])) as { requests: { url: string }[] };
+    expect(requests).toEqual([
+      expect.objectContaining({ method: 'DELETE', url: expect.stringContaining(ended) as string }),
+      expect.objectContaining({ method: 'DELETE', url: expect.stringContaining(alone) as string }),
+    ]);
+    expect(await json(['serve', '--prune', '1h', '-y'])).toMatchObject({ changed: false });
+    expect(await ids('sandbox')).toHaveLength(3);
+    expect(await json(['serve', '--prune', '0s', '-y'])).toEqual({ conversations: 1, sandboxes: 1, changed: true });
+    expect(await ids('conv')).toEqual([running]);
+    expect(await ids('sandbox')).toEqual([inUse]);
+  });
+
+  it('leaves a sandbox that was used since, however old it is', async () => {
+    const sandbox = (await local('sandbox', 'start')).out.trim();
+    const { created_at: createdAt } = await json(['sandbox', 'show', sandbox, '-p', 'local']);
+    await local('sandbox', 'pause', sandbox);
+    await local('sandbox', 'resume', sandbox);
+    const { last_active_at: usedAt } = await json(['sandbox', 'show', sandbox, '-p', 'local']);
+    const [from, to] = [Date.parse(String(createdAt)), Date.parse(String(usedAt))];
+    expect(to).toBeGreaterThan(from);
+
+    const between = clockFrom(() => Math.ceil((from + to) / 2));
+    const { out } = await acs(['serve', '--prune', '0s', '-y', '--json'], { clock: between });
+    expect(JSON.parse(out)).toMatchObject({ sandboxes: 0 });
+    expect(await ids('sandbox')).toEqual([sandbox]);
+  });
+
+  it('works on a service that speaks V0 alone', async () => {
+    await acs(['serve', '--detach', '--api', 'v0']);
+    await start('--replay', 'demo', '--wait');
+    expect(await json(['serve', '--prune', '0s', '-y'])).toEqual({ conversations: 1, sandboxes: 0, changed: true });
+    await until(() => Promise.resolve(readdirSync(path.join(dataDir, 'workspaces')).length === 0));
+  });
+
+  it('as a dry run starts nothing: exit 3', async () => {
+    expect((await acs(['serve', '--prune', '1d', '--dry-run'])).code).toBe(3);
+    expect(existsSync(dataDir)).toBe(false);
   });
 });
 

@@ -90,6 +90,8 @@ export interface SandboxRecord {
   session_api_key: string | null;
   exposed_urls: { name: string; url: string }[];
   created_at: string | null;
+  /** The local service's own; genuine servers do not tell. */
+  last_active_at: string | null;
 }
 
 export function readSandbox(value: unknown, place = 'sandbox'): SandboxRecord {
@@ -106,6 +108,7 @@ export function readSandbox(value: unknown, place = 'sandbox'): SandboxRecord {
       return { name: requiredText(url, 'name', place), url: requiredText(url, 'url', place) };
     }),
     created_at: optionalText(record, 'created_at', place),
+    last_active_at: optionalText(record, 'last_active_at', place),
   };
 }
 

@@ -124,13 +124,14 @@ export function sandboxUse(records: readonly AppConversationRecord[]): SandboxUs
 
 export function toSandbox(record: SandboxRecord, use: SandboxUse, redaction: Redaction): Sandbox {
   const created_at = normalizeTime(record.created_at);
+  const times = [use.last_active_at, normalizeTime(record.last_active_at), created_at].filter((time) => time !== null);
   return {
     id: record.id,
     status: sandboxStatus(record.status) ?? 'error',
     status_detail: record.status_detail,
     spec_id: record.sandbox_spec_id,
     created_at,
-    last_active_at: use.last_active_at ?? created_at,
+    last_active_at: times.sort().at(-1) ?? null,
     conversation_ids: use.conversation_ids,
     repositories: use.repositories,
     // The editor's URL carries the session key as `tkn`.

@@ -1,0 +1,38 @@
+import type { Context } from '../context.ts';
+import { AppError } from '../errors.ts';
+import type { LocalService, ServeOptions } from '../service-control.ts';
+import { confirmChange } from './bulk.ts';
+import { planSteps } from './dry-run.ts';
+import { pruneView } from './serve-view.ts';
+
+/** Deletes what has ended longer ago than the retention (milliseconds) at the local service, and prints how much that was. */
+export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx: Context): Promise<void> {
+  ctx.out.check(pruneView, 'item');
+  const isDryRun = ctx.globals.mode === 'dry-run';
+  const service: LocalService = await ctx.localService();
+  if (isDryRun && !(await service.status(dataDir)).running) throw notStarted();
+  const message = 'Delete these conversations and their workspaces?';
+  // Where nobody can be asked, before anything is started for it.
+  if (!ctx.interactive) await confirmChange(ctx, { message, hit: [] });
+  const { conversations, sandboxes, started, pid } = await service.old(retentionMs, dataDir);
+  if (started === 'now') await ctx.notice(`started the local service (pid ${pid}); end it with: acs serve --stop`);
+  const all = [...conversations, ...sandboxes];
+  if (isDryRun)
+    await planSteps(
+      ctx,
+      all.map(({ id, remove }) => ({ what: `delete ${id}`, task: remove })),
+    );
+  const hit = [
+    ...conversations.map(({ id }) => `conversation ${id}`),
+    ...sandboxes.map(({ id }) => `sandbox ${id}, which holds no conversation`),
+  ];
+  if (ctx.interactive && all.length > 0) await confirmChange(ctx, { message, hit });
+  for (const { remove } of all) await remove();
+  const gone = { conversations: conversations.length, sandboxes: sandboxes.length };
+  await ctx.out.item(pruneView, gone, { changed: all.length > 0 });
+}
+
+function notStarted(): AppError {
+  const hint = 'start it with: acs serve --detach';
+  return new AppError('config', 'the local service does not run, and --dry-run does not start it', { hint });
+}
