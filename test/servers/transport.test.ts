@@ -243,6 +243,12 @@ describe('errors', () => {
     expect(error.message).toContain('no-such-host.invalid');
   });
 
+  it('come late: each address of a name gets longer than the way to a far server takes', async () => {
+    const { port } = new URL(fake.url);
+    await transport({ baseUrl: `http://localhost:${port}` }).request({ method: 'GET', path: '/', safe: 'read' });
+    expect(net.getDefaultAutoSelectFamilyAttemptTimeout()).toBeGreaterThanOrEqual(2_000);
+  });
+
   it('name a server that says nothing in time', async () => {
     fake.handler = () => ({ silence: true });
     const error = await failure(

@@ -1,6 +1,6 @@
 /** The connections of one run: which way a request goes (straight, or through a proxy), and their end. */
 import { setDefaultResultOrder } from 'node:dns';
-import { isIP, type Socket } from 'node:net';
+import { isIP, setDefaultAutoSelectFamilyAttemptTimeout, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
@@ -104,12 +104,12 @@ export function createNetwork(options: NetworkOptions): Network {
       return (url.startsWith('https:') ? httpsProxy || httpProxy : httpProxy) || null;
     },
     async send(url, kind, sending) {
-      preferIpv4(url);
+      prepareResolving(url);
       if (closed) throw new Error('the connections of this run are closed');
       return await (isProxied(url) ? sendThroughProxy : straight.send)(url, kind, sending);
     },
     async openSocket(url, headers) {
-      preferIpv4(url);
+      prepareResolving(url);
       if (closed) throw new Error('the connections of this run are closed');
       const dispatcher = await dispatcherFor(url.replace(/^ws/, 'http'), 'fresh');
       const { WebSocket } = await loadLibrary();
@@ -128,10 +128,15 @@ export function createNetwork(options: NetworkOptions): Network {
   };
 }
 
+/** Node's own 250 ms are less than the way to a far server takes; the next address then may be of a network that is not there. */
+const ONE_ADDRESS_MS = 3_000;
+
 /** A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first. */
-function preferIpv4(url: string): void {
+function prepareResolving(url: string): void {
   // An address needs no resolver, and loading it is 1 % of a short command.
-  if (isIP(new URL(url).hostname) === 0) setDefaultResultOrder('ipv4first');
+  if (isIP(new URL(url).hostname) !== 0) return;
+  setDefaultResultOrder('ipv4first');
+  setDefaultAutoSelectFamilyAttemptTimeout(ONE_ADDRESS_MS);
 }
 
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'] as const;
