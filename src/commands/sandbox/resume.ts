@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
+import { withPausedOthers } from '../paused-others.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
-import { withPausedOthers } from './paused-others.ts';
 import { moveSandbox, RESUME } from './transition.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 

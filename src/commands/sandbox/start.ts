@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import type { SandboxStatus } from '../../domain/conversation.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
+import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandboxes } from './resume.ts';
-import { withPausedOthers } from './paused-others.ts';
 import { addWaitTimeout, settleWatched, waitDeadlineMs, type WaitOptions } from './settle.ts';
 import { SANDBOX_JSON, sandboxView } from './view.ts';
 
@@ -49,11 +51,31 @@ async function createSandbox(options: StartOptions, ctx: Context): Promise<void>
   const server = await ctx.server();
   const created = await server.sandboxes.create(options.spec ?? null);
   if (options.wait === false) return await ctx.out.item(sandboxView, created, { changed: true });
-  const sandbox = await settleWatched(ctx, {
-    server,
-    id: created.id,
-    wanted: ['running', 'paused'],
-    deadlineMs: waitDeadlineMs(ctx, options),
+  try {
+    const sandbox = await settleWatched(ctx, {
+      server,
+      id: created.id,
+      wanted: ['running', 'paused'],
+      deadlineMs: waitDeadlineMs(ctx, options),
+    });
+    await ctx.out.item(sandboxView, sandbox, { changed: true });
+  } catch (error) {
+    throw isAppError(error) && error.exitCode !== 141 ? await leftBehind(ctx, created, error) : error;
+  }
+}
+
+/** The sandbox is there, whatever ended the waiting: it is printed all the same, and named. */
+async function leftBehind(ctx: Context, created: Sandbox, error: AppError): Promise<AppError> {
+  const { last_status: last } = error.details.data ?? {};
+  const status = typeof last === 'string' ? (last as SandboxStatus) : created.status;
+  await ctx.out.item(sandboxView, { ...created, status }, { changed: true });
+  await ctx.out.close();
+  const { id } = created;
+  if (error.kind !== 'interrupted') return error;
+  return new AppError(error.kind, `${error.message}; sandbox ${id} goes on`, {
+    ...error.details,
+    exitCode: error.exitCode,
+    hint: `wait for it: acs sandbox wait ${id}   delete it: acs sandbox delete ${id}`,
+    data: { id },
   });
-  await ctx.out.item(sandboxView, sandbox, { changed: true });
 }

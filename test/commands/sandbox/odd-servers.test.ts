@@ -3,8 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/errors.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../../servers/support/fake-server.ts';
 import { invoke, type Ended } from '../../support/world.ts';
+import { until } from './support.ts';
 
 const record = (id: string, status = 'RUNNING', more: object = {}) => ({
   id,
@@ -50,8 +52,10 @@ describe('sandbox commands at an odd server', () => {
   const answer = (odd: (asked: Asked) => Reply | null): void => {
     fake.handler = (asked) => odd(asked) ?? usual(asked);
   };
-  const acs = (...args: string[]): Promise<Ended> =>
+  const acs = (...args: string[]): Promise<Ended> => acsUntil(new AbortController().signal, ...args);
+  const acsUntil = (signal: AbortSignal, ...args: string[]): Promise<Ended> =>
     invoke({
+      signal,
       args: ['sandbox', ...args],
       cwd: dir,
       env: { ACS_BASE_URL: fake.url, ACS_API_KEY: 'key', ACS_CONFIG_DIR: path.join(dir, 'config') },
@@ -100,6 +104,44 @@ describe('sandbox commands at an odd server', () => {
     const { code, err } = await acs('start');
     expect(code).toBe(1);
     expect(err).toContain('error: sandbox sandbox-new ended in an error: no space left');
+  });
+
+  it.each([130, 143])('prints and names a new sandbox when a signal ends the wait for it: %i', async (exitCode) => {
+    answer(({ method, path: route }) => {
+      if (method !== 'POST' || route !== '/api/v1/sandboxes') return null;
+      sandboxes = [record('sandbox-new', 'STARTING')];
+      return { json: record('sandbox-new', 'STARTING') };
+    });
+    const interruption = new AbortController();
+    const starting = acsUntil(interruption.signal, 'start', '--json');
+    await until(() => Promise.resolve(fake.asked.some(({ query }) => query.get('id') === 'sandbox-new') || null));
+    interruption.abort(new AppError('interrupted', 'interrupted', { exitCode }));
+    const { code, out, err } = await starting;
+    expect({ code, out: JSON.parse(out) as unknown }).toMatchObject({
+      code: exitCode,
+      out: { id: 'sandbox-new', status: 'starting', changed: true },
+    });
+    expect(JSON.parse(err.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { code: 'interrupted', id: 'sandbox-new', hint: expect.stringContaining('acs sandbox wait') as string },
+    });
+  });
+
+  it('prints its document when a signal comes while it looks for what the server paused', async () => {
+    sandboxes = [record('sandbox-old')];
+    let isMade = false;
+    answer(({ method, path: route }) => {
+      if (route === '/api/v1/sandboxes/search' && isMade) return { silence: true };
+      if (method !== 'POST' || route !== '/api/v1/sandboxes') return null;
+      isMade = true;
+      sandboxes = [...sandboxes, record('sandbox-new')];
+      return { json: record('sandbox-new', 'STARTING') };
+    });
+    const interruption = new AbortController();
+    const starting = acsUntil(interruption.signal, 'start', '--json');
+    const looks = () => fake.asked.filter(({ path: route }) => route === '/api/v1/sandboxes/search').length;
+    await until(() => Promise.resolve((isMade && looks() === 2) || null));
+    interruption.abort(new AppError('interrupted', 'interrupted'));
+    expect(JSON.parse((await starting).out)).toMatchObject({ id: 'sandbox-new', status: 'running', changed: true });
   });
 
   it('ends a wait at once for a state that can no longer come', async () => {

@@ -1,7 +1,8 @@
 /** A server with a limit pauses its oldest sandboxes when another one starts (interface 5.3): their owner should hear of it. */
-import type { Context } from '../../context.ts';
-import { isAppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
+import type { Context } from '../context.ts';
+import { isAppError } from '../errors.ts';
+import type { Server } from '../servers/server.ts';
+import { hasSeveralProfiles } from './paging.ts';
 
 /** @returns what says, after the start, which sandboxes are paused that ran before it */
 export async function watchOthers(ctx: Context, server: Server): Promise<() => Promise<void>> {
@@ -18,13 +19,21 @@ export async function watchOthers(ctx: Context, server: Server): Promise<() => P
   };
 }
 
+/** As watchOthers, around the work of a command; with several profiles there is no one server to ask. */
+export async function withPausedOthers(ctx: Context, work: () => Promise<void>): Promise<void> {
+  if (hasSeveralProfiles(ctx)) return await work();
+  const tellPaused = await watchOthers(ctx, await ctx.server());
+  await work();
+  await tellPaused();
+}
+
 /** One page is enough: the limits of servers are 5, 10 and 20. Not being told is no reason not to start. */
 async function idsWith(server: Server, wanted: 'running' | 'paused'): Promise<string[]> {
   try {
     const { items } = await server.sandboxes.list(null, 100);
     return items.filter(({ status }) => status === wanted).map(({ id }) => id);
   } catch (error) {
-    // What a signal means for the run is told by whoever stays with it.
+    // What a signal means is told by whoever does the work; its document is out, or still to come.
     if (!isAppError(error)) throw error;
     return [];
   }
