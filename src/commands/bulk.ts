@@ -94,10 +94,14 @@ export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<vo
   }
   const items = [...changed, ...plan.lost];
   const failed = items.filter((item) => !item.ok);
-  const result: BulkResult = { items, matched: items.length, failed: failed.length };
+  const unasked = items.filter(({ id }) => id === null);
+  const matched = items.length - unasked.length;
+  const result: BulkResult = { items, matched, failed: failed.length };
   await ctx.out.bulk(result);
   if (failed.length > 0) {
-    await ctx.warn(`${failed.length} of ${items.length} could not be ${plan.past}`);
+    for (const item of unasked) await ctx.warn(failureLine(item));
+    const left = failed.length - unasked.length;
+    if (left > 0) await ctx.warn(`${left} of ${matched} could not be ${plan.past}`);
     ctx.exitCode = ctx.signal.aborted ? exitCodeOf(ctx.signal.reason) : 1;
   }
 }
@@ -120,7 +124,7 @@ async function changeAll<T>(ctx: Context, plan: BulkPlan<T>, kept: DryRunRequest
   }
 }
 
-export function failedItem(id: string, error: unknown, profile?: string): BulkItem {
+export function failedItem(id: string | null, error: unknown, profile?: string): BulkItem {
   if (!isAppError(error)) throw error;
   return {
     id,
@@ -197,7 +201,7 @@ export async function serversOf(
     try {
       reached.push({ profile, server: await server });
     } catch (error) {
-      lost.push(failedItem('', error, profile));
+      lost.push(failedItem(null, error, profile));
     }
   }
   return { reached, lost };

@@ -4,7 +4,7 @@ import type { View } from './view.ts';
 
 const bulkView: View<BulkItem> = {
   noun: 'result',
-  id: (item) => item.id,
+  id: (item) => item.id ?? '',
   fields: [
     { name: 'id', get: (item) => item.id, as: 'id', weight: 0 },
     { name: 'ok', get: (item) => item.ok, weight: 0 },

@@ -40,7 +40,8 @@ export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
 export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw';
 
 export interface BulkItem {
-  id: string;
+  /** Null: a server that could not be asked; nothing was matched there. */
+  id: string | null;
   profile?: string;
   ok: boolean;
   changed: boolean;

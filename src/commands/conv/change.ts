@@ -127,7 +127,7 @@ async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<C
         targets.push({ id: idOf(seen), server, seen, chosenBy: 'selector', ...(profile ? { profile } : {}) });
     } catch (error) {
       if (profile === undefined) throw error;
-      lost.push(failedItem('', error, profile));
+      lost.push(failedItem(null, error, profile));
     }
   }
   return { targets, lost };

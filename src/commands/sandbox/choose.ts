@@ -46,7 +46,7 @@ export async function chooseBySelector(ctx: Context, selection: Selection | null
       );
     } catch (error) {
       if (profile === undefined) throw error;
-      lost.push(failedItem('', error, profile));
+      lost.push(failedItem(null, error, profile));
     }
   }
   return { targets, lost };

@@ -207,8 +207,11 @@ describe('changing sandboxes', () => {
       expect(ended.code).toBe(1);
       expect(many(ended).items).toMatchObject([
         { id, profile: 'here', ok: true, after: 'paused' },
-        { id: '', profile: 'closed', ok: false, error: { code: 'network' } },
+        { id: null, profile: 'closed', ok: false, error: { code: 'network' } },
       ]);
+      expect(JSON.parse(ended.out)).toMatchObject({ matched: 1, failed: 1 });
+      expect(ended.err).toContain('closed: ');
+      expect(ended.err).not.toContain('of 1 could not');
       const named = await several('resume', id, '--json');
       expect(many(named).items[0]).toMatchObject({ id, profile: 'here', ok: true, after: 'running' });
       expect((await several('show', id)).code).toBe(2);
