@@ -3,7 +3,7 @@ import type { ConfirmationPolicyRequest } from '../../protocol/agent-server/requ
 import type { Provider } from '../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import { givenTitle, type ConversationRow } from '../store/conversations.ts';
-import type { Json } from './settings/record.ts';
+import { valueAt, type Json, type StoredSettings } from './settings/record.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
 
 /** What to start, whatever the dialect of the request. */
@@ -69,7 +69,38 @@ export function newConversation(
   };
 }
 
+interface Place {
+  conversationId: string;
+  /** As seen inside the sandbox. */
+  workingDir: string;
+  /** Those of the user, for every conversation. */
+  secrets: Record<string, string>;
+}
+
+/** The same conversation as an agent server is told to start it (interface section 7.4). */
+export function agentConversation(
+  request: StartRequest,
+  { conversation: settings }: StoredSettings,
+  { conversationId, workingDir, secrets }: Place,
+): unknown {
+  const isAsking = valueAt(settings, 'confirmation_mode') === true;
+  const policy = isAsking
+    ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
+    : { kind: 'NeverConfirm' };
+  return {
+    conversation_id: conversationId,
+    initial_message: request.message === null ? null : { ...request.message, run: true },
+    workspace: { working_dir: workingDir },
+    max_iterations: valueAt(settings, 'max_iterations') ?? 500,
+    confirmation_policy: request.confirmationPolicy ?? policy,
+    security_analyzer: analyzerOf(valueAt(settings, 'security_analyzer')),
+    secrets: { ...secrets, ...request.secrets },
+    replay: request.replay,
+    agent: { llm: { model: request.llmModel ?? 'replay' } },
+  };
+}
+
 /** What the setting `security_analyzer` means to an agent server; `llm` where nothing is set. */
-export function analyzerOf(setting: Json | undefined): { kind: string } | null {
+function analyzerOf(setting: Json | undefined): { kind: string } | null {
   return setting === undefined || setting === 'llm' ? { kind: 'LLMSecurityAnalyzer' } : null;
 }

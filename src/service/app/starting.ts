@@ -11,12 +11,12 @@ import type { StartTaskRow } from '../store/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
 import { deliverPending } from './pending.ts';
 import { cloneRepository, CloneError, initWorkspace, type Cloned } from './clone.ts';
-import { analyzerOf, newConversation, type StartRequest } from './start-plan.ts';
+import { agentConversation, newConversation, type StartRequest } from './start-plan.ts';
 import { createTaskWatchers } from './task-watch.ts';
 import { stateInLog } from './event-logs.ts';
 import { newHexId } from './ids.ts';
 import { repositorySource, RepositoryError } from './repository.ts';
-import { valueAt, type StoredSettings } from './settings/record.ts';
+import type { StoredSettings } from './settings/record.ts';
 import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 
@@ -215,24 +215,11 @@ class ConversationStarter implements Starter {
     workingDir: string,
   ): Promise<void> {
     const { supervisor, store } = this.#options;
-    const settings = this.#options.settings();
-    const isAsking = valueAt(settings.conversation, 'confirmation_mode') === true;
+    const place = { conversationId, workingDir, secrets: store.secrets.values() };
     const answer = await supervisor.send(sandboxId, {
       method: 'POST',
       path: '/api/conversations',
-      json: {
-        conversation_id: conversationId,
-        initial_message: request.message === null ? null : { ...request.message, run: true },
-        workspace: { working_dir: workingDir },
-        max_iterations: valueAt(settings.conversation, 'max_iterations') ?? 500,
-        confirmation_policy:
-          request.confirmationPolicy ??
-          (isAsking ? { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true } : { kind: 'NeverConfirm' }),
-        security_analyzer: analyzerOf(valueAt(settings.conversation, 'security_analyzer')),
-        secrets: { ...store.secrets.values(), ...request.secrets },
-        replay: request.replay,
-        agent: { llm: { model: request.llmModel ?? 'replay' } },
-      },
+      json: agentConversation(request, this.#options.settings(), place),
     });
     if (answer.status !== 200 && answer.status !== 201) {
       throw new SandboxUnavailable(`the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`);
