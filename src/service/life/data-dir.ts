@@ -1,7 +1,9 @@
-import { accessSync, chmodSync, constants, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { makeFolder } from '../../files/make-folder.ts';
 import { ServiceError } from './failure.ts';
+import { readKey } from './key.ts';
+import { dataPaths } from './paths.ts';
 
 /**
  * Where the local service keeps its data unless it is told otherwise: `$ACS_DATA_DIR`; on macOS
@@ -31,12 +33,31 @@ export function prepareDataDir(dataDir: string): void {
   try {
     makeFolder(dataDir, 0o700);
     if (!statSync(dataDir).isDirectory()) throw new Error('it is not a directory');
+    refuseForeign(dataDir);
     // An existing directory may have been made with a wider mode; only its owner can change that.
     if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
+    if (error instanceof ServiceError) throw error;
     throw refusal(dataDir, reasonAt(dataDir, error), 'Set ACS_DATA_DIR to a folder that you can write.', error);
   }
+}
+
+/** What may be there before the database is, whenever a first start was cut off; a new volume is not quite empty. */
+const BEFORE_THE_DATABASE = /^(?:service\.lock|start\.lock|service\.log)(?:\.|$)|^key\.|^lost\+found$/;
+
+/** Closing a folder to others, and clearing up in it what no sandbox owns, would be the loss of whoever uses it. */
+function refuseForeign(dataDir: string): void {
+  const { database, key } = dataPaths(dataDir);
+  const names = readdirSync(dataDir);
+  if (names.includes(path.basename(database))) return;
+  const isOurs = (name: string) =>
+    BEFORE_THE_DATABASE.test(name) || (name === path.basename(key) && readKey(key) !== null);
+  const others = names.filter((name) => !isOurs(name));
+  if (others.length === 0) return;
+  const named = `${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}`;
+  const hint = 'Set ACS_DATA_DIR to a folder that is empty or not there yet.';
+  throw refusal(dataDir, `there are files in it that are not of acs (${named})`, hint);
 }
 
 /**
@@ -64,14 +85,14 @@ export function inDatabase<Result>(dataDir: string, file: string, work: () => Re
     } catch (error) {
       if (!/not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i.test(words(error))) throw error;
       throw new ServiceError('data-dir', `${file} is damaged: ${(error as Error).message}`, {
-        hint: 'Move it away together with its -wal and -shm files and start again; nothing of it has been overwritten.',
+        hint: `Move ${dataDir} away and start again; nothing in it has been overwritten.`,
         cause: error,
       });
     }
   });
 }
 
-function refusal(dataDir: string, why: string, hint: string, cause: unknown): ServiceError {
+function refusal(dataDir: string, why: string, hint: string, cause?: unknown): ServiceError {
   return new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${why}`, { hint, cause });
 }
 

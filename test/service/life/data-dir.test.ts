@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -44,5 +44,36 @@ describe('a directory that is not there, nor the one above it', () => {
     const config = path.join(dir, 'a', 'b', 'config');
     expect(await acs(ADD, { ACS_CONFIG_DIR: config })).toMatchObject({ code: 0 });
     expect(statSync(config).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('a directory of somebody else, named by mistake as the data directory', () => {
+  it('is refused and left as it is, also where it has a folder of the name of ours: exit 3', async () => {
+    const project = path.join(dir, 'project');
+    const thesis = path.join(project, 'workspaces', 'mine', 'thesis.txt');
+    mkdirSync(path.dirname(thesis), { recursive: true });
+    writeFileSync(thesis, 'years of work');
+    chmodSync(project, 0o755);
+    const { code, err } = await acs(['serve', '--detach', '--data-dir', project], { ACS_CONFIG_DIR: dir });
+    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining('not of acs (workspaces)') as string });
+    expect([existsSync(thesis), statSync(project).mode & 0o777]).toEqual([true, 0o755]);
+  });
+});
+
+describe('a data directory', () => {
+  it.each([
+    ['that is not there', null],
+    ['that is open to others', 0o755],
+  ])('%s is the service’s alone afterwards', async (_what, mode) => {
+    const data = path.join(dir, `data-${mode}`);
+    if (mode !== null) {
+      mkdirSync(data);
+      chmodSync(data, mode);
+      writeFileSync(path.join(data, 'service.log'), 'of a first start that was cut off');
+    }
+    const env = { ACS_DATA_DIR: data, ACS_CONFIG_DIR: dir };
+    expect(await acs(['serve', '--detach'], env)).toMatchObject({ code: 0 });
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+    expect(await acs(['serve', '--stop'], env)).toMatchObject({ code: 0 });
   });
 });
