@@ -133,7 +133,7 @@ _acs_commands() {
     'acs settings') reply=('get:show all settings, or those named' 'set:change settings, and only those named' 'unset:bring settings back to nothing or their default' 'edit:change settings in $VISUAL or $EDITOR' 'schema:list what can be set, with types, bounds and choices' 'profile:model settings kept under names at the server (servers are named by acs profile)') ;;
     'acs settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:keep the current model settings, or others, under a name' 'use:make a model profile the current model settings' 'rename:give a model profile another name' 'delete:delete a model profile; asks first') ;;
     'acs secret') reply=('list:list secrets by name; values are never shown' 'set:store a secret, or another value for one that exists' 'delete:delete secrets; asks first') ;;
-    'acs profile') reply=('add:try a key at a server (--base-url) and store both under a name' 'list:list the profiles, the built-in one last' 'show:show a profile (default: the one in force), its server, and where URL and key came from' 'use:make a profile the default' 'rename:give a profile another name' 'delete:forget a profile and its key; asks first') ;;
+    'acs profile') reply=('add:try a key at a server (--base-url) and store both under a name' 'list:list the profiles, the built-in one last' 'show:show a profile (default: the one in force), its server, and where URL and key came from' 'use:make a profile the default' 'rename:give a profile another name' 'delete:forget profiles and their keys; asks first') ;;
     *) return 1 ;;
   esac
 }

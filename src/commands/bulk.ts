@@ -12,9 +12,13 @@ import { hasSeveralProfiles } from './paging.ts';
 const CONCURRENCY = 4;
 
 /** One thing to change; `profile` when several were asked for. */
-export interface Target {
+export interface Subject {
   id: string;
   profile?: string;
+}
+
+/** One at a server. */
+export interface Target extends Subject {
   server: Server;
 }
 
@@ -59,14 +63,14 @@ export async function confirmChange(
 }
 
 export interface BulkPlan<T> {
-  targets: readonly Target[];
+  targets: readonly Subject[];
   /** Ids nothing was found for, servers that could not be reached. */
   lost: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
   past: string;
   /** How many at a time: few, because servers limit requests, unless the work is to wait. */
   concurrency?: number;
-  apply(target: Target): Promise<Change<T>>;
+  apply(target: Subject): Promise<Change<T>>;
 }
 
 /** Changes one thing named by its id: prints the object with `changed`; errors are the command's own. */
@@ -108,7 +112,7 @@ export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<vo
 
 async function changeAll<T>(ctx: Context, plan: BulkPlan<T>, kept: DryRunRequest[]): Promise<BulkItem[]> {
   const { targets, past, concurrency = CONCURRENCY } = plan;
-  const change = (target: Target) => changeItem(ctx, plan, target, kept);
+  const change = (target: Subject) => changeItem(ctx, plan, target, kept);
   if (targets.length === 0 || ctx.globals.mode === 'dry-run') return await inParallel(targets, concurrency, change);
   const progress = await ctx.progress(`${targets.length} to be ${past}`);
   let ended = 0;
@@ -147,7 +151,7 @@ export function endOfDryRun(requests: readonly DryRunRequest[] = []): Error {
 async function changeItem<T>(
   ctx: Context,
   plan: BulkPlan<T>,
-  target: Target,
+  target: Subject,
   kept: DryRunRequest[],
 ): Promise<BulkItem> {
   const profile = target.profile === undefined ? {} : { profile: target.profile };

@@ -1,41 +1,88 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { confirmChange } from '../bulk.ts';
+import type { ProfileStore } from '../../profiles/store.ts';
+import { changeEach, confirmChange, readIds, type Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { printWouldDo } from '../dry-run.ts';
-import { profileRecord, profileView } from './view.ts';
+import { profileRecord, profileView, type ProfileRecord } from './view.ts';
 import { existingProfile, refuseLocal } from './write.ts';
+
+interface DeleteOptions {
+  ignoreNotFound?: boolean;
+}
 
 export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent
-    .command('delete <name>')
+    .command('delete <name...>')
     .aliases(['rm', 'remove'])
-    .description('forget a profile and its key; asks first')
+    .description('forget profiles and their keys; asks first')
     .option('--ignore-not-found', 'a profile that is not there is no error')
-    .action(async (name: string, options: { ignoreNotFound?: boolean }) => deleteProfile(name, options, ctx));
+    .action(async (names: string[], options: DeleteOptions) => deleteProfiles(names, options, ctx));
   explain(command, {
-    notes: ['The key itself stays valid: revoke it at the server. Deleting the default leaves no default.'],
-    json: ['{"name","base_url","default","key_source","created_at","changed"}'],
-    exits: ['not-found'],
+    notes: [
+      'The name - reads names from stdin. The keys themselves stay valid: revoke them at the server.\n' +
+        'Deleting the default leaves no default.',
+    ],
+    json: [
+      '{"name","base_url","default","key_source","created_at","changed"}   one name',
+      '{"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}   several names',
+    ],
+    exits: ['failed', 'not-found'],
     examples: [
       { command: 'acs profile delete work', does: 'asks on a terminal' },
-      { command: 'acs profile delete work -y --ignore-not-found', does: 'in a script' },
+      { command: 'acs profile delete work home -y --ignore-not-found', does: 'in a script' },
     ],
   });
 }
 
-async function deleteProfile(name: string, options: { ignoreNotFound?: boolean }, ctx: Context): Promise<void> {
-  ctx.out.check(profileView, 'item');
-  refuseLocal(name, 'deleted');
+async function deleteProfiles(given: readonly string[], options: DeleteOptions, ctx: Context): Promise<void> {
+  const single = given.length === 1 && given[0] !== '-';
+  ctx.out.check(profileView, single ? 'item' : 'bulk');
+  const names = await readIds(ctx, given);
+  for (const name of names) refuseLocal(name, 'deleted');
   const store = await ctx.profiles();
-  if (options.ignoreNotFound && (await store.get(name)) === null) {
-    const absent = { name, base_url: null, default: false, key_source: null, created_at: null };
-    return await ctx.out.item(profileView, absent, { changed: false });
-  }
+  await (single ? deleteOne(names[0] ?? '', options, { ctx, store }) : deleteEach(names, options, { ctx, store }));
+}
+
+interface Place {
+  ctx: Context;
+  store: ProfileStore;
+}
+
+async function deleteOne(name: string, options: DeleteOptions, { ctx, store }: Place): Promise<void> {
+  if (options.ignoreNotFound && (await store.get(name)) === null)
+    return await ctx.out.item(profileView, absent(name), { changed: false });
   const record = profileRecord(await existingProfile(store, name), await store.defaultName());
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would delete profile "${name}"`);
   await confirmChange(ctx, { message: `Delete profile "${name}" and its key?`, hit: [] });
   await store.remove(name);
   await ctx.out.item(profileView, record, { changed: true });
-  if (record.default) await ctx.notice('there is no default profile now; `acs profile use <name>` sets one');
+  if (record.default) await tellNoDefault(ctx);
+}
+
+async function deleteEach(names: readonly string[], options: DeleteOptions, { ctx, store }: Place): Promise<void> {
+  const defaultName = await store.defaultName();
+  const apply = async ({ id: name }: { id: string }): Promise<Change<ProfileRecord>> => {
+    if (options.ignoreNotFound && (await store.get(name)) === null)
+      return { changed: false, before: null, after: null, record: absent(name) };
+    const record = profileRecord(await existingProfile(store, name), defaultName);
+    if (ctx.globals.mode === 'live') await store.remove(name);
+    return { changed: true, before: 'present', after: null, record };
+  };
+  if (names.length > 0) {
+    const hit = names.map((name) => `profile ${name}`);
+    const what = names.length === 1 ? '1 profile and its key' : `${names.length} profiles and their keys`;
+    await confirmChange(ctx, { message: `Delete ${what}?`, hit });
+  }
+  // One at a time: they share one file.
+  await changeEach(ctx, { targets: names.map((id) => ({ id })), lost: [], past: 'deleted', concurrency: 1, apply });
+  if (defaultName !== null && (await store.defaultName()) === null) await tellNoDefault(ctx);
+}
+
+function absent(name: string): ProfileRecord {
+  return { name, base_url: null, default: false, key_source: null, created_at: null };
+}
+
+async function tellNoDefault(ctx: Context): Promise<void> {
+  await ctx.notice('there is no default profile now; `acs profile use <name>` sets one');
 }

@@ -276,17 +276,40 @@ describe('profile use, rename, delete', () => {
     expect((await acs(['profile', 'delete', 'local', '-y'])).code).toBe(2);
   });
 
+  it('delete takes several, from stdin too, and says which it could not', async () => {
+    expect((await acs(['profile', 'delete', 'work', 'lab'])).code).toBe(2);
+    const { code, out, err } = await acs(['profile', 'delete', 'work', 'nobody', '-', '-y', '--json'], {
+      stdin: 'lab\n',
+    });
+    expect({ code, out: JSON.parse(out) as unknown }).toMatchObject({
+      code: 1,
+      out: {
+        items: [
+          { id: 'work', ok: true, changed: true, before: 'present', after: null },
+          { id: 'nobody', ok: false, error: { code: 'not-found' } },
+          { id: 'lab', ok: true, changed: true },
+        ],
+        matched: 3,
+        failed: 1,
+      },
+    });
+    expect(err).toContain('there is no default profile now');
+    expect(Object.keys(stored().profiles)).toEqual([]);
+    const again = await acs(['profile', 'delete', 'work', 'lab', '-y', '--ignore-not-found', '--json']);
+    expect(JSON.parse(again.out)).toMatchObject({ items: [{ changed: false }, { changed: false }], failed: 0 });
+    expect((await acs(['profile', 'delete', 'work', 'local', '-y'])).code).toBe(2);
+  });
+
   it('--dry-run changes nothing', async () => {
     const before = readFileSync(store(), 'utf8');
     for (const args of [
+      ['delete', 'work', 'lab'],
       ['use', 'lab'],
       ['rename', 'work', 'office'],
       ['delete', 'work'],
     ]) {
-      expect(await acs(['profile', ...args, '--dry-run', '--json'])).toMatchObject({
-        code: 0,
-        out: '{"dry_run":true,"requests":[]}\n',
-      });
+      const { code, out } = await acs(['profile', ...args, '--dry-run', '--json']);
+      expect({ code, out: JSON.parse(out) as unknown }).toEqual({ code: 0, out: { dry_run: true, requests: [] } });
     }
     expect(readFileSync(store(), 'utf8')).toBe(before);
   });
