@@ -9,6 +9,9 @@ export interface RunState {
   waiting_for: 'confirmation' | 'user' | null;
 }
 
+/** A running sandbox tells no state of the run: for a moment that is no state, and no end. */
+export const NO_STATUS = 'unknown(no-status)';
+
 const SANDBOX: Record<string, SandboxStatus> = {
   STARTING: 'starting',
   RUNNING: 'running',
@@ -53,7 +56,7 @@ function statusWithoutWord(sandbox: SandboxStatus | null): ConversationStatus {
       return 'failed';
     default:
       // A running sandbox that is busy tells null for a second: no end, and no status either.
-      return 'unknown(no-status)';
+      return NO_STATUS;
   }
 }
 

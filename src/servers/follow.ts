@@ -6,6 +6,7 @@
  */
 import { AppError, isAppError } from '../errors.ts';
 import type { Conversation } from '../domain/conversation.ts';
+import { NO_STATUS } from '../domain/run-status.ts';
 import { parseTime } from '../text/time.ts';
 import type { Clock } from './index.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
@@ -229,7 +230,7 @@ class Follower {
   private async *tell(conversation: Conversation, why: 'time' | 'word'): AsyncGenerator<FollowItem, void, void> {
     const now = this.clock.now();
     this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
-    if (conversation.status === 'unknown(no-status)') {
+    if (conversation.status === NO_STATUS) {
       this.nullSinceMs ??= now;
       if (now - this.nullSinceMs < NULL_STATUS_MS) {
         this.lookAtMs = now + 500;

@@ -143,4 +143,31 @@ describe('following', () => {
     world.agentEvents.push(event('ActionEvent', { tool_name: 'x' }), status('finished'));
     await until(() => told.includes('=finished'));
   });
+
+  const broken = { sandbox_status: 'ERROR', execution_status: null, conversation_url: null, session_api_key: null };
+
+  it('takes no busy sandbox that is called in error for a while for the end of the run', async () => {
+    await hurry();
+    follow();
+    await until(() => told.includes('=running'));
+    const before = { ...world.conversations.get(ID)! };
+    const looks = (): number => world.fake.asked.filter(({ path }) => path === '/api/v1/app-conversations').length;
+    Object.assign(world.conversations.get(ID)!, broken);
+    for (const socket of world.fake.sockets) socket.close(1011);
+    const from = looks();
+    await until(() => looks() >= from + 3);
+    Object.assign(world.conversations.get(ID)!, before, { execution_status: 'finished' });
+    world.agentEvents.push(status('finished'));
+    await until(() => told.includes('=finished'));
+    expect(told).not.toContain('=failed');
+  });
+
+  it('tells that a run has failed whose sandbox stays in error', async () => {
+    await hurry();
+    follow();
+    await until(() => told.includes('=running'));
+    Object.assign(world.conversations.get(ID)!, broken);
+    for (const socket of world.fake.sockets) socket.close(1011);
+    await until(() => told.includes('=failed'));
+  });
 });

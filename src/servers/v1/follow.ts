@@ -1,6 +1,7 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
 import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
+import { NO_STATUS } from '../../domain/run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { openEventSocket, type EventSocket, type KeyPlace } from '../agent-server/socket.ts';
@@ -24,6 +25,8 @@ const REASON_DELAY_MS = 30_000;
 const COPY_OVERLAP_MS = 60_000;
 /** A busy sandbox tells no status for a second; one that lost the conversation never tells one again. */
 const LOST_AFTER_MS = 30_000;
+/** A sandbox too busy to answer its server's question whether it is well is called in error until it answers again. */
+const BUSY_MS = 10_000;
 const SLOW_FAILURE_MS = 3_000;
 const SHORTEST_AWAY_MS = 15_000;
 const LONGEST_AWAY_MS = 120_000;
@@ -39,6 +42,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   const copy = createCopyWatch(links);
   let away = { untilMs: 0, forMs: 0 };
   let blankSinceMs: number | null = null;
+  let brokenSinceMs: number | null = null;
   const agentNow = (current: AppConversationRecord): AgentClient | null =>
     links.clock.now() < away.untilMs ? null : agentOf(links, current);
   const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
@@ -63,7 +67,11 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
       blankSinceMs = isBlank ? (blankSinceMs ?? links.clock.now()) : null;
       if (blankSinceMs !== null && links.clock.now() - blankSinceMs >= LOST_AFTER_MS)
         await refuseLost(agentNow(record), record);
-      return toConversation(record, webUrl);
+      const conversation = toConversation(record, webUrl);
+      const isBroken = record.execution_status === null && record.sandbox_status === 'ERROR' && reason === null;
+      brokenSinceMs = isBroken ? (brokenSinceMs ?? links.clock.now()) : null;
+      if (brokenSinceMs !== null && links.clock.now() - brokenSinceMs < BUSY_MS) conversation.status = NO_STATUS;
+      return conversation;
     },
     async settle(conversation) {
       const state = await settle(links, await latest(), webUrl);
