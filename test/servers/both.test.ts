@@ -140,3 +140,19 @@ describe('the list of a server that speaks both dialects', () => {
     expect((await failure(listed())).kind).toBe('server');
   });
 });
+
+describe('one conversation of a server that speaks both dialects', () => {
+  it('is of V1 when it appears there between the looks at V1 and at V0', async () => {
+    const kept = { id: idOf('b', 1), minute: 1 };
+    let looks = 0;
+    before = ({ path }) => {
+      if (path === '/api/v1/app-conversations') return { json: [++looks === 1 ? null : v1Record(kept)] };
+      if (path === '/api/v1/app-conversations/start-tasks') return { json: [null] };
+      if (path.startsWith('/api/v1/app-conversations/start-tasks/')) return { json: { items: [], next_page_id: null } };
+      if (path === `/api/conversations/${kept.id}`) return { json: v0Record(kept, 'V1') };
+      return path.startsWith(`/api/conversations/${kept.id}/`) ? { status: 422, json: { detail: 'no' } } : null;
+    };
+    expect(await server.conversations.get(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
+    expect(await server.conversations.getSettled(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
+  });
+});

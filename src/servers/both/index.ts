@@ -6,6 +6,7 @@ import { isAppError } from '../../errors.ts';
 import type { Dialect } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { isOfV1 } from '../v0/calls.ts';
 import type { V0 } from '../v0/index.ts';
 import type { V1 } from '../v1/index.ts';
 import { createMergedList } from './list.ts';
@@ -63,9 +64,16 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
         } catch (error) {
           if (!isAppError(error) || error.kind !== 'not-found') throw error;
         }
-        const conversation = await older.get(id);
-        owners.set(id, 'v0');
-        return conversation;
+        try {
+          const conversation = await older.get(id);
+          owners.set(id, 'v0');
+          return conversation;
+        } catch (error) {
+          // It appeared between the two looks.
+          if (!isAppError(error) || !isOfV1(error)) throw error;
+        }
+        owners.set(id, 'v1');
+        return newer.get(id);
       },
       getSettled: async (id) => (await ownerOf(id)).getSettled(id),
       rename: async (id, title) => (await ownerOf(id)).rename(id, title),

@@ -59,6 +59,19 @@ export function noConversationV0(id: string): AppError {
   });
 }
 
+/** What `isOfV1` tells from a conversation that is not there. */
+const OF_V1 = 'conversation of V1';
+
+export function otherDialect(id: string): AppError {
+  const { kind, message, details } = noConversationV0(id);
+  return new AppError(kind, message, { ...details, cause: OF_V1 });
+}
+
+/** Whether V0 said of a conversation that it is V1's. */
+export function isOfV1(error: AppError): boolean {
+  return error.cause === OF_V1;
+}
+
 /**
  * The server that runs a conversation, and its path there. A self-hosted server runs it itself; the cloud names the
  * runtime's own host in `url`, which takes the conversation's key and not the cloud's (interface 3.4).

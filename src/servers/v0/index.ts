@@ -18,6 +18,7 @@ import {
   getConversationV0,
   listConversationsV0,
   noConversationV0,
+  otherDialect,
   pathOfV0,
   runtimeOf,
   V0_TIMEOUT_MS,
@@ -40,6 +41,8 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
     facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`;
   const settled = async (id: string): Promise<ReturnType<typeof toConversationV0>> => {
     const info = await getConversationV0(links, id);
+    // Its routes tell the record of one of V1, too, and refuse everything else about it.
+    if (info.conversation_version === 'V1' && facts.dialects.includes('v1')) throw otherDialect(id);
     return toConversationV0(info, await readNews(links, info), webUrl);
   };
   return {
