@@ -34,6 +34,8 @@ const SCENARIO_HELP = `--scenario reads JSON: a list of rules, or {"note","rules
           with status, body, and cut before-headers), note
 Routes below /local/, by which acs finds its service, are never hit.`;
 
+const END_IT = { hint: 'end it first: acs serve --stop' };
+
 const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
 
 export function declareServe(root: Command, ctx: Context): void {
@@ -120,7 +122,11 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
   ctx.out.check(null, 'stream');
   const service = await ctx.localService();
   await weatherOf(options, service); // the log, which goes to stderr here, tells of it
-  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
+  if (ctx.globals.mode === 'dry-run') {
+    const { running, pid, data_dir: dataDir } = await service.status(options.dataDir);
+    if (running) throw new AppError('conflict', `another local service (pid ${pid}) is using ${dataDir}`, END_IT);
+    return await printWouldDo(ctx, 'would start the local service');
+  }
   await warnOfHost(options, ctx);
   await service.run({
     ...options,
@@ -137,7 +143,12 @@ async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(startedView, 'item');
   const service = await ctx.localService();
   const weather = await weatherOf(options, service);
-  if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, 'would start the local service');
+  if (ctx.globals.mode === 'dry-run') {
+    const { running, pid } = await service.status(options.dataDir);
+    if (running && weather !== null) throw runsWithout(pid);
+    const what = running ? `the local service runs already (pid ${pid})` : 'would start the local service';
+    return await printWouldDo(ctx, what);
+  }
   await warnOfHost(options, ctx);
   const { url, pid, started, notice } = await service.ensure(options);
   if (weather !== null && started === 'before') throw runsWithout(pid);
@@ -157,9 +168,8 @@ async function weatherOf({ scenario }: ServeOptions, service: LocalService): Pro
 }
 
 /** A script would be tested in fair weather, or in one that has passed in part, and would not know. */
-function runsWithout(pid: number): AppError {
-  const hint = 'end it first: acs serve --stop';
-  return new AppError('conflict', `the local service runs already (pid ${pid}), without this scenario`, { hint });
+function runsWithout(pid: number | null): AppError {
+  return new AppError('conflict', `the local service runs already (pid ${pid}), without this scenario`, END_IT);
 }
 
 async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {

@@ -158,6 +158,7 @@ describe('serve --scenario', () => {
     writeFileSync(path.join(base, 'busy.json'), busy);
     const { code, err } = await acs(['serve', '--detach', '--scenario', 'busy.json']);
     expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('acs serve --stop') as string });
+    expect((await acs(['serve', '--detach', '--scenario', 'busy.json', '--dry-run'])).code).toBe(6);
     expect(await json(['serve', '--status'])).toMatchObject({ running: true, scenario: null });
   });
 
@@ -191,9 +192,28 @@ describe('serve in the foreground', () => {
     expect(await json(['serve', '--status'])).toMatchObject({ running: false });
   });
 
-  it('on a data directory that another service owns is exit 6', async () => {
-    await json(['serve', '--detach']);
+  it('tells its address once', async () => {
+    const controller = new AbortController();
+    const running = acs(['serve'], { signal: controller.signal, columns: 200 });
+    await until(async () => (await json(['serve', '--status'])).running === true);
+    const { url } = await json(['serve', '--status']);
+    controller.abort(new AppError('interrupted', 'interrupted'));
+    const { out, err } = await running;
+    expect((out + err).split(String(url))).toHaveLength(2);
+  });
+
+  it('on a data directory that another service owns is exit 6, in a dry run as well', async () => {
+    const { pid } = await json(['serve', '--detach']);
     expect((await acs(['serve'])).code).toBe(6);
+    const dry = await acs(['serve', '--dry-run']);
+    expect({ code: dry.code, err: dry.err }).toMatchObject({
+      code: 6,
+      err: expect.stringContaining(`(pid ${String(pid)})`) as string,
+    });
+    expect(await acs(['serve', '--detach', '--dry-run'])).toMatchObject({
+      code: 0,
+      out: `the local service runs already (pid ${String(pid)})\n`,
+    });
   });
 });
 

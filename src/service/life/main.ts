@@ -26,6 +26,8 @@ async function main(): Promise<void> {
   // The terminal that it was started from is none of its business.
   process.on('SIGHUP', () => undefined);
   const service = await serve({ ...config, env: process.env, log });
+  // In the foreground the command prints its address.
+  log(`listening on ${service.url} (pid ${process.pid})`);
   void asked.then((why) => service.close(why));
   await service.ended;
   process.exit(0);

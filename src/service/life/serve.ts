@@ -90,7 +90,6 @@ async function run(options: ServiceOptions, { key, store, lock, rules }: Prepare
     await closeServer(server, end);
     throw error;
   }
-  log(`listening on ${url} (pid ${state.pid})`);
   if (scenario !== null) log(`weather: ${scenario} (rules: ${rules.length})`);
   const { service, settle } = createEnding({ url, key, port });
   const idle = watchIdle({
