@@ -14,6 +14,8 @@ interface Rule {
 const R = REDACTED;
 const NAME = SECRET_NAME_IN_TEXT;
 const NEAR_NAMES = ['key', 'secret', 'passw', 'passphrase', 'token', 'tkn', 'auth'] as const;
+/** From the first backslash on, so that a run of them is looked at once; a string within seven others has 127. */
+const ESCAPED_QUOTE = '(?<!\\\\)\\\\{1,127}["\']';
 const CURSOR = /page[_-]?token$|continuation[_-]?token$|next[_-]?token$/i;
 
 const keepCursors =
@@ -57,7 +59,7 @@ export const RULES: readonly Rule[] = [
     // A member of JSON inside a JSON string, or of a Python dictionary.
     near: NEAR_NAMES,
     pattern: new RegExp(
-      `((\\\\+["']|'))(${NAME}s?)\\2\\s{0,8}:\\s{0,8}(\\\\+["']|')(?!\\4)[\\s\\S]{1,8192}?(?:(?<!\\\\)\\4|$)`,
+      `((${ESCAPED_QUOTE}|'))(${NAME}s?)\\2\\s{0,8}:\\s{0,8}(${ESCAPED_QUOTE}|')(?!\\4)[\\s\\S]{1,8192}?(?:(?<!\\\\)\\4|$)`,
       'gi',
     ),
     replacement: (match, quote = '', _same = '', name = '', inner = '') =>

@@ -69,7 +69,7 @@ function breakParagraph(paragraph: string, first: number, room: Room, ruler: Rul
       line.end = index + token.length;
       used += width;
     } else {
-      for (const { segment, index: offset } of new Intl.Segmenter().segment(token)) {
+      for (const { segment, index: offset } of graphemes(token)) {
         const character = ruler.width(segment);
         if (used + character > room.columns && line.end > line.start) next(index + offset);
         line.end = index + offset + segment.length;
@@ -78,6 +78,20 @@ function breakParagraph(paragraph: string, first: number, room: Room, ruler: Rul
     }
   }
   return [...lines, line];
+}
+
+/** The segmenter reads all of its text for each step, so a long word is given to it in pieces. */
+const PIECE = 512;
+
+function* graphemes(text: string): Generator<{ segment: string; index: number }, void, void> {
+  const segmenter = new Intl.Segmenter();
+  for (let start = 0; start < text.length;) {
+    const found = [...segmenter.segment(text.slice(start, start + PIECE))];
+    // The last of a piece may go on in the next one.
+    if (start + PIECE < text.length && found.length > 1) found.pop();
+    for (const { segment, index } of found) yield { segment, index: start + index };
+    start += found.reduce((length, { segment }) => length + segment.length, 0);
+  }
 }
 
 function isKept(word: string, { longWords }: Room): boolean {

@@ -143,6 +143,7 @@ test('a URL keeps all that is no secret', () => {
 test.each([
   ['names', 'token'.repeat(40_000)],
   ['schemes', '://'.repeat(60_000)],
+  ['backslashes', `${'\\'.repeat(200_000)}token`],
   ['open quotes', "\\'token\\': \\'".repeat(8000)],
   ['keys without end', '-----BEGIN PRIVATE KEY-----'.repeat(8000)],
   ['flags', '--token '.repeat(30_000)],

@@ -38,9 +38,16 @@ test('where there is no terminal only line feeds end a line', async () => {
 test('a very long text is broken in a moment', async () => {
   expect((await wrap('word '.repeat(200_000), { columns: 80 })).length).toBeGreaterThan(12_000);
   expect((await wrap('日'.repeat(300_000))).length).toBeGreaterThan(60_000);
+  expect(await wrap('x'.repeat(200_000), { columns: 102 })).toHaveLength(2_000);
 });
 
 test('tabs reach to the next stop of eight columns, wide characters counted', async () => {
   const ruler = await wideRuler();
   expect(expandTabs('a\tb\n日本\tc\t\n12345678\tx', ruler)).toBe('a       b\n日本    c       \n12345678        x');
+});
+
+test('a long word is broken between whole characters, however long it is', async () => {
+  const family = '👩‍👩‍👧‍👦';
+  const lines = await wrap(family.repeat(500), { indent: 0 });
+  expect(new Set(lines)).toEqual(new Set([family.repeat(5)]));
 });
