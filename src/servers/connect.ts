@@ -86,9 +86,9 @@ function agentLimit(run: Run, baseUrl: string): PaceLimit | null {
 function commonOptions(
   run: Run,
   signal: AbortSignal,
-): Pick<TransportOptions, 'network' | 'clock' | 'signal' | 'mode' | 'requestTimeoutMs' | 'log'> {
-  const { clock, mode, requestTimeoutMs, log } = run.options;
-  return { network: run.network, clock, signal, mode, requestTimeoutMs, log };
+): Pick<TransportOptions, 'network' | 'clock' | 'signal' | 'mode' | 'requestTimeoutMs' | 'log' | 'notice'> {
+  const { clock, mode, requestTimeoutMs, log, notice } = run.options;
+  return { network: run.network, clock, signal, mode, requestTimeoutMs, log, notice };
 }
 
 /** A probe asks for routes that may be missing. To look again because of one would be to wait for itself. */

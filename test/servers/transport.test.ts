@@ -6,6 +6,7 @@ import { createPace, type PaceLimit } from '../../src/servers/transport/pace.ts'
 import { createRedaction } from '../../src/servers/transport/redaction.ts';
 import { createTransport } from '../../src/servers/transport/transport.ts';
 import type { TransportOptions } from '../../src/servers/transport/call.ts';
+import { clockFrom } from '../../src/clock.ts';
 import { AppError } from '../../src/errors.ts';
 import { failure } from './support/failure.ts';
 import { quickClock } from './support/connect.ts';
@@ -123,6 +124,26 @@ describe('retries', () => {
     fake.handler = () => ({ status: 429, headers: { 'retry-after': '3600' }, json: { error: 'Rate limit exceeded' } });
     const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
     expect([error.kind, error.exitCode, fake.asked.length]).toEqual(['rate-limited', 7, 1]);
+  });
+
+  it('tell of a long Retry-After once, however many wait, and not of a short one', async () => {
+    const told: string[] = [];
+    const notice = (text: string) => void told.push(text);
+    const busy = (seconds: string) => () =>
+      fake.asked.length <= 2
+        ? { status: 429, headers: { 'retry-after': seconds }, json: { message: 'Too many requests' } }
+        : { json: 1 };
+    const read = { method: 'GET', path: '/', safe: 'read' } as const;
+    fake.handler = busy('4');
+    await transport({ notice }).request(read);
+    expect(told).toEqual([]);
+    fake.asked.length = 0;
+    fake.handler = busy('7');
+    const real = clockFrom(() => Date.now());
+    const pace = createPace(() => null, real);
+    const sent = transport({ notice, pace, clock: real, signal: AbortSignal.timeout(1_000) });
+    await Promise.allSettled([sent.request(read), sent.request(read)]);
+    expect(told).toEqual([`${fake.url} answers 429 and asks to wait: 7 s`]);
   });
 
   it('ask nothing more until the time a used-up limit is reset', async () => {

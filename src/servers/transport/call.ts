@@ -38,6 +38,8 @@ export interface TransportOptions {
   /** Given by the user; undefined: 30 s, or what the call says. */
   requestTimeoutMs?: number;
   log?: (line: string) => void;
+  /** Told when a request waits long, because the server wants it to. */
+  notice?: (text: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: ErrorDetails) => Promise<AppError>;
   /** Told of a 404, 405 or HTML answer: what a probe remembered may be wrong. Gives the error when that is why. */

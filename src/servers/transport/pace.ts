@@ -9,6 +9,8 @@ export interface Pace {
   turn(signal: AbortSignal): Promise<void>;
   /** Nobody goes out before this time (milliseconds since the epoch). */
   pauseUntil(timeMs: number): void;
+  /** Whether a wait until then is to be told: of requests that wait together the first one tells. */
+  isNews(timeMs: number): boolean;
 }
 
 export interface PaceLimit {
@@ -26,6 +28,7 @@ export function createPace(limit: () => PaceLimit | null, clock: Clock): Pace {
   let tokens: number | null = null;
   let countedAtMs = 0;
   let pausedUntilMs = 0;
+  let toldUntilMs = 0;
   return {
     async turn(signal) {
       for (;;) {
@@ -47,6 +50,11 @@ export function createPace(limit: () => PaceLimit | null, clock: Clock): Pace {
     },
     pauseUntil(timeMs) {
       pausedUntilMs = Math.max(pausedUntilMs, timeMs);
+    },
+    isNews(timeMs) {
+      const isFirst = clock.now() >= toldUntilMs;
+      toldUntilMs = Math.max(toldUntilMs, timeMs);
+      return isFirst;
     },
   };
 }

@@ -50,8 +50,17 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
     const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
     if (waitMs === null) return await judge(options, call, answer, details);
     if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + waitMs);
+    tellLongWait(options, answer.status, waitMs);
     await options.clock.sleep(waitMs, options.signal);
   }
+}
+
+/** Silence for this long looks like a hang. */
+const LONG_WAIT_MS = 5_000;
+
+function tellLongWait({ pace, clock, notice, baseUrl }: TransportOptions, status: number, waitMs: number): void {
+  if (waitMs <= LONG_WAIT_MS || !pace.isNews(clock.now() + waitMs)) return;
+  notice?.(`${new URL(baseUrl).origin} answers ${status} and asks to wait: ${Math.ceil(waitMs / 1000)} s`);
 }
 
 function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunStop {
