@@ -36,6 +36,11 @@ export function positiveInteger(value: string): number {
   return number;
 }
 
+/** As positiveInteger, and 0: none of them. */
+export function wholeNumber(value: string): number {
+  return value === '0' ? 0 : positiveInteger(value);
+}
+
 /** A reader that takes one of the words and names them otherwise. */
 export function oneOf<T extends string>(...words: readonly T[]): (value: string) => T {
   return (value) => {

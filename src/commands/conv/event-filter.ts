@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError } from '../../errors.ts';
 import { parseSince } from '../../text/time.ts';
-import { collectList, positiveInteger } from '../options.ts';
+import { collectList, wholeNumber } from '../options.ts';
 
 export interface FilterOptions {
   kind?: string[];
@@ -19,7 +19,10 @@ export function addFilterOptions(command: Command): Command {
     .option('--source <source,…>', 'only events from agent, user or environment', collectList)
     .option('--since <id|time|duration>', 'only events after this one, or from this time on')
     .addOption(
-      command.createOption('--tail <n>', 'only the newest n at first').argParser(positiveInteger).conflicts('since'),
+      command
+        .createOption('--tail <n>', 'only the newest n at first; 0: none')
+        .argParser(wholeNumber)
+        .conflicts('since'),
     );
 }
 

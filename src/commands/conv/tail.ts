@@ -8,6 +8,7 @@ export async function readTail(
   id: string,
   options: FilterOptions & { tail: number },
 ): Promise<ConversationEvent[]> {
+  if (options.tail === 0) return [];
   const wanted = eventTest(options);
   const newestFirst: ConversationEvent[] = [];
   for await (const event of server.conversations.events(id, { order: 'newest-first' })) {

@@ -52,11 +52,22 @@ describe('conv follow', () => {
       return lines.slice(0, -1).map((line) => line.id);
     };
     expect(await ids('--tail', '3')).toEqual(all.slice(-3).map((event) => event.id));
+    expect(await ids('--tail', '0')).toEqual([]);
     expect(await ids('--since', all[4]?.id ?? '')).toEqual(all.slice(5).map((event) => event.id));
     expect(await ids('--since', '1h')).toHaveLength(all.length);
     const actions = all.filter(({ kind }) => kind === 'ActionEvent').map((event) => event.id);
     expect(await ids('--kind', 'ActionEvent')).toEqual(actions);
     expect(await ids('--kind', 'ActionEvent', '--tail', '1')).toEqual(actions.slice(-1));
+  });
+
+  it('shows nothing of the past with --tail 0, and then what comes', async () => {
+    const held = await startHeldRun(world);
+    const past = json<{ items: Line[] }>(await conv('events', held.id, '--json')).items.map((event) => event.id);
+    const following = conv('follow', held.id, '--tail', '0', '--json');
+    await held.release();
+    const lines = jsonLines<Line>((await following).out);
+    expect(lines.filter((line) => past.includes(line.id))).toEqual([]);
+    expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
   });
 
   it('refuses a starting event that is not there', async () => {

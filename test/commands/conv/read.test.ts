@@ -228,6 +228,7 @@ describe('conv events', () => {
   it('takes the newest, the kinds, the sources and a starting point', async () => {
     const all = await rows('-q');
     expect(await rows('-q', '--tail', '2')).toEqual(all.slice(-2));
+    expect(json(await conv('events', first, '--tail', '0', '--json'))).toEqual({ items: [], has_more: false });
     expect(await rows('-q', '-L', '2')).toEqual(all.slice(0, 2));
     expect(await rows('-q', '--since', all[2] ?? '')).toEqual(all.slice(3));
     expect(await rows('-q', '--since', '1h')).toEqual(all);
