@@ -26,6 +26,8 @@ const DOUBT_MS = { some: 1_500, none: 5_000 };
 const LAST_LOOK_MS = 5_000;
 /** After a deadline that a machine slept through, the events of a run that has ended are shown for so long at most. */
 const CATCH_UP_MS = 2_000;
+/** How long the events may take that come before an end the watch has seen by itself. */
+const EVENTS_MS = 10_000;
 /** Failures that following gets over: a look of the watch that meets one is made again later. */
 const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
@@ -49,6 +51,8 @@ class Watch {
   private readonly options: WatchOptions;
   private evidence: RunEvidence;
   private last: Conversation | null = null;
+  /** The newest status that following has told: every event before it has been told too. */
+  private toldStatus: Conversation['status'] | null = null;
   private readonly silence: Silence;
   private recheckAtMs = Number.POSITIVE_INFINITY;
   private doubtSinceMs: number | null = null;
@@ -111,6 +115,7 @@ class Watch {
     const waits = ended.failure === null && ended.outcome.status === 'waiting';
     if (answer === undefined || !waits || now >= deadlineMs) return false;
     this.unanswered = ended;
+    this.late = null;
     if (this.answering === null) {
       this.answering = answer.onWaiting();
       // Told to whoever awaits it; a watch that ends otherwise does not.
@@ -137,7 +142,8 @@ class Watch {
     if (this.last === null) return null;
     // Idle becomes an end by what the events tell; other ends are read again before they are believed.
     if (this.last.status === 'idle') return this.judged(this.last, this.evidence);
-    if (this.looksEnded(this.last)) this.recheckAtMs = Math.min(this.recheckAtMs, this.ctx.clock.now() + SOON_MS);
+    const soonMs = this.ctx.clock.now() + SOON_MS;
+    if (this.looksEnded(this.last)) this.recheckAtMs = this.late ? soonMs : Math.min(this.recheckAtMs, soonMs);
     return null;
   }
 
@@ -147,6 +153,7 @@ class Watch {
     if (status === 'running' && reason !== null && reason.code !== this.last?.reason?.code)
       await (this.options.onNotice ?? this.ctx.notice)(reason.text);
     this.last = conversation;
+    this.toldStatus = status;
     this.options.onState?.(conversation);
     const ended = this.judged(conversation, this.evidence);
     if (ended !== null) return ended;
@@ -194,9 +201,11 @@ class Watch {
       this.recheckAtMs = this.ctx.clock.now() + 4 * SOON_MS;
       return null;
     }
-    this.last = fresh;
     const ended = this.judged(fresh, this.evidence);
-    if (ended !== null) return ended;
+    // What came before it has been shown when following has told it, or has told its events and then nothing more.
+    if (ended !== null && (fresh.status === this.toldStatus || this.late !== null)) return ended;
+    if (ended !== null) return this.afterItsEvents(ended, fresh, EVENTS_MS);
+    this.last = fresh;
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
     const enoughMs = this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some;
     if (stoodMs >= enoughMs) {
@@ -236,7 +245,7 @@ class Watch {
       const ended = this.judged(fresh, this.evidence);
       if (ended !== null) return ended;
       const believed = this.judged(fresh, this.unquestioned());
-      if (believed !== null) return this.afterItsEvents(believed, fresh);
+      if (believed !== null) return this.afterItsEvents(believed, fresh, CATCH_UP_MS);
       return this.unended(fresh, deadlinePassed(fresh, waitMs));
     }
     const last = this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
@@ -244,10 +253,11 @@ class Watch {
   }
 
   /** Who is shown the events is shown those that wait to be read, too. */
-  private afterItsEvents(watched: Watched, fresh: Conversation): Watched | null {
+  private afterItsEvents(watched: Watched, fresh: Conversation, mostMs: number): Watched | null {
     if (this.options.onEvent === undefined) return watched;
     this.last = fresh;
-    this.late = { watched, untilMs: this.ctx.clock.now() + CATCH_UP_MS };
+    this.recheckAtMs = Number.POSITIVE_INFINITY;
+    this.late = { watched, untilMs: this.ctx.clock.now() + mostMs };
     return null;
   }
 

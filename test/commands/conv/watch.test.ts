@@ -189,6 +189,24 @@ describe('watching a run', () => {
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
   });
 
+  it('shows what followed an answer, though the run ended before any of it was told', async () => {
+    const stage = new Stage();
+    const shown: string[] = [];
+    const onEvent = (one: { text: string }) => Promise.resolve(void shown.push(one.text));
+    const answer = {
+      onWaiting: () => Promise.resolve('answered' as const),
+      onHappened: () => Promise.resolve(),
+      close: () => {},
+    };
+    const watched = stage.watch({ onEvent, answer });
+    await stage.tell(message(), word('running'), word('waiting_for_confirmation'), stage.state('waiting'));
+    stage.record = { ...stage.record, status: 'finished' };
+    await stage.clock.pass(1_000);
+    await stage.tell(event('MessageEvent', 'agent'), word('finished'), stage.state('finished'));
+    expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
+    expect(shown).toContain('MessageEvent of agent');
+  });
+
   it('gives up at its deadline and names the last state', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
