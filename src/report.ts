@@ -2,11 +2,17 @@
 import type { Context, Format } from './context.ts';
 import type { AppError } from './errors.ts';
 import { jsonDocument, jsonLine } from './output/json.ts';
-import { errorText } from './output/notices.ts';
+import { errorText, errorTextFor } from './output/notices.ts';
+import { isForPrograms } from './text/notice.ts';
 
 export async function printError(context: Context, error: AppError, format: Format | undefined): Promise<void> {
   const look = { palette: await context.palette(), redact: context.redact };
-  await context.io.stderr.write(errorText(error, format, look));
+  const { isTTY, columns } = context.io.stderr;
+  const text =
+    isTTY && columns && !isForPrograms(format)
+      ? await errorTextFor(error, columns, look)
+      : errorText(error, format, look);
+  await context.io.stderr.write(text);
 }
 
 export async function printDryRun(context: Context): Promise<void> {

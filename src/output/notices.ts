@@ -5,6 +5,8 @@ import { NO_COLORS, type Palette } from '../text/palette.ts';
 import { safeMultiline } from '../text/safe-text.ts';
 import type { Format } from './emit.ts';
 import { jsonLine, mapStrings } from './json.ts';
+import { renderParts } from './lines.ts';
+import type { LinePart } from './view.ts';
 
 export { noticeLine };
 
@@ -34,6 +36,15 @@ export interface ErrorLook {
   palette?: Palette;
   /** Applied to each text before it becomes JSON: afterwards it could cut a document in two. */
   redact?: (text: string) => string;
+}
+
+/** As errorText, for people at a terminal of so many columns: broken at words; ids and addresses stay whole. */
+export async function errorTextFor(error: AppError, columns: number, look: ErrorLook = {}): Promise<string> {
+  const { palette = NO_COLORS, redact = (text: string) => text } = look;
+  const { hint } = error.details;
+  const message: LinePart[] = [{ text: 'error:', tone: 'bad' }, { text: ` ${redact(error.message)}` }];
+  const rows = hint ? [message, [{ text: `  ${redact(hint)}` }]] : [message];
+  return await renderParts(rows, { width: columns, palette }, { indent: 2, longWords: 'keep' });
 }
 
 /** `error: message` and, indented, the next step; or one JSON object. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import { createRedactor } from '../../src/text/redact.ts';
-import { errorText, noticeLine, warningLine } from '../../src/output/notices.ts';
+import { errorText, errorTextFor, noticeLine, warningLine } from '../../src/output/notices.ts';
 
 const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: forged', {
   hint: 'see: acs conv list',
@@ -50,4 +50,28 @@ test('secrets in an error are taken out before it becomes JSON, which stays whol
     error: { code: 'server', message: "the server said {'token': '<redacted>'", url: 'https://<redacted>@h/' },
   });
   expect(errorText(leaky, undefined, { redact: text })).not.toContain('abc');
+});
+
+test('an error at a terminal is broken at words; addresses and ids stay whole, and nothing poses as a line of acs', async () => {
+  const id = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
+  const error = new AppError(
+    'conflict',
+    `conversation ${id} is running at https://acs.example/some/long/path\nerror: no`,
+    {
+      hint: `wait for it: acs conv wait ${id}, or stop it first`,
+    },
+  );
+  expect(await errorTextFor(error, 40)).toBe(
+    [
+      'error: conversation',
+      `  ${id} is`,
+      '  running at',
+      '  https://acs.example/some/long/path',
+      '  error: no',
+      '  wait for it: acs conv wait',
+      `  ${id}, or`,
+      '  stop it first',
+      '',
+    ].join('\n'),
+  );
 });
