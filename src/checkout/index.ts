@@ -2,6 +2,7 @@
  * The git checkout a command runs in: what it is, where it comes from, and what a remote has. Everything is asked of the
  * user's own git, so that worktrees, `insteadOf` and credential helpers mean what they mean elsewhere.
  */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../errors.ts';
 import { git, type GitOptions } from './git.ts';
@@ -27,8 +28,9 @@ export interface Checkout {
 export type CheckoutOptions = Omit<GitOptions, 'cwd'>;
 
 /**
- * Reads the checkout that holds `dir`; null when there is none (no repository, a bare one, no git).
- * Throws `config` when git refuses the repository because of its owner: to go on without it would start elsewhere.
+ * Reads the checkout that holds `dir`; null when there is none (no repository, or a bare one).
+ * Throws `config` when there is one that git refuses because of its owner, or no git to read it (`data.program`): to go
+ * on without it would start elsewhere.
  */
 export async function readCheckout(dir: string, options: CheckoutOptions): Promise<Checkout | null> {
   const root = await topFolder(dir, options);
@@ -64,7 +66,13 @@ async function topFolder(dir: string, options: CheckoutOptions): Promise<string 
     answer = await git(['rev-parse', '--show-toplevel'], { ...options, cwd: dir });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    return null;
+    const marked = existsSync(dir) ? markedFolder(path.resolve(dir)) : null;
+    if (marked === null) return null;
+    throw new AppError('config', `${marked} is a git checkout, and there is no git to read it`, {
+      hint: 'install git, or say what to start on: --repo owner/name --branch <name>, or --no-repo',
+      data: { program: 'git' },
+      cause: error,
+    });
   }
   if (/dubious ownership/.test(answer.stderr)) {
     throw new AppError('config', `git does not trust the repository at ${dir}: it belongs to another user`, {
@@ -73,6 +81,13 @@ async function topFolder(dir: string, options: CheckoutOptions): Promise<string 
   }
   const root = answer.stdout.replace(/\r?\n$/, '');
   return answer.code === 0 && root !== '' ? root : null;
+}
+
+/** The nearest folder with a `.git` in it, `dir` or above. */
+function markedFolder(dir: string): string | null {
+  if (existsSync(path.join(dir, '.git'))) return dir;
+  const above = path.dirname(dir);
+  return above === dir ? null : markedFolder(above);
 }
 
 interface Status {

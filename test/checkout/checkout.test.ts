@@ -56,9 +56,18 @@ describe('the checkout', () => {
     expect(await readCheckout(path.join(dir, 'missing'), { env })).toBeNull();
   });
 
-  it('is none where git is not installed', async () => {
+  it('that nobody can read, because git is not installed, is no missing one', async () => {
+    const noGit = { env: { PATH: '/nowhere' } };
+    expect(await readCheckout(dir, noGit)).toBeNull();
     cloned();
-    expect(await readCheckout(dir, { env: { PATH: '/nowhere' } })).toBeNull();
+    mkdirSync(path.join(dir, 'below'));
+    for (const folder of [dir, path.join(dir, 'below')]) {
+      await expect(readCheckout(folder, noGit)).rejects.toMatchObject({
+        kind: 'config',
+        message: `${dir} is a git checkout, and there is no git to read it`,
+      });
+    }
+    expect(await readCheckout(path.join(dir, 'missing'), noGit)).toBeNull();
   });
 
   it('is read from a folder below its top', async () => {

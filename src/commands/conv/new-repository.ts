@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { Checkout, RepositoryChoice } from '../../checkout/index.ts';
 import type { Context } from '../../context.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { NewOptions } from './new-options.ts';
 
@@ -104,7 +104,7 @@ async function namedPlace(
   choice: Exclude<RepositoryChoice, { kind: 'path' }>,
   options: PlaceOptions,
 ): Promise<Place> {
-  const own = await ctx.checkout();
+  const own = await ctx.checkout().catch(noneWithoutGit);
   if (own !== null && !isLocal(server) && isSameRepository(own, choice))
     return await remotePlace(ctx, server, own, options);
   const url = choice.kind === 'url' ? choice.url : null;
@@ -117,6 +117,12 @@ async function namedPlace(
   const repository = isCloned ? url : choice.repository;
   if (repository === null) throw new AppError('usage', '--repo: this URL names no owner/name, which the server needs');
   return { repository, branch: options.branch ?? null, git_provider: provider };
+}
+
+/** Said by name, a repository needs no checkout: many images of a CI have no git. */
+function noneWithoutGit(error: unknown): null {
+  if (isAppError(error) && error.details.data?.['program'] === 'git') return null;
+  throw error;
 }
 
 function isSameRepository({ origin }: Checkout, choice: Exclude<RepositoryChoice, { kind: 'path' }>): boolean {

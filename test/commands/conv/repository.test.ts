@@ -58,6 +58,7 @@ async function choose(
   cwd: string,
   options: Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>,
   server = distant('github', 'gitlab'),
+  searchPath = process.env.PATH,
 ) {
   let err = '';
   const stream = { isTTY: false, columns: undefined, write: () => Promise.resolve() };
@@ -68,7 +69,7 @@ async function choose(
       stdout: stream,
       stderr: { ...stream, write: (text) => ((err += Buffer.from(text).toString()), Promise.resolve()) },
     },
-    env: { PATH: process.env.PATH, HOME: dir, CI: 'true' },
+    env: { PATH: searchPath, HOME: dir, CI: 'true' },
     cwd,
     home: dir,
     platform: process.platform,
@@ -153,6 +154,20 @@ describe('the repository of a conversation at a distant server', () => {
       place: none,
       err: expect.stringContaining('no git checkout here') as string,
     });
+  });
+
+  it('is not given up in silence where there is no git to read the checkout: it may be named, or none', async () => {
+    const withoutGit = (options: Parameters<typeof choose>[1]) =>
+      choose(checkout, options, distant('github'), '/nowhere');
+    const refused = { code: 3, err: expect.stringContaining('no git to read it') as string };
+    expect(await withoutGit({})).toMatchObject(refused);
+    expect(await withoutGit({ repo: '.' })).toMatchObject(refused);
+    expect((await withoutGit({ repo: 'acme/app', branch: 'main' })).place).toEqual({
+      repository: 'acme/app',
+      branch: 'main',
+      git_provider: 'github',
+    });
+    expect((await withoutGit({ repo: false })).place).toMatchObject({ repository: null });
   });
 
   it('cannot be a checkout that only this machine has', async () => {
