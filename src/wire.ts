@@ -27,6 +27,7 @@ export function createContext(platform: Platform): Context {
     return openServerCache({ configDir: configDirOf(platform), now: () => clock.now() });
   });
 
+  const columns = () => (io.stderr.isTTY ? io.stderr.columns : undefined);
   const palette = (isTTY: boolean) => paletteFor({ isTTY, env, color: globals.color });
 
   const context: Context = {
@@ -59,9 +60,9 @@ export function createContext(platform: Platform): Context {
       });
       return emitter;
     },
-    notice: (text) => io.stderr.write(noticeLine(secrets.text(text), globals.format)),
+    notice: (text) => io.stderr.write(noticeLine(secrets.text(text), globals.format, columns())),
     warn: async (text) =>
-      io.stderr.write(warningLine(secrets.text(text), globals.format, await palette(io.stderr.isTTY))),
+      io.stderr.write(warningLine(secrets.text(text), globals.format, await palette(io.stderr.isTTY), columns())),
     palette: () => palette(io.stderr.isTTY),
     keepSecret: secrets.keep,
     redact: secrets.text,

@@ -1,6 +1,6 @@
 /** What goes to stderr beside the data: notices, warnings, the one error. Plain lines, or one JSON object a line. */
 import type { AppError } from '../errors.ts';
-import { isForPrograms, noticeLine } from '../text/notice.ts';
+import { isForPrograms, noticeLine, plainLines } from '../text/notice.ts';
 import { NO_COLORS, type Palette } from '../text/palette.ts';
 import { safeMultiline } from '../text/safe-text.ts';
 import type { Format } from './emit.ts';
@@ -11,9 +11,15 @@ import type { LinePart } from './view.ts';
 export { noticeLine };
 
 /** One line: `warning: …`, or `{"notice":…,"level":"warning"}`. */
-export function warningLine(text: string, format: Format | undefined, palette: Palette = NO_COLORS): string {
+export function warningLine(
+  text: string,
+  format: Format | undefined,
+  palette: Palette = NO_COLORS,
+  columns?: number,
+): string {
   if (isForPrograms(format)) return jsonLine({ notice: text, level: 'warning' });
-  return `${palette.warn('warning:')} ${safeMultiline(text)}\n`;
+  const word = 'warning:';
+  return `${palette.warn(word)}${plainLines(`${word} ${text}`, columns).slice(word.length)}\n`;
 }
 
 /** The JSON form of an error: always all members, null where there is nothing to say; further data after them. */

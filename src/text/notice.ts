@@ -1,12 +1,32 @@
 /** A word to the user on stderr: a plain line, or one JSON object for programs. */
-import { escapeJson, safeMultiline } from './safe-text.ts';
+import { escapeJson, safeMultiline, safeText } from './safe-text.ts';
+import { simpleRuler } from './width.ts';
+import { wrapLines } from './wrap.ts';
 
 /** With json and ndjson stderr is for programs too. */
 export function isForPrograms(format: string | undefined): boolean {
   return format === 'json' || format === 'ndjson';
 }
 
-/** One line: the text, or `{"notice":…}`. */
-export function noticeLine(text: string, format: string | undefined): string {
-  return isForPrograms(format) ? `${escapeJson(JSON.stringify({ notice: text }))}\n` : `${safeMultiline(text)}\n`;
+const INDENT = 2;
+/** A terminal with less than this beside the indentation breaks lines itself. */
+const LEAST_ROOM = 16;
+
+/**
+ * Safe, further lines indented, and for a terminal of so many columns broken at words. Texts of scripts that only a
+ * library can measure are left to the terminal: what is told must not wait for one.
+ */
+export function plainLines(text: string, columns = 0): string {
+  const safe = safeText(text.replaceAll('\r\n', '\n'));
+  const ruler = columns < LEAST_ROOM + INDENT || safe.includes('\t') ? null : simpleRuler(safe);
+  if (ruler === null) return safeMultiline(text);
+  return wrapLines(safe, { columns, indent: INDENT, longWords: 'keep' }, ruler)
+    .map(({ start, end }) => safe.slice(start, end))
+    .join(`\n${' '.repeat(INDENT)}`);
+}
+
+/** One line: the text, or `{"notice":…}`; on a terminal of so many columns as many as the text needs. */
+export function noticeLine(text: string, format: string | undefined, columns?: number): string {
+  if (isForPrograms(format)) return `${escapeJson(JSON.stringify({ notice: text }))}\n`;
+  return `${plainLines(text, columns)}\n`;
 }

@@ -33,6 +33,11 @@ export async function rulerFor(texts: Iterable<string>): Promise<Ruler> {
   return rulerOf(simpleWidth);
 }
 
+/** At once, for a text that needs no library to be measured; null for others. */
+export function simpleRuler(text: string): Ruler | null {
+  return text.split('\n').every((line) => SIMPLE.test(line)) ? rulerOf(simpleWidth) : null;
+}
+
 /** A ruler for any text. */
 export async function wideRuler(): Promise<Ruler> {
   const { stringWidth } = await import('./wide.ts');

@@ -75,3 +75,13 @@ test('an error at a terminal is broken at words; addresses and ids stay whole, a
     ].join('\n'),
   );
 });
+
+test('a notice and a warning at a terminal are broken at words', () => {
+  expect(noticeLine('the server paused another sandbox to make room: 0a1b2c3d4e5f60718293', undefined, 32)).toBe(
+    'the server paused another\n  sandbox to make room:\n  0a1b2c3d4e5f60718293\n',
+  );
+  expect(warningLine('one two three four five', undefined, undefined, 20)).toBe(
+    'warning: one two\n  three four five\n',
+  );
+  expect(noticeLine('one two three four five six seven', undefined)).toBe('one two three four five six seven\n');
+});
