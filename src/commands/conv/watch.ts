@@ -16,6 +16,7 @@ import { blankConversation } from './blank.ts';
 import { beforeTime } from './time-limit.ts';
 import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
 import { placeToStart, type Watched, type WatchOptions } from './watch-options.ts';
+import { isGone, readUnlessPassing } from './watch-reads.ts';
 import { Silence } from './watch-silence.ts';
 
 /** After an event that may have ended the run. */
@@ -28,8 +29,6 @@ const LAST_LOOK_MS = 5_000;
 const CATCH_UP_MS = 2_000;
 /** How long the events may take that come before an end the watch has seen by itself. */
 const EVENTS_MS = 10_000;
-/** Failures that following gets over: a look of the watch that meets one is made again later. */
-const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
 export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
 
@@ -185,14 +184,8 @@ class Watch {
     this.recheckAtMs = this.ctx.clock.now() + 2 * SOON_MS;
   }
 
-  /** The record as it is now; null while it cannot be read and following still tries. */
-  private async fresh(): Promise<Conversation | null> {
-    try {
-      return await this.server.conversations.getSettled(this.id);
-    } catch (error) {
-      if (isAppError(error) && PASSING.has(error.kind)) return null;
-      throw error;
-    }
+  private fresh(): Promise<Conversation | null> {
+    return readUnlessPassing(this.server, this.id);
   }
 
   private async recheck(): Promise<Watched | null> {
@@ -271,7 +264,7 @@ class Watch {
 
   private async onError(error: unknown): Promise<Watched> {
     if (!isAppError(error)) throw error;
-    if (error.kind === 'not-found' && (await this.isGone())) {
+    if (error.kind === 'not-found' && (await isGone(this.server, this.id))) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
     // A reader that is gone needs no last word, and a watch that another one made needless has none.
@@ -279,16 +272,6 @@ class Watch {
     const isLeft = this.ctx.signal.aborted || this.answering !== null;
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
     return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));
-  }
-
-  /** It was there when the watch began; an event that does not exist is another matter. */
-  private async isGone(): Promise<boolean> {
-    try {
-      await this.server.conversations.get(this.id);
-      return false;
-    } catch (error) {
-      return isAppError(error) && error.kind === 'not-found';
-    }
   }
 
   private lastSeen(): Conversation | null {

@@ -1,0 +1,27 @@
+/** What a watch reads besides following. */
+import type { Conversation } from '../../domain/conversation.ts';
+import { isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+
+/** Failures that following gets over: a look of the watch that meets one is made again later. */
+const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
+
+/** The record as it is now; null while it cannot be read and following still tries. */
+export async function readUnlessPassing(server: Server, id: string): Promise<Conversation | null> {
+  try {
+    return await server.conversations.getSettled(id);
+  } catch (error) {
+    if (isAppError(error) && PASSING.has(error.kind)) return null;
+    throw error;
+  }
+}
+
+/** It was there when the watch began; an event that does not exist is another matter. */
+export async function isGone(server: Server, id: string): Promise<boolean> {
+  try {
+    await server.conversations.get(id);
+    return false;
+  } catch (error) {
+    return isAppError(error) && error.kind === 'not-found';
+  }
+}
