@@ -31,7 +31,7 @@ export async function settle(links: Links, first: AppConversationRecord, webUrl:
   const record = await afterNullFlash(links, first);
   const conversation = toConversation(record, webUrl);
   if (record.execution_status === null && record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
-    const word = await lastWord(links, record.id);
+    const word = await lastKnownWord(links, record.id);
     Object.assign(conversation, settledStateV1(word, conversation.sandbox_status));
     // The run itself had not failed: what failed is what it ran in, and the sandbox tells why.
     if (conversation.status === 'failed' && word?.toLowerCase() !== 'error') {
@@ -43,6 +43,16 @@ export async function settle(links: Links, first: AppConversationRecord, webUrl:
     conversation.reason = await failureReason(links, record, agentOf(links, record), conversation.status);
   }
   return conversation;
+}
+
+/** A sandbox that ended at once may have told that the agent finished, and not the state that comes of it. */
+async function lastKnownWord(links: Links, id: string): Promise<string | null> {
+  const word = await lastWord(links, id);
+  if (word?.toLowerCase() !== 'running') return word;
+  const { items } = await searchAppEvents(links, id, { order: 'TIMESTAMP_DESC', limit: 10 }, null);
+  const newest = items.find(({ kind }) => kind !== 'ConversationStateUpdateEvent');
+  const hasFinished = newest?.kind === 'ObservationEvent' && newest.payload['tool_name'] === 'finish';
+  return hasFinished ? 'finished' : word;
 }
 
 /** The newest execution status among the app server's events. */
