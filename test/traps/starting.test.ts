@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../servers/support/fake-server.ts';
 import { recordings } from '../servers/support/recordings.ts';
-import { finish, ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
+import { event, finish, ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
 const RECORDED = (recordings('1.11.0').body('tasks.get') as Record<string, unknown>[])[0] ?? {};
@@ -151,4 +151,19 @@ it('no id of digits only is ever sent: it breaks the database of servers', async
   });
   await start();
   expect(sentId).toMatch(/[a-f]/);
+});
+
+it('a run that fails at once ends its start with 1 and the reason in words, whatever the form', async () => {
+  tasksStandAt('READY', (id) => {
+    trap.addConversation({ id, execution_status: 'error' });
+    const error = { code: 'LLMAuthenticationError', detail: 'the model refuses the key' };
+    trap.agentEvents.push(userMessage('hello'), event('ConversationErrorEvent', error), status('error'));
+    return { app_conversation_id: id };
+  });
+  for (const flags of [[], ['-q']]) {
+    trap.agentEvents.length = 0;
+    const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--wait', ...flags);
+    expect(code, err).toBe(1);
+    expect(err).toContain('failed: the model refuses the key');
+  }
 });

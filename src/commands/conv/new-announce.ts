@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { rememberLast } from '../ids.ts';
 import { blankConversation } from './blank.ts';
@@ -74,7 +74,12 @@ export class Announcer {
     else if (format === 'json')
       await this.ctx.out.item(conversationView, conversation, { changed, outcome, ...errorMember(failure) });
     else if (this.options.follow && format !== 'id') await showOutcome(this.ctx, outcome);
-    else if (format !== 'id') await this.ctx.out.item(conversationView, conversation, { changed });
+    else {
+      if (format !== 'id') await this.ctx.out.item(conversationView, conversation, { changed });
+      // A row of a conversation has no place for it.
+      if (outcome.exit_code === EXIT_CODES.failed && outcome.reason !== null)
+        await this.ctx.notice(`${outcome.status}: ${outcome.reason.text}`);
+    }
     await endAs(this.ctx, watched);
   }
 
