@@ -67,6 +67,9 @@ export const setConfirmationPolicy = record({
 const securityAnalyzer = record({ kind: text() });
 export const setSecurityAnalyzer = record({ security_analyzer: v.nullish(securityAnalyzer, null) });
 
+/** `POST …/switch_llm`; of the settings of a model only its name matters here. */
+export const switchLlm = record({ llm: record({ model: text() }) });
+
 /** `POST …/events/respond_to_confirmation`. */
 export const respondToConfirmation = record({
   accept: truth(),

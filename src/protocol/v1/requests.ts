@@ -15,6 +15,7 @@ import {
   record,
   text,
   textLike,
+  textOf,
   textThat,
   time,
   truth,
@@ -127,6 +128,12 @@ export const sendMessage = record({
   content: filledList(content()),
   run: v.optional(truth(), true),
 });
+
+/** `POST …/switch_profile`. */
+export const switchProfile = record({ profile_name: textOf(1, 64) });
+
+/** `POST …/switch_acp_model`. */
+export const switchAcpModel = record({ model: textOf(1, 1000) });
 
 /** The content is looked at by the route, which has a status of its own for an empty one. */
 export const pendingMessage = record({ role: v.optional(text(), 'user'), content: v.unknown() });

@@ -2,10 +2,10 @@
  * The app server: a function from Request to Response. The table of routes is also what `/openapi.json` tells, so the
  * document cannot promise a path that is not there.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import type { AppContext } from './context.ts';
 import { HttpAnswer, json, refuse } from './answers.ts';
+import { isKey } from '../is-key.ts';
 import { storageTrouble } from '../storage-trouble.ts';
 import { createForecast } from '../weather/forecast.ts';
 import { weather } from '../weather/middleware.ts';
@@ -89,12 +89,7 @@ function isOurName(host: string, configured: string): boolean {
 
 function bringsKey(c: Context, key: string): boolean {
   const bearer = /^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
-  return [c.req.header('x-session-api-key'), bearer].some((given) => given !== undefined && isSame(given, key));
-}
-
-function isSame(given: string, key: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(key)];
-  return a.length === b.length && timingSafeEqual(a, b);
+  return [c.req.header('x-session-api-key'), bearer].some((given) => isKey(given, key));
 }
 
 /** 307 for a slash too many, 405 for another method, else 404, as genuine servers do. */

@@ -1,5 +1,4 @@
 /** Reading requests and refusing them in the words of genuine agent servers (interface section 8.1). */
-import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import {
@@ -84,12 +83,6 @@ export function conversationOf(context: Context, conversations: Conversations, n
   const entry = conversations.get(conversation_id);
   if (entry === null) throw new HttpRefusal(404, named ? `Conversation not found: ${given}` : 'Not Found');
   return entry;
-}
-
-/** Whether a key is the right one, in a time that does not tell how much of it is. */
-export function isKey(given: string | undefined | null, key: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(key)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /**

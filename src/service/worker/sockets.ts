@@ -15,7 +15,8 @@ import { boundFrames, letUpgrade } from '../weather/socket.ts';
 import { BashFeed } from './bash-feed.ts';
 import type { WorkerContext } from './context.ts';
 import { EventFeed } from './event-feed.ts';
-import { isKey, isLocalRequest } from './http.ts';
+import { isKey } from '../is-key.ts';
+import { isLocalRequest } from './http.ts';
 
 const AUTHENTICATION_MS = 10_000;
 const PING_MS = 30_000;

@@ -8,6 +8,7 @@ import {
   setSecrets,
   setSecurityAnalyzer,
   startConversation,
+  switchLlm,
   updateConversation,
 } from '../../../protocol/agent-server/requests.ts';
 import { toHexId } from '../../../protocol/detail.ts';
@@ -142,6 +143,13 @@ function changeRoutes(app: Hono, { conversations }: WorkerContext): void {
     const { conversation } = conversationOf(context, conversations);
     const { security_analyzer } = await readBody(context, setSecurityAnalyzer);
     conversation.record([], { security_analyzer });
+    return context.json({ success: true });
+  });
+
+  app.post('/api/conversations/:id/switch_llm', async (context) => {
+    const { conversation } = conversationOf(context, conversations);
+    const { llm } = await readBody(context, switchLlm);
+    conversation.record([], { model: llm.model });
     return context.json({ success: true });
   });
 

@@ -7,10 +7,12 @@ import { eventRoutes } from './events.ts';
 import { lookupRoutes } from './lookups.ts';
 import { messageRoutes } from './messages.ts';
 import { profileRoutes } from './profiles.ts';
+import { sandboxSecretRoutes } from './sandbox-secrets.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { secretRoutes } from './secrets.ts';
 import { settingsRoutes } from './settings.ts';
 import { startRoutes } from './starts.ts';
+import { switchRoutes } from './switches.ts';
 import { webClientRoutes } from './web-client.ts';
 
 export function v1Routes(context: AppContext): Route[] {
@@ -18,9 +20,11 @@ export function v1Routes(context: AppContext): Route[] {
     ...startRoutes(context),
     ...conversationRoutes(context),
     ...messageRoutes(context),
+    ...switchRoutes(context),
     ...conversationFileRoutes(context),
     ...eventRoutes(context),
     ...sandboxRoutes(context),
+    ...sandboxSecretRoutes(context),
     ...settingsRoutes(context),
     ...profileRoutes(context),
     ...secretRoutes(context),

@@ -1,6 +1,9 @@
 /** What V1 knows: conversations and start tasks that were asked for over V1, and no others (interface section 4). */
+import { toDashedId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../store/conversations.ts';
+import type { SandboxRow } from '../../../store/sandboxes.ts';
 import type { StartTaskRow } from '../../../store/start-tasks.ts';
+import { refuse } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 
 /** Null: there is none of V1. */
@@ -13,4 +16,15 @@ export function findConversation({ store }: AppContext, id: string): Conversatio
 export function findStartTask({ store }: AppContext, id: string): StartTaskRow | null {
   const task = store.startTasks.get(id);
   return task?.dialect === 'V1' ? task : null;
+}
+
+/** The running sandbox of a conversation of V1. Refuses with 404 or 409, in the words of interface section 4.4. */
+export function runningSandbox(context: AppContext, id: string): SandboxRow {
+  const row = findConversation(context, id);
+  if (row === null) throw refuse(404, `Conversation ${toDashedId(id)} not found`);
+  const sandbox = row.sandbox_id === null ? null : context.store.sandboxes.get(row.sandbox_id);
+  if (sandbox === null) throw refuse(404, `Sandbox not found for conversation ${toDashedId(id)}`);
+  if (sandbox.status === 'RUNNING') return sandbox;
+  const hint = `Use POST /api/v1/sandboxes/${sandbox.id}/resume to resume it first.`;
+  throw refuse(409, `Sandbox is ${sandbox.status}. ${hint}`);
 }

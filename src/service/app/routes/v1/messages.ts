@@ -1,6 +1,6 @@
 /** Messages to conversations, at once or once they have started (interface section 4.4). */
 import { randomUUID } from 'node:crypto';
-import { toDashedId, toHexId } from '../../../../protocol/detail.ts';
+import { toHexId } from '../../../../protocol/detail.ts';
 import { pendingMessage, sendMessage } from '../../../../protocol/v1/requests.ts';
 import { textOf } from '../../agent-client.ts';
 import { json, pathId, readJson, refuse } from '../../answers.ts';
@@ -8,7 +8,7 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverPending } from '../../pending.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
-import { findConversation, findStartTask } from './known.ts';
+import { findConversation, findStartTask, runningSandbox } from './known.ts';
 
 export function messageRoutes(context: AppContext): Route[] {
   return [
@@ -41,18 +41,10 @@ interface Message {
 }
 
 async function send(context: AppContext, id: string, message: Message): Promise<unknown> {
-  const { store, supervisor } = context;
-  const row = findConversation(context, id);
-  if (row === null) throw refuse(404, `Conversation ${toDashedId(id)} not found`);
-  const sandbox = row.sandbox_id === null ? null : store.sandboxes.get(row.sandbox_id);
-  if (sandbox === null) throw refuse(404, `Sandbox not found for conversation ${toDashedId(id)}`);
-  if (sandbox.status !== 'RUNNING') {
-    const hint = `Use POST /api/v1/sandboxes/${sandbox.id}/resume to resume it first.`;
-    throw refuse(409, `Sandbox is ${sandbox.status}. ${hint}`);
-  }
+  const sandbox = runningSandbox(context, id);
   try {
     const path = `/api/conversations/${id}/events`;
-    const answer = await supervisor.send(sandbox.id, { method: 'POST', path, json: message });
+    const answer = await context.supervisor.send(sandbox.id, { method: 'POST', path, json: message });
     if (answer.status === 507) throw refuse(507, textOf(answer));
     if (answer.status >= 500) throw refuse(503, `the agent server failed: ${textOf(answer)}`);
     if (answer.status >= 400) throw refuse(answer.status === 409 ? 409 : 502, textOf(answer));

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { conversation, createTestApp, startedTask, until, type TestApp } from './support.ts';
+
+let app: TestApp;
+let id: string;
+let sandboxId: string;
+
+beforeAll(async () => {
+  app = await createTestApp();
+  const task = await startedTask(app, { replay_json: 'demo' });
+  id = task.app_conversation_id ?? '';
+  sandboxId = (await conversation(app, id))?.sandbox_id ?? '';
+  const llm = { model: 'openai/second', api_key: 'k-second' };
+  await app.call('POST', '/api/v1/settings/profiles/second', { llm });
+});
+afterAll(() => app.close());
+
+const change = (which: string, body: unknown, of = id) =>
+  app.call('POST', `/api/v1/app-conversations/${of}/${which}`, body);
+
+it('gives a conversation the model of a profile, at both of its servers', async () => {
+  expect(await change('switch_profile', { profile_name: 'second' })).toMatchObject({
+    status: 200,
+    body: { success: true },
+  });
+  expect(await conversation(app, id)).toMatchObject({ llm_model: 'openai/second' });
+  const answer = await app.context.supervisor.send(sandboxId, { method: 'GET', path: `/api/conversations/${id}` });
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ agent: { llm: { model: 'openai/second' } } });
+});
+
+it('knows no other profiles, conversations or agents', async () => {
+  expect(await change('switch_profile', { profile_name: 'nope' })).toMatchObject({
+    status: 404,
+    body: { detail: "Profile 'nope' not found" },
+  });
+  expect((await change('switch_profile', { profile_name: '' })).status).toBe(422);
+  expect((await change('switch_profile', { profile_name: 'second' }, 'ab'.repeat(16))).status).toBe(404);
+  expect((await change('switch_acp_model', { model: 'x' })).status).toBe(400);
+});
+
+it('is refused while the sandbox sleeps', async () => {
+  await app.context.supervisor.pause(sandboxId);
+  await until(
+    () => Promise.resolve(app.store.sandboxes.get(sandboxId)),
+    (row) => row?.status === 'PAUSED',
+  );
+  expect((await change('switch_profile', { profile_name: 'second' })).status).toBe(409);
+  expect((await change('switch_acp_model', { model: 'x' })).status).toBe(409);
+});
