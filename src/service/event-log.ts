@@ -18,6 +18,8 @@ export type { ConfirmationPolicy, ConversationState, Metrics, StoredEvent } from
 /** Which events. Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
 export interface EventFilter {
   kind?: string;
+  /** Events of this kind are left out. */
+  exceptKind?: string;
   source?: string;
   body?: string;
   gte?: string;
@@ -237,6 +239,7 @@ function where(filter: EventFilter, conditions: string[] = [], given: (string | 
     values.push(value);
   };
   add('kind = ?', filter.kind);
+  add('kind <> ?', filter.exceptKind);
   add('source = ?', filter.source);
   add('instr(lower(body), lower(?)) > 0', filter.body);
   add('timestamp >= ?', filter.gte);

@@ -78,6 +78,7 @@ function answerApi(folder: string, route: string, response: ServerResponse): voi
   if (rest === null) return send(response, 404, { message: 'Not Found' });
   if (rest[1] === undefined) return send(response, 200, REPOSITORY);
   if (rest[1] === '/branches') return send(response, 200, branches(folder));
+  if (rest[1].startsWith('/contents/')) return sendContents(folder, decodeURIComponent(rest[1].slice(10)), response);
   send(response, /^\/(issues|pulls)/.test(rest[1]) ? 200 : 404, []);
 }
 
@@ -88,6 +89,24 @@ function branches(folder: string): unknown[] {
     const [name, id] = line.split(' ');
     return { name, commit: { id, timestamp: '2026-01-01T00:00:00Z' }, protected: false };
   });
+}
+
+/** What the default branch holds at a path: the entries of a folder, or a file with its content. */
+function sendContents(folder: string, at: string, response: ServerResponse): void {
+  const bare = path.join(folder, 'demo', 'hello.git');
+  const listed = (spec: string): { name: string; path: string; type: string }[] =>
+    git(bare, 'ls-tree', 'main', spec)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [, kind, , name = ''] = line.split(/\s+/);
+        return { name: path.basename(name), path: name, type: kind === 'blob' ? 'file' : 'dir' };
+      });
+  const [entry] = listed(at);
+  if (entry === undefined) return send(response, 404, { message: 'Not Found' });
+  if (entry.type === 'dir') return send(response, 200, listed(`${at}/`));
+  const content = Buffer.from(git(bare, 'show', `main:${at}`)).toString('base64');
+  send(response, 200, { ...entry, encoding: 'base64', content });
 }
 
 function serveGit(folder: string, request: IncomingMessage, response: ServerResponse, url: URL): void {

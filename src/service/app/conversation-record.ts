@@ -3,6 +3,7 @@ import type { ConversationRow } from '../store/conversations.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { Metrics } from '../event-log.ts';
 import type { AppContext } from './context.ts';
+import { shownRepository } from './repository.ts';
 
 const NO_METRICS: Metrics = {
   model_name: 'default',
@@ -65,6 +66,31 @@ export function conversationRecord(
     acp_server: null,
     launched_agent_profile: null,
   };
+}
+
+/** The record for readers without a key: no address, no key and no state of the sandbox, no place on this machine. */
+export function sharedConversationRecord(row: ConversationRow, context: AppContext): unknown {
+  return {
+    id: row.id,
+    created_by_user_id: null,
+    sandbox_id: row.sandbox_id,
+    selected_repository: sharedRepository(row.repository),
+    selected_branch: row.branch,
+    git_provider: row.git_provider,
+    title: row.title,
+    pr_number: row.pr_number,
+    llm_model: row.llm_model,
+    metrics: row.metrics ?? NO_METRICS,
+    parent_conversation_id: row.parent_id,
+    sub_conversation_ids: context.store.conversations.childrenOf(row.id),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** A folder of this machine is nobody's to know, nor is the password in a URL. */
+function sharedRepository(repository: string | null): string | null {
+  return repository === null || /^(?:\/|file:)/i.test(repository) ? null : shownRepository(repository);
 }
 
 /** Where the run works and what it started from: of use to a client that wants to see or fetch the changes. */

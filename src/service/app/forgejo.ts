@@ -54,6 +54,10 @@ export interface Forgejo {
   repositories(query: string): Promise<ProviderRepository[]>;
   hasRepository(name: string): Promise<boolean>;
   branches(repository: string, query: string): Promise<ProviderBranch[]>;
+  /** The names of the files in a folder of the default branch; none where there is no such folder. */
+  folder(repository: string, path: string): Promise<string[]>;
+  /** The text of a file of the default branch; null: there is none. */
+  file(repository: string, path: string): Promise<string | null>;
   /** Open issues that wait for the user. */
   tasks(): Promise<ProviderTask[]>;
 }
@@ -66,6 +70,21 @@ export function createForgejo(base: string, token: string): Forgejo {
   const ask = (path: string): Promise<unknown> => askJson(`${base}/api/v1${path}`, token);
   const all = (path: string): Promise<Members[]> => allPages(ask, path);
   const name = (repository: string): string => repository.split('/').map(encodeURIComponent).join('/');
+  /** Null: the host has no such thing. */
+  const askFor = async (path: string): Promise<unknown> => {
+    try {
+      return await ask(path);
+    } catch (error) {
+      if (error instanceof ForgejoError && error.status === 404) return null;
+      throw error;
+    }
+  };
+  const contents = async (repository: string, path: string): Promise<unknown> => {
+    const whole = `${repository}/${path}`;
+    // An address would be read without such parts, and lead to another route of the host.
+    if (whole.split('/').some((part) => part === '' || part === '.' || part === '..')) return null;
+    return askFor(`/repos/${name(repository)}/contents/${name(path)}`);
+  };
   return {
     async user() {
       const found = membersOf(await ask('/user'));
@@ -84,13 +103,18 @@ export function createForgejo(base: string, token: string): Forgejo {
       return (await all(path)).map(repositoryOf);
     },
     async hasRepository(repository) {
-      try {
-        await ask(`/repos/${name(repository)}`);
-        return true;
-      } catch (error) {
-        if (error instanceof ForgejoError && error.status === 404) return false;
-        throw error;
-      }
+      return (await askFor(`/repos/${name(repository)}`)) !== null;
+    },
+    async folder(repository, path) {
+      const found = await contents(repository, path);
+      const items = Array.isArray(found) ? (found as unknown[]).map(membersOf) : [];
+      return items.filter(({ type }) => type === 'file').map((item) => text(item.name));
+    },
+    async file(repository, path) {
+      const found = membersOf(await contents(repository, path));
+      if (found.type !== 'file') return null;
+      const encoding = found.encoding !== undefined && found.encoding !== 'base64' ? 'utf8' : 'base64';
+      return Buffer.from(text(found.content), encoding).toString('utf8');
     },
     async branches(repository, query) {
       const found = await all(`/repos/${name(repository)}/branches`);

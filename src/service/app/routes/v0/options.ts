@@ -1,9 +1,11 @@
 /** Lists of options, and the routes that would ask a git provider (interface sections 2.3 and 3.5). */
 import type { Context } from 'hono';
-import { json } from '../../answers.ts';
+import { record, text } from '../../../../protocol/detail.ts';
+import { HttpAnswer, json, readQuery } from '../../answers.ts';
 import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import type { Forgejo } from '../../forgejo.ts';
+import { microagentContent, microagentsOf } from '../../microagents.ts';
 import { knownModels } from '../../settings/models.ts';
 import { connectedForgejo } from '../../settings/providers.ts';
 import { answered } from '../providers.ts';
@@ -25,10 +27,13 @@ export function optionRoutes(context: AppContext): Route[] {
   ];
 }
 
+const microagentQuery = record({ file_path: text() });
+const repositoryIn = (c: Context): string => c.req.param('repository_name') ?? '';
+
 const NEEDS_TOKEN = 'Git provider token required. (such as GitHub).';
 
 /** What the user has at a git provider; only a Forgejo host is asked. Genuine servers refuse with a bare string. */
-function providerRoutes({ store }: AppContext): Route[] {
+function providerRoutes({ store, clock }: AppContext): Route[] {
   const at = (
     path: string,
     refusal: string,
@@ -52,6 +57,16 @@ function providerRoutes({ store }: AppContext): Route[] {
     at('repository/branches', NEEDS_TOKEN, async (forgejo, c) => {
       const branches = await forgejo.branches(query(c, 'repository'), '');
       return { branches, has_next_page: false, current_page: 1, per_page: branches.length, total_count: null };
+    }),
+    at('repository/{repository_name:path}/microagents', NEEDS_TOKEN, (forgejo, c) =>
+      microagentsOf(forgejo, repositoryIn(c), clock.stamp()),
+    ),
+    at('repository/{repository_name:path}/microagents/content', NEEDS_TOKEN, async (forgejo, c) => {
+      const path = readQuery(c, microagentQuery).file_path.replace(/^\/+/, '');
+      const found = await microagentContent(forgejo, repositoryIn(c), path);
+      // The status is that of genuine servers.
+      if (found === null) throw new HttpAnswer(401, `Microagent file ${path} not found in ${repositoryIn(c)}`);
+      return found;
     }),
   ];
 }

@@ -1,4 +1,5 @@
 /** Reading, changing and deleting conversations (interface sections 4.3 and 4.4). */
+import type { Context } from 'hono';
 import { toHexId } from '../../../../protocol/detail.ts';
 import {
   appConversationPatch,
@@ -49,14 +50,7 @@ export function conversationRoutes(context: AppContext): Route[] {
       method: 'GET',
       path: at(''),
       handle: (c) => {
-        const given = readQueryList(c, 'ids');
-        if (given.length > MAX_IDS) throw refuse(400, `Too many ids requested. Maximum is ${MAX_IDS}.`);
-        const wrong = given.filter((id) => toHexId(id) === null);
-        if (wrong.length > 0) {
-          const quoted = wrong.map((id) => `'${id.slice(0, 100)}'`).join(', ');
-          throw refuse(400, `Invalid UUID format for ids: [${quoted}]`);
-        }
-        const rows = given.map((id) => findConversation(context, toHexId(id) ?? ''));
+        const rows = idsOf(c).map((id) => findConversation(context, id));
         return json(rows.map((row) => (row === null ? null : conversationRecord(row, context))));
       },
     },
@@ -86,6 +80,18 @@ export function conversationRoutes(context: AppContext): Route[] {
       },
     },
   ];
+}
+
+/** The `ids` of the query as 32 hexadecimal digits each. Refuses with 400 too many, and what is no id. */
+export function idsOf(c: Context): string[] {
+  const given = readQueryList(c, 'ids');
+  if (given.length > MAX_IDS) throw refuse(400, `Too many ids requested. Maximum is ${MAX_IDS}.`);
+  const wrong = given.filter((id) => toHexId(id) === null);
+  if (wrong.length > 0) {
+    const quoted = wrong.map((id) => `'${id.slice(0, 100)}'`).join(', ');
+    throw refuse(400, `Invalid UUID format for ids: [${quoted}]`);
+  }
+  return given.map((id) => toHexId(id) ?? '');
 }
 
 interface Query {

@@ -8,11 +8,14 @@ import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { findConversation } from './known.ts';
 
+/** Reads from the log of the conversation that a request is about; null: there is nothing to read. */
+export type ReadLog = <Result>(work: (log: EventLog) => Result) => Result | null;
+
 export function eventRoutes(context: AppContext): Route[] {
   const at = (path: string): string => `/api/v1/conversation/{conversation_id}/events${path}`;
-  const read = <Result>(c: Context, work: (log: EventLog) => Result): Result | null => {
+  const reader = (c: Context): ReadLog => {
     const row = findConversation(context, pathId(c));
-    return row === null ? null : context.logs.read(row, work);
+    return (work) => (row === null ? null : context.logs.read(row, work));
   };
   return [
     {
@@ -20,11 +23,7 @@ export function eventRoutes(context: AppContext): Route[] {
       path: at('/search'),
       handle: (c) => {
         const query = readQuery(c, eventSearchQuery);
-        const order = query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
-        const offset = offsetIn(query.page_id);
-        const page = read(c, (log) => log.search({ ...filterOf(query), limit: query.limit, offset, order }));
-        const next = page?.next ?? null;
-        return json({ items: page?.items ?? [], next_page_id: next === null ? null : String(next.offset) });
+        return searchEvents(reader(c), query, filterOf(query));
       },
     },
     {
@@ -32,20 +31,41 @@ export function eventRoutes(context: AppContext): Route[] {
       path: at('/count'),
       handle: (c) => {
         const filter = filterOf(readQuery(c, eventCountQuery));
-        return json(read(c, (log) => log.count(filter)) ?? 0);
+        return json(reader(c)((log) => log.count(filter)) ?? 0);
       },
     },
     {
       method: 'GET',
       path: at(''),
       handle: (c) => {
-        const given = readQueryList(c, 'id');
-        if (given.length > 100) throw refuse(400, `Cannot request more than 100 events at once, got ${given.length}`);
-        if (given.some((id) => toHexId(id) === null)) throw refuse(400, 'Invalid event ID format');
-        return json(read(c, (log) => log.get(given)) ?? given.map(() => null));
+        const given = eventIdsOf(c);
+        return json(reader(c)((log) => log.get(given)) ?? given.map(() => null));
       },
     },
   ];
+}
+
+interface Page {
+  limit: number;
+  page_id?: string;
+  sort_order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
+}
+
+/** The page of events that a query asks for; empty where there is nothing to read. */
+export function searchEvents(read: ReadLog, query: Page, filter: EventFilter): Response {
+  const order = query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc';
+  const offset = offsetIn(query.page_id);
+  const page = read((log) => log.search({ ...filter, limit: query.limit, offset, order }));
+  const next = page?.next ?? null;
+  return json({ items: page?.items ?? [], next_page_id: next === null ? null : String(next.offset) });
+}
+
+/** The ids of the query. Refuses with 400 too many, and what is no id. */
+export function eventIdsOf(c: Context): string[] {
+  const given = readQueryList(c, 'id');
+  if (given.length > 100) throw refuse(400, `Cannot request more than 100 events at once, got ${given.length}`);
+  if (given.some((id) => toHexId(id) === null)) throw refuse(400, 'Invalid event ID format');
+  return given;
 }
 
 function offsetIn(pageId: string | undefined): number {
@@ -55,7 +75,7 @@ function offsetIn(pageId: string | undefined): number {
 }
 
 /** Times of events have no zone; they are UTC, and compared as text. */
-function filterOf(query: { kind__eq?: string; timestamp__gte?: string; timestamp__lt?: string }): EventFilter {
+export function filterOf(query: { kind__eq?: string; timestamp__gte?: string; timestamp__lt?: string }): EventFilter {
   const naive = (stamp: string): string => stamp.replace(/Z$/, '');
   return {
     ...(query.kind__eq === undefined ? {} : { kind: query.kind__eq }),

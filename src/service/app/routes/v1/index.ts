@@ -11,6 +11,7 @@ import { sandboxSecretRoutes } from './sandbox-secrets.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { secretRoutes } from './secrets.ts';
 import { settingsRoutes } from './settings.ts';
+import { sharedRoutes } from './shared.ts';
 import { startRoutes } from './starts.ts';
 import { switchRoutes } from './switches.ts';
 import { webClientRoutes } from './web-client.ts';
@@ -23,6 +24,7 @@ export function v1Routes(context: AppContext): Route[] {
     ...switchRoutes(context),
     ...conversationFileRoutes(context),
     ...eventRoutes(context),
+    ...sharedRoutes(context),
     ...sandboxRoutes(context),
     ...sandboxSecretRoutes(context),
     ...settingsRoutes(context),
