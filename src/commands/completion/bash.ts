@@ -1,4 +1,5 @@
 import { flatten, type CompletionCommand, type Values } from './tree.ts';
+import { childLine, quote, valueLines } from './cases.ts';
 
 /** Works from bash 3.2 on and without the package bash-completion. Where it has nothing to say, bash completes files. */
 export function bashScript(root: CompletionCommand): string {
@@ -38,7 +39,7 @@ ${all
 _acs_values() {
   REPLY=''
   case "$1 $2" in
-${valueLines(root, all).join('\n')}
+${valueLines(root, all, reply).join('\n')}
     *) return 1 ;;
   esac
   return 0 # though no names of profiles could be had
@@ -78,30 +79,6 @@ complete -o bashdefault -o default -F _acs acs
 `;
 }
 
-function childLine(parent: CompletionCommand, child: CompletionCommand): string {
-  const patterns = child.names.map((name) => quote(`${parent.path} ${name}`));
-  return `    ${patterns.join(' | ')}) REPLY=${quote(child.path)} ;;`;
-}
-
-/** A star before a name: global flags are known everywhere. */
-function valueLines(root: CompletionCommand, all: CompletionCommand[]): string[] {
-  const line = (patterns: string[], values: Values) => `    ${patterns.join(' | ')}) ${reply(values)} ;;`;
-  return [
-    ...all.flatMap((command) =>
-      command.flags.flatMap(({ names, value }) => {
-        if (value === null) return [];
-        return [
-          line(
-            names.map((name) => (command === root ? `*${quote(` ${name}`)}` : quote(`${command.path} ${name}`))),
-            value,
-          ),
-        ];
-      }),
-    ),
-    ...all.flatMap(({ path, argument }) => (argument ? [line([quote(`${path} argument`)], argument)] : [])),
-  ];
-}
-
 function reply(values: Values): string {
   if (values.kind === 'choices') return `REPLY=${quote(values.words.join(' '))}`;
   return values.kind === 'profiles' ? 'REPLY="$(acs __complete profiles 2>/dev/null)"' : ':';
@@ -109,8 +86,4 @@ function reply(values: Values): string {
 
 function flagNames(command: CompletionCommand): string[] {
   return command.flags.flatMap((flag) => flag.names);
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,5 @@
 import { flatten, type CompletionCommand, type CompletionFlag, type Values } from './tree.ts';
+import { childLine, quote, valueLines } from './cases.ts';
 
 /** Serves both ways: found in $fpath as _acs, or evaluated. */
 export function zshScript(root: CompletionCommand): string {
@@ -39,7 +40,7 @@ ${all
 _acs_values() {
   reply=()
   case "$1 $2" in
-${valueLines(root, all).join('\n')}
+${valueLines(root, all, reply).join('\n')}
     *) return 1 ;;
   esac
   return 0 # though no names of profiles could be had
@@ -90,29 +91,6 @@ fi
 `;
 }
 
-function childLine(parent: CompletionCommand, child: CompletionCommand): string {
-  const patterns = child.names.map((name) => quote(`${parent.path} ${name}`));
-  return `    ${patterns.join(' | ')}) REPLY=${quote(child.path)} ;;`;
-}
-
-function valueLines(root: CompletionCommand, all: CompletionCommand[]): string[] {
-  const line = (patterns: string[], values: Values) => `    ${patterns.join(' | ')}) ${reply(values)} ;;`;
-  return [
-    ...all.flatMap((command) =>
-      command.flags.flatMap(({ names, value }) => {
-        if (value === null) return [];
-        return [
-          line(
-            names.map((name) => (command === root ? `*${quote(` ${name}`)}` : quote(`${command.path} ${name}`))),
-            value,
-          ),
-        ];
-      }),
-    ),
-    ...all.flatMap(({ path, argument }) => (argument ? [line([quote(`${path} argument`)], argument)] : [])),
-  ];
-}
-
 function reply(values: Values): string {
   if (values.kind === 'choices') return `reply=(${values.words.map(quote).join(' ')})`;
   return values.kind === 'profiles' ? 'reply=(${(f)"$(acs __complete profiles 2>/dev/null)"})' : ':';
@@ -125,8 +103,4 @@ function flagList(flags: CompletionFlag[]): string {
 /** `_describe` splits at the first colon. */
 function described(name: string, description: string): string {
   return quote(`${name.replaceAll(':', '\\:')}:${description}`);
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
