@@ -25,6 +25,8 @@ export interface Invocation {
   env?: Record<string, string | undefined>;
   cwd?: string;
   signal?: AbortSignal;
+  /** Told each text that the command writes to stderr, as it is written. */
+  onErr?: (text: string) => void;
   /** Real time without one. */
   clock?: Clock;
 }
@@ -106,7 +108,7 @@ async function scenarioFile(dir: string, weather: unknown): Promise<string> {
 /** Runs one command line in this process, with no server of its own. */
 export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
   const stdout = keptStream(invocation.columns);
-  const stderr = keptStream(invocation.columns);
+  const stderr = keptStream(invocation.columns, invocation.onErr);
   const context = createContext({
     root: PACKAGE_ROOT,
     io: { stdin: inputStream(invocation), stdout, stderr },
@@ -125,11 +127,12 @@ interface KeptStream extends OutputStream {
   bytes(): Buffer;
 }
 
-function keptStream(columns: number | undefined): KeptStream {
+function keptStream(columns: number | undefined, onText?: (text: string) => void): KeptStream {
   const chunks: Buffer[] = [];
   return {
     write(chunk) {
       chunks.push(Buffer.from(chunk));
+      onText?.(String(chunk));
       return Promise.resolve();
     },
     isTTY: columns !== undefined,

@@ -10,6 +10,8 @@ import { until } from './support.ts';
 let world: V1World;
 let dir: string;
 let interruption: AbortController;
+/** What the command has written to stderr so far. */
+let said: string;
 
 // A server that asks its clients to wait half a minute.
 beforeEach(async () => {
@@ -17,6 +19,7 @@ beforeEach(async () => {
   world = await createV1World();
   world.addConversation();
   interruption = new AbortController();
+  said = '';
 });
 afterEach(async () => {
   await world.close();
@@ -36,15 +39,14 @@ function acs(...args: string[]): Promise<Ended> {
     cwd: dir,
     env: { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY },
     signal: interruption.signal,
+    onErr: (text) => (said += text),
   });
 }
-
-const isRefused = () => world.fake.asked.some(({ path: route }) => route === '/api/v1/app-conversations');
 
 it('a long pause that the server asks for is told once, as an object with --json, and ends with Ctrl-C', async () => {
   becomeBusy();
   const showing = acs('conv', 'show', ID, '--json');
-  await until(isRefused);
+  await until(() => said.includes('asks to wait'));
   interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
   const { code, err } = await showing;
   const notices = err.split('\n').filter((line) => line.startsWith('{"notice"'));
