@@ -30,6 +30,11 @@ export interface RunEvidence {
   rejected: boolean;
   /** The newest state of the run an event told: the server's own word, lower case. */
   last_word: string | null;
+  /**
+   * V0: whether the agent stands still for a word of its user that is not the end of its run, as one does that was
+   * stopped and woken. `perhaps`: it has said so, and may be about to take the message up all the same.
+   */
+  awaits_user: 'no' | 'perhaps' | 'yes';
 }
 
 export const NO_EVIDENCE: RunEvidence = {
@@ -37,18 +42,28 @@ export const NO_EVIDENCE: RunEvidence = {
   since_message: 'unknown',
   rejected: false,
   last_word: null,
+  awaits_user: 'no',
 };
+
+/** The evidence once a state has stood for long enough: what speaks against it was not about it. */
+export function afterStanding(known: RunEvidence): RunEvidence {
+  const awaits_user = known.awaits_user === 'no' ? 'no' : 'yes';
+  return { ...known, since_message: 'unknown', last_word: null, awaits_user };
+}
 
 /** What is known after one more event. */
 export function afterEvent(known: RunEvidence, event: ConversationEvent): RunEvidence {
   const seen = { ...known, last_event_id: event.id };
-  if (isUserMessage(event)) return { ...seen, since_message: 'none', rejected: false, last_word: null };
+  if (isUserMessage(event))
+    return { ...seen, since_message: 'none', rejected: false, last_word: null, awaits_user: 'no' };
   const word = runWord(event);
   if (word !== null) {
     return {
       ...seen,
       ...noted(known),
       last_word: word,
+      // Without a message there is no run: an agent that has just been made says the same.
+      awaits_user: word === 'awaiting_user_input' && known.since_message !== 'unknown' ? 'perhaps' : 'no',
       rejected: word === 'user_rejected' || (known.rejected && word !== 'running'),
     };
   }
@@ -153,7 +168,8 @@ function endOf({ status, waiting_for }: Conversation, evidence: RunEvidence): En
     case 'waiting':
       return { kind: 'needs-input', reason: WAITS_FOR_CONFIRMATION, waitingFor: waiting_for ?? 'confirmation' };
     case 'idle':
-      return evidence.rejected ? { kind: 'needs-input', reason: REJECTED, waitingFor: 'user' } : null;
+      if (evidence.rejected) return { kind: 'needs-input', reason: REJECTED, waitingFor: 'user' };
+      return evidence.awaits_user === 'yes' ? { kind: 'needs-input', reason: AWAITS_USER, waitingFor: 'user' } : null;
     case 'paused':
       return { kind: 'conflict', reason: { code: 'paused', text: 'the run was paused before its end' } };
     case 'stopped':
@@ -167,6 +183,10 @@ function endOf({ status, waiting_for }: Conversation, evidence: RunEvidence): En
 
 const WAITS_FOR_CONFIRMATION: Reason = { code: 'confirmation', text: 'the agent waits for a confirmation' };
 const REJECTED: Reason = { code: 'rejected', text: 'an action was rejected; the agent waits for a message' };
+const AWAITS_USER: Reason = {
+  code: 'awaiting-user',
+  text: 'the agent stands still without an answer, and waits for a message',
+};
 
 /** Whether the state may be older than what the events tell. In a sandbox that failed or is gone nothing goes on. */
 function isStale({ status, sandbox_status }: Conversation, { since_message, last_word }: RunEvidence): boolean {

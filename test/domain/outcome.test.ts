@@ -3,6 +3,7 @@ import type { Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 import {
   afterEvent,
+  afterStanding,
   deletedOutcome,
   exitCodeOfStatus,
   judge,
@@ -135,6 +136,26 @@ describe('idle', () => {
     });
     const story = [event('action:message', 'user'), event('action:run', 'agent'), rejected, observation, inputWanted];
     expect(judge(conversation({}), known(...story))).toMatchObject({ exit_code: 8 });
+  });
+});
+
+describe('an agent of V0 that stands still for a word of its user', () => {
+  const agentState = (agent_state: string) =>
+    event('observation:agent_state_changed', 'environment', { extras: { agent_state } });
+  const woken = [agentState('stopped'), agentState('loading'), agentState('awaiting_user_input')];
+  const said = event('action:message', 'user');
+
+  it('has ended with 8 once it stood so for a while, and not at once', () => {
+    const evidence = known(said, agentState('running'), event('action:run', 'agent'), ...woken);
+    expect(judge(conversation({}), evidence)).toBeNull();
+    expect(judge(conversation({}), afterStanding(evidence))).toMatchObject({ exit_code: 8, waiting_for: 'user' });
+  });
+
+  it('has not ended while it was never asked anything, or has been asked again', () => {
+    for (const evidence of [known(agentState('loading'), ...woken), known(said, ...woken, said)])
+      expect(judge(conversation({}), afterStanding(evidence))).toBeNull();
+    const again = known(said, ...woken, said, agentState('running'));
+    expect(judge(conversation({}), afterStanding(again))).toBeNull();
   });
 });
 

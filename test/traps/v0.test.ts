@@ -142,9 +142,10 @@ describe('a replay that the server cannot read', () => {
 describe('a server that is busy with another conversation', () => {
   it('and answers nobody is exit 10, with a word about how long was waited and how to wait longer', async () => {
     trap.fake.handler = (asked) => (asked.path.endsWith('/events') ? { silence: true } : server.handler(asked));
-    const { code, err } = await trap.acs('conv', 'show', V0_ID, '--request-timeout', '300ms');
+    // Long enough for what is answered, also on a busy machine.
+    const { code, err } = await trap.acs('conv', 'show', V0_ID, '--request-timeout', '3s');
     expect(code).toBe(10);
-    expect(err).toContain('sent nothing for 0.3 s');
+    expect(err).toContain('sent nothing for 3 s');
     expect(err).toContain('raise --request-timeout');
   });
 
@@ -161,6 +162,53 @@ describe('an answer in text', () => {
     stateChanges(server, 'awaiting_user_input');
     expect(await trap.acs('conv', 'wait', V0_ID)).toMatchObject({ code: 0 });
     expect(await trap.acs('conv', 'result', V0_ID)).toMatchObject({ code: 0, out: 'the answer' });
+  });
+});
+
+describe('an agent that was stopped while it asked for leave, and woken', () => {
+  const asksThenIsWoken = (): void => {
+    userSays(server, 'do it');
+    stateChanges(server, 'running');
+    stateChanges(server, 'awaiting_user_confirmation');
+    happens(server, { source: 'agent', message: '', action: 'run', args: { command: 'rm x' } });
+    happens(server, { source: 'agent', message: 'stopped', observation: 'error', content: 'stopped', extras: {} });
+    for (const state of ['stopped', 'loading', 'awaiting_user_input']) stateChanges(server, state);
+  };
+
+  it.each(['wait', 'follow'])('waits for its user, and nothing comes by itself: conv %s ends with 8', async (verb) => {
+    asksThenIsWoken();
+    const { code, out, err } = await trap.acs('conv', verb, V0_ID, '--wait-timeout', '10m', '--json');
+    expect(code, err).toBe(8);
+    const outcome: unknown = JSON.parse(verb === 'wait' ? out : (out.trimEnd().split('\n').at(-1) ?? ''));
+    expect(outcome).toMatchObject({ status: 'idle', waiting_for: 'user', reason: { code: 'awaiting-user' } });
+  });
+
+  /** The agent answers at this reading of the events. */
+  const answersAt = (reading: number): void => {
+    let readings = 0;
+    server.before = ({ path: route }) => {
+      if (!route.endsWith('/events') || ++readings !== reading) return null;
+      stateChanges(server, 'running');
+      happens(server, { source: 'agent', message: 'done', action: 'message', args: { content: 'done' } });
+      stateChanges(server, 'awaiting_user_input');
+      return null;
+    };
+  };
+
+  it('is judged by the message that comes next, not by what it waited for before', async () => {
+    asksThenIsWoken();
+    userSays(server, 'go on');
+    stateChanges(server, 'running');
+    answersAt(20);
+    expect(await trap.acs('conv', 'wait', V0_ID, '--wait-timeout', '10m')).toMatchObject({ code: 0 });
+  });
+
+  it('and takes a message up a moment after it said so again is waited for', async () => {
+    asksThenIsWoken();
+    userSays(server, 'go on');
+    stateChanges(server, 'awaiting_user_input');
+    answersAt(4);
+    expect(await trap.acs('conv', 'wait', V0_ID, '--wait-timeout', '10m')).toMatchObject({ code: 0 });
   });
 });
 

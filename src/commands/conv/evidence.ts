@@ -23,7 +23,9 @@ export async function readKnownRun(server: Server, id: string): Promise<KnownRun
     newestFirst.push(event);
     if (isUserMessage(event) || newestFirst.length >= EVENTS_MAX) break;
   }
-  const evidence = newestFirst.toReversed().reduce(afterEvent, NO_EVIDENCE);
+  // A message that is further back than all these is there nevertheless.
+  const before: RunEvidence = newestFirst.length < EVENTS_MAX ? NO_EVIDENCE : { ...NO_EVIDENCE, since_message: 'some' };
+  const evidence = newestFirst.toReversed().reduce(afterEvent, before);
   return { evidence, last: newestFirst[0] ?? null };
 }
 

@@ -9,7 +9,14 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { afterEvent, deletedOutcome, judge, openOutcome, type RunEvidence } from '../../domain/outcome.ts';
+import {
+  afterEvent,
+  afterStanding,
+  deletedOutcome,
+  judge,
+  openOutcome,
+  type RunEvidence,
+} from '../../domain/outcome.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { blankConversation } from './blank.ts';
@@ -140,7 +147,8 @@ class Watch {
     await this.options.onEvent?.(event);
     if (this.last === null) return null;
     // Idle becomes an end by what the events tell; other ends are read again before they are believed.
-    if (this.last.status === 'idle') return this.judged(this.last, this.evidence);
+    const ended = this.last.status === 'idle' ? this.judged(this.last, this.evidence) : null;
+    if (ended !== null) return ended;
     const soonMs = this.ctx.clock.now() + SOON_MS;
     if (this.looksEnded(this.last)) this.recheckAtMs = this.late ? soonMs : Math.min(this.recheckAtMs, soonMs);
     return null;
@@ -167,11 +175,7 @@ class Watch {
 
   /** Whether the state would be an end if no event spoke against it. */
   private looksEnded(conversation: Conversation): boolean {
-    return this.judged(conversation, this.unquestioned()) !== null;
-  }
-
-  private unquestioned(): RunEvidence {
-    return { ...this.evidence, since_message: 'unknown', last_word: null };
+    return this.judged(conversation, afterStanding(this.evidence)) !== null;
   }
 
   private doubt(conversation: Conversation): void {
@@ -202,7 +206,7 @@ class Watch {
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
     const enoughMs = this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some;
     if (stoodMs >= enoughMs) {
-      const believed = this.judged(fresh, this.unquestioned());
+      const believed = this.judged(fresh, afterStanding(this.evidence));
       if (believed !== null) return believed;
     }
     this.doubt(fresh);
@@ -237,7 +241,7 @@ class Watch {
     if (fresh !== null) {
       const ended = this.judged(fresh, this.evidence);
       if (ended !== null) return ended;
-      const believed = this.judged(fresh, this.unquestioned());
+      const believed = this.judged(fresh, afterStanding(this.evidence));
       if (believed !== null) return this.afterItsEvents(believed, fresh, CATCH_UP_MS);
       return this.unended(fresh, deadlinePassed(fresh, waitMs));
     }
@@ -257,7 +261,7 @@ class Watch {
   /** Following ends by itself when the sandbox is gone for good. */
   private async onEndOfItems(): Promise<Watched> {
     const fresh = await this.server.conversations.getSettled(this.id);
-    const ended = this.judged(fresh, this.unquestioned());
+    const ended = this.judged(fresh, afterStanding(this.evidence));
     const reason = { code: fresh.status, text: `the conversation is ${fresh.status}` };
     return ended ?? { outcome: openOutcome(fresh, this.evidence, 6, reason), failure: null };
   }

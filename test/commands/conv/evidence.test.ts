@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readKnownRun, untilMessageShows } from '../../../src/commands/conv/evidence.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { connectTo, quickClock } from '../../servers/support/connect.ts';
-import { createV1World, finish, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+import { createV1World, event, finish, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
 
 let world: V1World;
 let server: Server;
@@ -28,6 +28,13 @@ it('a message that shows late begins a new run, whatever the end of the run befo
   };
   await untilMessageShows({ clock: quickClock(), signal: new AbortController().signal }, server, ID, last);
   expect((await readKnownRun(server, ID)).evidence).toMatchObject({ since_message: 'none', last_word: null });
+});
+
+it('a message that is very far back is known to be there, and that none was sent is known too', async () => {
+  world.agentEvents.push(status('idle'));
+  expect((await readKnownRun(server, ID)).evidence.since_message).toBe('unknown');
+  world.agentEvents.push(userMessage('one'), ...Array.from({ length: 400 }, () => event('ActionEvent')));
+  expect((await readKnownRun(server, ID)).evidence.since_message).toBe('some');
 });
 
 it('a message that never shows is not waited for for ever', async () => {
