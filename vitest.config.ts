@@ -14,9 +14,10 @@ export default defineConfig({
     pool: 'forks',
     // A test starts services and sandboxes beside itself: more workers than cores only make each of them wait.
     maxWorkers: 2,
-    // Generous, for a loaded machine: a test waits for conditions, and a bound that is hit means that one never came.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Generous, for a machine that is slow and busy: a test waits for conditions (for a minute at most, see
+    // test/support/until.ts), and a bound that is hit means that one never came.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // For a machine that counts: the file that gets the results as JSON.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
   },

@@ -180,6 +180,6 @@ function steady(text: string): string {
     .replace(SANDBOX, '<sandbox>')
     .replace(/did-[a-z0-9]+-/g, 'did-')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')
-    .replace(/\b(now|\d+[sm] ago)\b/g, '<ago>')
+    .replace(/\b(now|\d+[smh] ago)\b/g, '<ago>')
     .replace(text.startsWith('{') ? /$^/ : /(?<=\S) {2,}/g, '  ');
 }

@@ -30,7 +30,7 @@ describe('a list of conversations', () => {
     expect({ code, list: JSON.parse(out) as unknown }).toEqual({ code: 0, list: { items: [], has_more: false } });
   });
 
-  it.each([
+  it.each<[string, object, number, string, ...string[]]>([
     ['that is always busy', { status: 503 }, 9, 'server'],
     ['that refuses for ever to be asked so often', { status: 429, headers: { 'Retry-After': '0' } }, 7, 'rate-limited'],
     ['that answers with a page', { body: '<!doctype html>', content_type: 'text/html' }, 9, 'server'],
@@ -40,10 +40,10 @@ describe('a list of conversations', () => {
     ['that cuts before an answer', { cut: 'before-headers' }, 10, 'network'],
     ['that cuts after the headers', { cut: 'after-headers' }, 10, 'network'],
     ['that cuts within the body', { cut: 'mid-body' }, 10, 'network'],
-    ['that is silent too long', { latency: '1h' }, 10, 'network'],
-  ])('of a server %s ends as the contract says', async (_, rule, code, kind) => {
+    ['that is silent too long', { latency: '1h' }, 10, 'network', '--request-timeout', '500ms'],
+  ])('of a server %s ends as the contract says', async (_, rule, code, kind, ...flags) => {
     await under({ path: LIST, ...rule });
-    const ended = await world.acs('conv', 'list', '--json', '--request-timeout', '500ms');
+    const ended = await world.acs('conv', 'list', '--json', ...flags);
     expect([ended.code, errorOf(ended.err).error.code]).toEqual([code, kind]);
   });
 

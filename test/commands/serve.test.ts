@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/clock.ts';
 import { AppError } from '../../src/errors.ts';
 import { createLocalService } from '../../src/wire/local-service.ts';
+import { until } from '../support/until.ts';
 import { invoke, type Invocation } from '../support/world.ts';
 
 const base = mkdtempSync(path.join(os.tmpdir(), 'acs-serve-'));
@@ -58,7 +59,7 @@ describe('serve in the background', () => {
     expect((await acs(['serve', '--logs'])).code).toBe(0);
     expect(await json(['serve', '--stop'])).toMatchObject({ pid: started.pid, changed: true });
     expect(await json(['serve', '--stop'])).toMatchObject({ changed: false });
-    await until(() => Promise.resolve(!isThere(Number(started.pid))));
+    await until(() => !isThere(Number(started.pid)));
   });
 
   it('keeps its data where --data-dir says, for every form of the command', async () => {
@@ -97,6 +98,7 @@ describe('serve --prune', () => {
     const ended = await start('--replay', 'demo', '--wait');
     const alone = (await local('sandbox', 'start')).out.trim();
     const running = await start('--replay', 'endless.json');
+    await until(async () => (await json(['conv', 'show', running, '-p', 'local'])).status === 'running');
     const { sandbox_id: inUse } = await json(['conv', 'show', running, '-p', 'local']);
 
     const { requests } = (await json(['serve', '--prune', '0s', '--dry-run'])) as { requests: { url: string }[] };
@@ -130,7 +132,7 @@ describe('serve --prune', () => {
     await acs(['serve', '--detach', '--api', 'v0']);
     await start('--replay', 'demo', '--wait');
     expect(await json(['serve', '--prune', '0s', '-y'])).toEqual({ conversations: 1, sandboxes: 0, changed: true });
-    await until(() => Promise.resolve(readdirSync(path.join(dataDir, 'workspaces')).length === 0));
+    await until(() => readdirSync(path.join(dataDir, 'workspaces')).length === 0);
   });
 
   it('as a dry run starts nothing: exit 3', async () => {
@@ -178,8 +180,10 @@ describe('serve --scenario', () => {
 describe('serve in the foreground', () => {
   it('says where it is when it answers, and ends with the signal', async () => {
     const controller = new AbortController();
-    const running = acs(['serve', '--json'], { signal: controller.signal });
-    await until(async () => (await json(['serve', '--status'])).running === true);
+    let shown = '';
+    const running = acs(['serve', '--json'], { signal: controller.signal, onOut: (text) => (shown += text) });
+    await until(() => shown.includes('\n'));
+    expect(await json(['serve', '--status'])).toMatchObject({ running: true });
     expect((await acs(['serve', '--detach'])).code).toBe(0);
     controller.abort(new AppError('interrupted', 'interrupted'));
     const { code, out } = await running;
@@ -194,8 +198,10 @@ describe('serve in the foreground', () => {
 
   it('tells its address once', async () => {
     const controller = new AbortController();
-    const running = acs(['serve'], { signal: controller.signal, columns: 200 });
-    await until(async () => (await json(['serve', '--status'])).running === true);
+    let told = '';
+    const keep = (text: string) => (told += text);
+    const running = acs(['serve'], { signal: controller.signal, columns: 200, onOut: keep, onErr: keep });
+    await until(() => told.includes('http://'));
     const { url } = await json(['serve', '--status']);
     controller.abort(new AppError('interrupted', 'interrupted'));
     const { out, err } = await running;
@@ -271,13 +277,4 @@ function isThere(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Waits for a condition, with a bound. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error('it never happened');
 }

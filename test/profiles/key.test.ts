@@ -6,6 +6,7 @@ import { AppError } from '../../src/errors.ts';
 import { runKeyCommand } from '../../src/profiles/key-command.ts';
 import { fetchKey, fillTarget, readKeyText, type KeyReaders } from '../../src/profiles/key.ts';
 import { planTarget } from '../../src/profiles/resolve.ts';
+import { until } from '../support/until.ts';
 
 const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-key-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -111,10 +112,11 @@ describe('a key command', () => {
   it.each(['the deadline', 'a signal'])('is ended by %s with all it started', async (why) => {
     const file = path.join(dir, `pids-${why.length}`);
     const controller = new AbortController();
-    const command = `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & sleep 0.1; mv ${file}.tmp ${file}; wait); echo key`;
+    const command = `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & while [ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ${file}.tmp ${file}; wait); echo key`;
     const { printed } = run(command, {
       signal: controller.signal,
-      ...(why === 'the deadline' ? { timeoutMs: 1500 } : {}),
+      // Long enough for the command to start both, also on a busy machine.
+      ...(why === 'the deadline' ? { timeoutMs: 5000 } : {}),
     });
     const refused = message(printed);
     await until(() => existsSync(file));
@@ -140,13 +142,5 @@ function isAlive(pid: number): boolean {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? existsSync('/proc') === false : false;
-  }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error('the condition did not come true in time');
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -25,7 +25,8 @@ export interface Invocation {
   env?: Record<string, string | undefined>;
   cwd?: string;
   signal?: AbortSignal;
-  /** Told each text that the command writes to stderr, as it is written. */
+  /** Told each text that the command writes to stdout or stderr, as it is written: what the command knows by then. */
+  onOut?: (text: string) => void;
   onErr?: (text: string) => void;
   /** Real time without one. */
   clock?: Clock;
@@ -57,6 +58,8 @@ export interface WorldOptions {
   /** Which routes the service serves: an old server, a new one, both. */
   api?: 'v0' | 'v1' | 'both';
   spec?: 'bubblewrap' | 'process';
+  /** Sandboxes that may run at once. */
+  maxRunning?: number;
   /** Its weather: a scenario as a file would hold it. */
   weather?: unknown;
 }
@@ -74,6 +77,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     env: serviceEnv,
     api: options.api ?? 'both',
     ...(options.spec ? { spec: options.spec } : {}),
+    ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
     ...(options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) }),
     idleTimeoutMs: 0,
   });
@@ -107,7 +111,7 @@ async function scenarioFile(dir: string, weather: unknown): Promise<string> {
 
 /** Runs one command line in this process, with no server of its own. */
 export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
-  const stdout = keptStream(invocation.columns);
+  const stdout = keptStream(invocation.columns, invocation.onOut);
   const stderr = keptStream(invocation.columns, invocation.onErr);
   const context = createContext({
     root: PACKAGE_ROOT,
@@ -132,7 +136,7 @@ function keptStream(columns: number | undefined, onText?: (text: string) => void
   return {
     write(chunk) {
       chunks.push(Buffer.from(chunk));
-      onText?.(String(chunk));
+      onText?.(Buffer.from(chunk).toString('utf8'));
       return Promise.resolve();
     },
     isTTY: columns !== undefined,

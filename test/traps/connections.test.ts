@@ -4,7 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Asked, Reply } from '../servers/support/fake-server.ts';
 import { agentMessage, finish, ID, SANDBOX_KEY, status, userMessage } from '../servers/support/v1-world.ts';
-import { until, v1Trap, type V1Trap } from './support/trap.ts';
+import { until } from '../support/until.ts';
+import { v1Trap, type V1Trap } from './support/trap.ts';
 
 let trap: V1Trap;
 
@@ -165,13 +166,18 @@ describe('a server that is stopped and started again in the middle of a follow',
     let isAway = false;
     trap.before = () => (isAway ? { cut: true } : null);
     trap.fake.acceptSocket = () => !isAway;
-    const following = trap.acs('conv', 'follow', ID, '--json');
-    await until(() => trap.fake.sockets.length === 1);
+    let shown = '';
+    let said = '';
+    const following = trap.invoke({
+      args: ['conv', 'follow', ID, '--json'],
+      onOut: (text) => (shown += text),
+      onErr: (text) => (said += text),
+    });
+    await until(() => trap.fake.sockets.length === 1 && shown.includes('before'));
     isAway = true;
     for (const socket of trap.fake.sockets) socket.terminate();
     trap.agentEvents.push(agentMessage('meanwhile'));
-    // Longer than the silence that is kept about a cut.
-    await trap.clock.sleep(30_000);
+    await until(() => said.includes('the connection is cut'));
     isAway = false;
     await until(() => trap.fake.sockets.length === 2);
     trap.agentEvents.push(finish('after'), status('finished'));
@@ -197,11 +203,13 @@ describe('a server that is stopped and started again in the middle of a follow',
   it('and does not come back ends the follow with 10, not never', async () => {
     trap = await v1Trap('1.11.0', 300);
     trap.addConversation();
+    trap.agentEvents.push(userMessage('do it'));
     let isAway = false;
     trap.before = () => (isAway ? { cut: true } : null);
     trap.fake.acceptSocket = () => !isAway;
-    const following = trap.acs('conv', 'follow', ID);
-    await until(() => trap.fake.sockets.length === 1);
+    let shown = '';
+    const following = trap.invoke({ args: ['conv', 'follow', ID], onOut: (text) => (shown += text) });
+    await until(() => trap.fake.sockets.length === 1 && shown.includes('do it'));
     isAway = true;
     for (const socket of trap.fake.sockets) socket.terminate();
     expect(await following).toMatchObject({ code: 10 });

@@ -48,17 +48,31 @@ export async function stopped(
   const wanted = failure.kind === 'timeout' ? stopOnTimeout : failure.kind === 'interrupted' && stopOnInterrupt;
   if (!wanted) return null;
   const { id } = conversation;
-  const limit = AbortSignal.timeout(STOP_MS);
-  const awake = await server.withSignal(limit);
+  const limit = stopLimit(ctx);
   try {
-    if (conversation.status === 'starting') await stopOnceThere(ctx, awake, id, limit);
-    else await awake.conversations.stop(id);
-  } catch (error) {
-    const why = isAppError(error) ? error.message : 'it took too long';
-    await ctx.warn(`could not stop conversation ${id}: ${why}`);
-    return null;
+    const awake = await server.withSignal(limit.signal);
+    try {
+      if (conversation.status === 'starting') await stopOnceThere(ctx, awake, id, limit.signal);
+      else await awake.conversations.stop(id);
+    } catch (error) {
+      const why = isAppError(error) ? error.message : 'it took too long';
+      await ctx.warn(`could not stop conversation ${id}: ${why}`);
+      return null;
+    }
+    return await afterStop(ctx, awake, conversation, limit.signal);
+  } finally {
+    limit.clear();
   }
-  return await afterStop(ctx, awake, conversation, limit);
+}
+
+function stopLimit(ctx: Context): { signal: AbortSignal; clear(): void } {
+  const limit = new AbortController();
+  const timer = new AbortController();
+  ctx.clock.sleep(STOP_MS, timer.signal).then(
+    () => limit.abort(),
+    () => undefined,
+  );
+  return { signal: limit.signal, clear: () => timer.abort() };
 }
 
 /** While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is. */

@@ -25,6 +25,8 @@ export interface ServiceOptions {
   idleTimeoutMs?: number;
   /** Absolute path of a file of weather: what goes wrong on purpose (weather/scenario.ts). */
   scenario?: string;
+  /** Sandboxes that may run at once; default 20. */
+  maxRunning?: number;
   /** Takes one line of the service's log. Never holds a secret. */
   log?: (line: string) => void;
 }

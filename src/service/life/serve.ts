@@ -145,6 +145,7 @@ function assemble({ options, key, store, rules, clock, logs, onConversation }: P
     log,
     onConversation,
     weather: rules.filter((rule) => rule.server === 'agent'),
+    ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
     initialEnv: () => gitIdentity(readSettings(store.documents) ?? emptySettings()),
   });
   const starter = createStarter({

@@ -2,7 +2,7 @@
 zmodload zsh/zpty zsh/zselect
 zpty shell zsh -f -i
 wait-for() {
-  repeat 200; do [[ -e $1 ]] && return; zpty -rt shell typed; zselect -t 5; done
+  repeat 1200; do [[ -e $1 ]] && return; zpty -rt shell typed; zselect -t 5; done
   return 1
 }
 {

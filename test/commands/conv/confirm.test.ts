@@ -242,6 +242,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     it('never carries the next action out unasked', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const sent = await conv('send', id, 'and this', '--accept', '--json');
+      await until(() => did(1));
       await untilStatus(world, id, 'waiting');
       expect([0, 8]).toContain(sent.code);
       expect([did(1), did(2)]).toEqual([true, false]);

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { createV1World, ID, KEY, type V1World } from '../../servers/support/v1-world.ts';
-import { invoke, type Ended } from '../../support/world.ts';
+import { idleClock } from '../../support/idle-clock.ts';
+import { invoke, type Ended, type Invocation } from '../../support/world.ts';
 import { until } from './support.ts';
 
 let world: V1World;
@@ -33,19 +34,20 @@ function becomeBusy(): void {
       : null;
 }
 
-function acs(...args: string[]): Promise<Ended> {
+function acs(args: string[], rest: Partial<Invocation> = {}): Promise<Ended> {
   return invoke({
     args,
     cwd: dir,
     env: { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY },
     signal: interruption.signal,
     onErr: (text) => (said += text),
+    ...rest,
   });
 }
 
 it('a long pause that the server asks for is told once, as an object with --json, and ends with Ctrl-C', async () => {
   becomeBusy();
-  const showing = acs('conv', 'show', ID, '--json');
+  const showing = acs(['conv', 'show', ID, '--json']);
   await until(() => said.includes('asks to wait'));
   interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
   const { code, err } = await showing;
@@ -58,7 +60,7 @@ it('a long pause that the server asks for is told once, as an object with --json
 
 it('a wait ends at its deadline though the server asks for a longer pause', async () => {
   world.agentEvents = [];
-  const waiting = acs('conv', 'wait', ID, '--wait-timeout', '2s');
+  const waiting = acs(['conv', 'wait', ID, '--wait-timeout', '1m'], { clock: idleClock(30) });
   await until(() => world.fake.asked.some(({ path: route }) => route.startsWith('/agent/')));
   becomeBusy();
   const { code, err } = await waiting;

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
+import { idleClock } from '../../support/idle-clock.ts';
 import { invoke, type Ended } from '../../support/world.ts';
 import { errorOf, json, until } from './support.ts';
 
@@ -29,6 +30,7 @@ function start(...flags: string[]): Promise<Ended> {
     cwd: dir,
     env: { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY },
     signal: interruption.signal,
+    clock: idleClock(),
   });
 }
 

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { leapClock } from '../../support/leap-clock.ts';
+import { createWorld, type Ended, type Invocation, type World } from '../../support/world.ts';
 import {
   endedRun,
   errorOf,
@@ -140,8 +141,7 @@ describe('starting a conversation', () => {
   });
 
   it('ends with 124 at the deadline, prints the document, and leaves the run alone', async () => {
-    const file = await replayFile(world, 'long.json', [run('sleep 60'), finish('done')]);
-    const ended = await acs('--no-repo', '--replay', file, '--wait', '--wait-timeout', '1500ms', '--json');
+    const ended = await pastDeadline('--wait', '--json');
     expect(ended.code).toBe(124);
     expect(json(ended)).toMatchObject({ status: 'running', outcome: { exit_code: 124, reason: { code: 'timeout' } } });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', last_status: 'running' });
@@ -149,22 +149,12 @@ describe('starting a conversation', () => {
   });
 
   it('stops the run at the deadline when told to', async () => {
-    const file = await replayFile(world, 'long.json', [run('sleep 60'), finish('done')]);
-    const ended = await acs(
-      '--no-repo',
-      '--replay',
-      file,
-      '--wait',
-      '--wait-timeout',
-      '1500ms',
-      '--stop-on-timeout',
-      '--json',
-    );
+    const ended = await pastDeadline('--wait', '--stop-on-timeout', '--json');
     expect(ended.code).toBe(124);
     expect(json(ended)).toMatchObject({ status: 'paused', outcome: { status: 'paused', reason: { code: 'timeout' } } });
     expect(errorOf(ended)).toMatchObject({
       code: 'timeout',
-      message: `the time of 1500ms is up; conversation ${json(ended).id} was stopped`,
+      message: `the time of 30m is up; conversation ${json(ended).id} was stopped`,
       hint: `see how far it came: acs conv show ${json(ended).id}`,
       last_status: 'paused',
     });
@@ -172,7 +162,7 @@ describe('starting a conversation', () => {
   });
 
   it('says on an interrupt that the run goes on, and how to stop it', async () => {
-    const ended = await interrupted('goes-on.id');
+    const ended = await interrupted();
     expect(ended.out, ended.err).not.toBe('');
     expect(ended.code).toBe(143);
     const { id } = json(ended);
@@ -206,7 +196,7 @@ describe('starting a conversation', () => {
   });
 
   it('stops the run on an interrupt when told to', async () => {
-    const ended = await interrupted('stops.id', '--stop-on-interrupt');
+    const ended = await interrupted('--stop-on-interrupt');
     expect(ended.out, ended.err).not.toBe('');
     expect(ended.code).toBe(143);
     const { id } = json(ended);
@@ -219,29 +209,33 @@ describe('starting a conversation', () => {
   });
 
   it('tells a deadline once to people who watch', async () => {
-    const file = await replayFile(world, 'long.json', [run('sleep 60'), finish('done')]);
-    const ended = await acs('--no-repo', '--replay', file, '--follow', '--wait-timeout', '1500ms', '--stop-on-timeout');
+    const ended = await pastDeadline('--follow', '--stop-on-timeout');
     expect(ended.code).toBe(124);
     expect(`${ended.out}${ended.err}`.match(/was stopped|goes on|still running/g)).toEqual(['was stopped']);
   });
 
-  /** A run that is waited for, and a SIGTERM once its id is known. */
-  async function interrupted(idFile: string, ...flags: string[]): Promise<Ended> {
-    const interruption = new AbortController();
-    const replay = await replayFile(world, 'long.json', [run('sleep 60'), finish('done')]);
-    const waiting = world.invoke({
-      args: ['conv', 'new', '--no-repo', '--replay', replay, '--wait', '--id-file', idFile, '--json', ...flags],
-      signal: interruption.signal,
-    });
-    const file = path.join(world.dir, idFile);
-    await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'));
-    const id = readFileSync(file, 'utf8').trim();
-    await until(async () => {
-      const shown = await world.acs('conv', 'show', id, '--json');
-      return shown.code === 0 && json(shown).status === 'running';
-    });
-    interruption.abort(new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 }));
+  /** A run that is waited for, and what happens once the command has told that it runs. */
+  async function waitedFor(then: () => void, flags: string[], rest: Partial<Invocation>): Promise<Ended> {
+    let told = '';
+    const keep = (text: string) => (told += text);
+    const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
+    const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
+    const waiting = world.invoke({ args, onOut: keep, onErr: keep, ...rest });
+    await until(() => /conversation \w+: running|· running/.test(told));
+    then();
     return await waiting;
+  }
+
+  async function pastDeadline(...flags: string[]): Promise<Ended> {
+    const clock = leapClock();
+    return await waitedFor(() => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags], { clock });
+  }
+
+  async function interrupted(...flags: string[]): Promise<Ended> {
+    const interruption = new AbortController();
+    const sigterm = new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 });
+    const { signal } = interruption;
+    return await waitedFor(() => interruption.abort(sigterm), ['--wait', '--json', ...flags], { signal });
   }
 
   it('sends what it would send with --dry-run, and starts nothing', async () => {
@@ -256,9 +250,9 @@ describe('starting a conversation', () => {
   });
 
   it('says which sandboxes were paused to make room for its own', async () => {
-    const crowded = await createWorld({ spec: 'process' });
+    const crowded = await createWorld({ spec: 'process', maxRunning: 2 });
     try {
-      const started = await Promise.all(Array.from({ length: 20 }, () => crowded.acs('sandbox', 'start', '-q')));
+      const started = await Promise.all(Array.from({ length: 2 }, () => crowded.acs('sandbox', 'start', '-q')));
       const ids = started.map(({ out }) => out.trim());
       const { code, err } = await crowded.acs('conv', 'new', '--no-repo', '--replay', 'demo');
       expect(code, err).toBe(0);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../../servers/support/fake-server.ts';
 import { recordings } from '../../servers/support/recordings.ts';
+import { idleClock } from '../../support/idle-clock.ts';
 import { invoke, type Ended } from '../../support/world.ts';
 import { json } from './support.ts';
 
@@ -65,7 +66,7 @@ function acs(...args: string[]): Promise<Ended> {
     ACS_BASE_URL: fake.url,
     ACS_API_KEY: 'key-0123456789',
   };
-  return invoke({ args, cwd: dir, env });
+  return invoke({ args, cwd: dir, env, clock: idleClock(30) });
 }
 
 it('a V0 run whose model refuses for its rate is shown as running, with the reason', async () => {

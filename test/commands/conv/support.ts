@@ -3,7 +3,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { until } from '../../support/until.ts';
 import type { Ended, World } from '../../support/world.ts';
+
+export { until };
 
 export interface ConversationJson {
   id: string;
@@ -101,13 +104,4 @@ export async function endedRun(world: World, ...flags: string[]): Promise<string
   const ended = await world.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '--json', ...flags);
   if (ended.code !== 0) throw new Error(`conv new ended with ${ended.code}: ${ended.err}`);
   return json(ended).id;
-}
-
-/** Until the condition holds; throws after 20 s. */
-export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('the condition did not come true in time');
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }

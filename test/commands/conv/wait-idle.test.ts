@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createV1World, event, ID, KEY, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+import { idleClock } from '../../support/idle-clock.ts';
 import { invoke, type Ended } from '../../support/world.ts';
 
 let world: V1World;
@@ -23,6 +24,7 @@ function wait(): Promise<Ended> {
   return invoke({
     args: ['conv', 'wait', ID, '--wait-timeout', '300ms'],
     cwd: dir,
+    clock: idleClock(),
     env: { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY },
   });
 }

@@ -2,29 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
 import type { Context } from '../../../src/context.ts';
 import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
-import { clockFrom } from '../../../src/clock.ts';
 import type { Clock } from '../../../src/servers/index.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { connectTo } from '../../servers/support/connect.ts';
 import { createV1World, finish, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+import { idleClock } from '../../support/idle-clock.ts';
 
 let world: V1World;
 let server: Server;
 let clock: Clock;
 
-/** Time that goes twenty times as fast. */
-function fastClock(): Clock {
-  const startMs = Date.now();
-  const real = clockFrom(() => Date.now());
-  return {
-    now: () => startMs + (real.now() - startMs) * 20,
-    sleep: (ms, signal) => real.sleep(ms / 20, signal),
-  };
-}
-
 beforeEach(async () => {
   world = await createV1World();
-  clock = fastClock();
+  clock = idleClock(20);
   server = await connectTo(world.fake.url, { clock });
   world.addConversation();
 });
@@ -50,7 +40,6 @@ function watching(options: Partial<WatchOptions> = {}): ReturnType<typeof watch>
 describe('watching a run', () => {
   it('ends at its deadline though the server says nothing any more, and names the last state', async () => {
     const { outcome, failure } = await watching({
-      // Long enough for a busy machine to see the state that comes first.
       deadlineMs: clock.now() + 60_000,
       waitMs: 60_000,
       onState: () => {

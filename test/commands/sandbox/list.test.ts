@@ -30,7 +30,7 @@ describe('sandbox list', () => {
   it('prints a fitted table with short ids on a terminal', async () => {
     const { code, out } = await world.invoke({ args: ['sandbox', 'list', '--no-color'], columns: 100 });
     const rows = out
-      .replaceAll(/\b(?:now|\d+s ago)\b/g, 'now')
+      .replaceAll(/\b(?:now|\d+[smh] ago)\b/g, 'now')
       .split('\n')
       .map((line) => line.replaceAll(/ {2,}/g, '  ').trimEnd());
     const [a, b, c] = [busy.sandboxId, running, paused].map((id) => id.slice(0, rows[1]?.indexOf(' ')));

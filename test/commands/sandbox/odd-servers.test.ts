@@ -5,8 +5,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../../servers/support/fake-server.ts';
+import { until } from '../../support/until.ts';
 import { invoke, type Ended } from '../../support/world.ts';
-import { until } from './support.ts';
 
 const record = (id: string, status = 'RUNNING', more: object = {}) => ({
   id,
@@ -114,7 +114,7 @@ describe('sandbox commands at an odd server', () => {
     });
     const interruption = new AbortController();
     const starting = acsUntil(interruption.signal, 'start', '--json');
-    await until(() => Promise.resolve(fake.asked.some(({ query }) => query.get('id') === 'sandbox-new') || null));
+    await until(() => fake.asked.some(({ query }) => query.get('id') === 'sandbox-new'));
     interruption.abort(new AppError('interrupted', 'interrupted', { exitCode }));
     const { code, out, err } = await starting;
     expect({ code, out: JSON.parse(out) as unknown }).toMatchObject({
@@ -139,7 +139,7 @@ describe('sandbox commands at an odd server', () => {
     const interruption = new AbortController();
     const starting = acsUntil(interruption.signal, 'start', '--json');
     const looks = () => fake.asked.filter(({ path: route }) => route === '/api/v1/sandboxes/search').length;
-    await until(() => Promise.resolve((isMade && looks() === 2) || null));
+    await until(() => isMade && looks() === 2);
     interruption.abort(new AppError('interrupted', 'interrupted'));
     expect(JSON.parse((await starting).out)).toMatchObject({ id: 'sandbox-new', status: 'running', changed: true });
   });

@@ -27,13 +27,13 @@ export async function call(world: World, method: string, route: string, body?: u
   return await answer.json();
 }
 
-/** Until the condition holds; throws after 20 s. */
-export async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  const end = Date.now() + 20_000;
+/** What the look finds in the end; throws after a minute. */
+export async function untilFound<T>(look: () => Promise<T | null>): Promise<T> {
+  const end = Date.now() + 60_000;
   for (;;) {
     const found = await look();
     if (found !== null) return found;
-    if (Date.now() > end) throw new Error('the condition did not come true in time');
+    if (Date.now() > end) throw new Error('it was not found in time');
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
@@ -57,7 +57,7 @@ export async function startRun(world: World, repository?: string): Promise<Busy>
     ]),
     ...(repository === undefined ? {} : { selected_repository: repository }),
   })) as { id: string };
-  const started = await until(async () => {
+  const started = await untilFound(async () => {
     const [found] = (await call(world, 'GET', `/api/v1/app-conversations/start-tasks?ids=${task.id}`)) as {
       status: string;
       detail: string | null;
@@ -80,7 +80,7 @@ export async function startRun(world: World, repository?: string): Promise<Busy>
 }
 
 async function untilStatus(world: World, id: string, status: string): Promise<void> {
-  await until(async () => {
+  await untilFound(async () => {
     const [found] = (await call(world, 'GET', `/api/v1/app-conversations?ids=${id}`)) as { execution_status: string }[];
     return found?.execution_status === status ? found : null;
   });

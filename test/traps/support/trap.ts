@@ -1,17 +1,17 @@
 /**
  * The command line at a server that behaves as a genuine one was seen to: its shapes, and its faults. Time goes faster
- * than on the wall, so that a server may be 30 s late.
+ * than on the wall, so that a server may be 30 s late, and only while command and server have nothing to do.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { clockFrom } from '../../../src/clock.ts';
 import type { Clock } from '../../../src/context.ts';
 import { startFake, type FakeServer, type Handler } from '../../servers/support/fake-server.ts';
 import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
+import { idleClock } from '../../support/idle-clock.ts';
 import { invoke, type Ended, type Invocation } from '../../support/world.ts';
 
-/** How many times as fast as on the wall. */
+/** How many times as fast as on the wall of an idle machine. */
 const USUAL_SPEED = 30;
 
 export interface Commands {
@@ -25,7 +25,7 @@ export interface Commands {
 
 export async function commandsAt(url: string, key: string | null = KEY, speed = USUAL_SPEED): Promise<Commands> {
   const dir = await mkdtemp(path.join(tmpdir(), 'acs-trap-'));
-  const clock = fastClock(speed);
+  const clock = idleClock(speed);
   const env = {
     HOME: dir,
     PATH: process.env.PATH,
@@ -41,13 +41,6 @@ export async function commandsAt(url: string, key: string | null = KEY, speed = 
     close: () => rm(dir, { recursive: true, force: true }),
   };
   return commands;
-}
-
-function fastClock(speed: number): Clock {
-  const startMs = Date.now();
-  const now = (): number => startMs + (Date.now() - startMs) * speed;
-  const { sleep } = clockFrom(now);
-  return { now, sleep: (ms, signal) => sleep(ms / speed, signal) };
 }
 
 /** A V1 server whose conversations and events a test moves by hand. */
@@ -82,13 +75,4 @@ export async function fakeTrap(handler: Handler, key: string | null = KEY): Prom
       await fake.close();
     },
   };
-}
-
-/** Until the condition holds; throws after 10 s on the wall. */
-export async function until(holds: () => boolean): Promise<void> {
-  const endMs = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > endMs) throw new Error('the condition did not come true in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -1,0 +1,82 @@
+/**
+ * Time for tests whose commands, servers and clocks are all in this process: it passes only while nothing happens
+ * here. So limits of seconds can be tested in milliseconds, and a machine that is slow or busy stretches the work
+ * between two moments without a limit coming nearer.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Clock } from '../../src/context.ts';
+
+/** What this process waits for that is no matter of time: files, connections being made, processes it has started. */
+const AT_WORK = /Req|^(Immediate|Process|TCPConnect|PipeConnect|Write|Shutdown)/;
+
+interface Sleeper {
+  atMs: number;
+  wake: () => void;
+}
+
+/** @param speed how many milliseconds pass in each one of the wall that this process is idle in */
+export function idleClock(speed = 1): Clock {
+  const clock = new IdleClock(speed);
+  return { now: () => clock.now(), sleep: (ms, signal) => clock.sleep(ms, signal) };
+}
+
+class IdleClock implements Clock {
+  private readonly speed: number;
+  private nowMs = Date.now();
+  private sleepers: Sleeper[] = [];
+  private isTicking = false;
+  private seenEvents = -1;
+
+  constructor(speed: number) {
+    this.speed = speed;
+  }
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const abort = () => {
+        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
+        reject(signal?.reason as Error);
+      };
+      const wake = () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      };
+      const sleeper = { atMs: this.nowMs + ms, wake };
+      this.sleepers.push(sleeper);
+      signal?.addEventListener('abort', abort, { once: true });
+      this.tick();
+    });
+  }
+
+  /** Looks every millisecond while somebody sleeps; one look late counts as one look. */
+  private tick(): void {
+    if (this.isTicking) return;
+    this.isTicking = true;
+    setTimeout(() => {
+      this.isTicking = false;
+      if (this.isIdle()) this.pass();
+      if (this.sleepers.length > 0) this.tick();
+    }, 1);
+  }
+
+  private isIdle(): boolean {
+    const { events } = performance.nodeTiming.uvMetricsInfo;
+    const isQuiet = events === this.seenEvents;
+    this.seenEvents = events;
+    return isQuiet && !process.getActiveResourcesInfo().some((name) => AT_WORK.test(name));
+  }
+
+  /** Time does not go past anybody who sleeps: who is due is woken, and the rest comes with the next look. */
+  private pass(): void {
+    const nextMs = Math.min(...this.sleepers.map(({ atMs }) => atMs));
+    this.nowMs = Math.max(this.nowMs, Math.min(this.nowMs + this.speed, nextMs));
+    const due = this.sleepers.filter(({ atMs }) => atMs <= this.nowMs);
+    this.sleepers = this.sleepers.filter((sleeper) => !due.includes(sleeper));
+    for (const { wake } of due) wake();
+  }
+}
