@@ -9,6 +9,7 @@ import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { addSelectorOptions } from '../selectors.ts';
 import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
+import { staysWaiting } from './unended.ts';
 import { BULK_JSON, CONVERSATION_JSON, idOf } from './view.ts';
 
 const SETTLE_MS = 60_000;
@@ -22,7 +23,10 @@ export function declareStop(parent: Command, ctx: Context): void {
   command.argument('[id...]', 'conversations to stop; - reads ids from stdin');
   addSelectorOptions(command, CONVERSATION_STATUSES).option('--all', 'every conversation');
   explain(command, {
-    notes: ['A run that does not run is left as it is: exit 0, "changed":false.'],
+    notes: [
+      'A run that does not run is left as it is: exit 0, "changed":false.',
+      'So is one over V1 that waits for a confirmation: nothing of it runs until that is answered.',
+    ],
     json: [`${CONVERSATION_JSON} plus "changed"   one id`, BULK_JSON],
     exits: ['failed', 'not-found', 'conflict', 'timeout'],
     examples: [
@@ -42,7 +46,10 @@ async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Prom
   if (!mayRun) return { changed: false, before: before.status, after: before.status, record: before };
   await server.conversations.stop(seen.id);
   const record = await untilStill(ctx, server, seen.id);
-  return { changed: true, before: before.status, after: record.status, record };
+  // A V1 server takes this and changes nothing: only what runs can be paused there.
+  const stays = before.status === 'waiting' && record.status === 'waiting';
+  if (stays) await ctx.notice(`${staysWaiting(seen.id)}; answer it: acs conv confirm ${seen.id} --reject`);
+  return { changed: !stays, before: before.status, after: record.status, record };
 }
 
 /** The server has taken it; the step in hand may still have to end. */

@@ -43,12 +43,18 @@ export function interruption(error: AppError, id: string, last: Conversation | n
   });
 }
 
+/** Of a run that asks for leave a stop changes nothing over V1: the agent does nothing anyway. */
+export function staysWaiting(id: string): string {
+  return `conversation ${id} waits for a confirmation: nothing of it runs until that is answered`;
+}
+
 /**
  * The failure of a command that was told to stop the run as well, and did: the run does not go on.
  * @param why what ended the waiting, in words
  */
 export function stoppedInstead(failure: AppError, why: string, { id, status }: Conversation): AppError {
-  return new AppError(failure.kind, `${why}; conversation ${id} was stopped`, {
+  const stands = status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
+  return new AppError(failure.kind, `${why}; ${stands}`, {
     ...failure.details,
     hint: `see how far it came: acs conv show ${id}`,
     data: { ...failure.details.data, id, last_status: status },

@@ -204,6 +204,19 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
   });
 
+  describe('conv stop', () => {
+    it('says what becomes of a run that waits: over V1 it stays so, over V0 it is stopped', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const ended = await conv('stop', id, '--json');
+      expect(ended.code, ended.err).toBe(0);
+      const after = await statusOf(world, id);
+      expect(json(ended)).toMatchObject({ status: after, changed: after !== 'waiting' });
+      expect(after).toBe(api === 'v1' ? 'waiting' : 'stopped');
+      if (api === 'v1') expect(ended.err).toContain(`acs conv confirm ${id} --reject`);
+      expect(did(1)).toBe(false);
+    });
+  });
+
   describe('conv send', () => {
     it('refuses while a confirmation waits, and names the way', async () => {
       const { id, did } = await startWaitingRun(world);
