@@ -33,7 +33,7 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  network = createNetwork({ env: {}, connectTimeoutMs: 5_000, redaction: createRedaction([]) });
+  network = createNetwork({ env: {}, connectTimeoutMs: 30_000, redaction: createRedaction([]) });
 });
 
 afterEach(async () => {
@@ -43,7 +43,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const PLAIN = { method: 'GET', headers: {}, body: null, silenceMs: 5_000, signal: new AbortController().signal };
+const PLAIN = { method: 'GET', headers: {}, body: null, silenceMs: 30_000, signal: new AbortController().signal };
 
 async function ask(kind: 'kept' | 'fresh'): Promise<void> {
   await network.send(`${url}/`, kind, PLAIN);

@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FollowItem, FollowOptions, Server } from '../../src/servers/server.ts';
+import { until } from '../support/until.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import {
@@ -59,10 +60,11 @@ function following(options: Partial<FollowOptions> = {}): Follower {
         () => (end = {}),
         (error: unknown) => (end = { error }),
       );
-      while (!condition(lines())) {
-        if (end !== null) throw (end as { error?: unknown }).error ?? new Error(`ended before: ${lines().join(' | ')}`);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await until(() => {
+        if (condition(lines())) return true;
+        if (end !== null) throw (end).error ?? new Error(`ended before: ${lines().join(' | ')}`);
+        return false;
+      });
     },
     async stop() {
       stop.abort(new Error('test is over'));

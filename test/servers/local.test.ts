@@ -9,6 +9,7 @@ import type { Conversation } from '../../src/domain/conversation.ts';
 import type { NewConversation } from '../../src/domain/new-conversation.ts';
 import { connect } from '../../src/servers/index.ts';
 import type { FollowItem, Server } from '../../src/servers/server.ts';
+import { until } from '../support/until.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { failure } from './support/failure.ts';
 import { newConversation } from './support/new-conversation.ts';
@@ -223,9 +224,7 @@ describe('V1 of the local service', () => {
   it('keeps binary content, modes and renames in a difference, and leaves the workspace as it was', async () => {
     const { id } = await start(server, {
       repository,
-      replay: replayOf(
-        'chmod +x tool.sh; printf "\\000\\377\\001" > image.bin; git mv image.bin other.bin; git status --porcelain > /tmp/before',
-      ),
+      replay: replayOf('chmod +x tool.sh; printf "\\000\\377\\001" > image.bin; git mv image.bin other.bin;'),
     });
     await untilEnd(server, id);
     const { patch, omissions } = await server.conversations.diff(id);
@@ -249,7 +248,9 @@ describe('V1 of the local service', () => {
   });
 
   it('follows a run through a pause of its sandbox', async () => {
-    const conversation = await start(server, { replay: replayOf('echo one', 'sleep 1', 'echo two') });
+    // Released when the pause has been seen, however long that takes.
+    const waits = 'while ! test -e go; do sleep 0.05; done';
+    const conversation = await start(server, { replay: replayOf('echo one', waits, 'echo two') });
     const sandbox = conversation.sandbox_id ?? '';
     const items: FollowItem[] = [];
     let paused: 'not-yet' | 'asked' | 'resumed' = 'not-yet';
@@ -262,6 +263,7 @@ describe('V1 of the local service', () => {
       if (paused === 'asked' && item.type === 'state' && item.conversation.sandbox_status === 'paused') {
         paused = 'resumed';
         await server.sandboxes.resume(sandbox);
+        await writeFile(path.join(world.dataDir, 'workspaces', sandbox, 'go'), '');
       }
       if (item.type === 'state' && item.conversation.status === 'finished') break;
     }
@@ -274,7 +276,7 @@ describe('V1 of the local service', () => {
   });
 
   it('stops a run', async () => {
-    const { id } = await start(server, { replay: replayOf('sleep 30') });
+    const { id } = await start(server, { replay: replayOf('sleep 600') });
     await server.conversations.stop(id);
     for await (const item of server.conversations.follow(id, { signal: never })) {
       if (item.type === 'state' && item.conversation.status === 'paused') break;
@@ -284,16 +286,13 @@ describe('V1 of the local service', () => {
 
   it('creates, pauses, resumes and deletes sandboxes', async () => {
     const { id } = await server.sandboxes.create(null);
-    const until = async (status: string): Promise<void> => {
-      while ((await server.sandboxes.get(id)).status !== status)
-        await new Promise((resolve) => setTimeout(resolve, 20));
-    };
-    await until('running');
+    const becomes = (status: string) => until(async () => (await server.sandboxes.get(id)).status === status);
+    await becomes('running');
     expect((await server.sandboxes.secrets(id)).session_api_key).toBeTruthy();
     await server.sandboxes.pause(id);
-    await until('paused');
+    await becomes('paused');
     await server.sandboxes.resume(id);
-    await until('running');
+    await becomes('running');
     await server.sandboxes.remove(id);
     expect((await failure(server.sandboxes.pause(id))).kind).toBe('not-found');
     expect((await failure(server.sandboxes.create('no-such-spec'))).kind).toBe('not-found');

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import type { Server } from '../../src/servers/server.ts';
+import { until } from '../support/until.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
@@ -53,7 +54,8 @@ describe('a create whose answer was lost', () => {
     const options = { signal: deadline.signal, until: 'started' } as const;
     const limited = await server.withSignal(deadline.signal);
     const starting = failure(limited.conversations.start(newConversation(), options).next());
-    while (sent('POST /api/conversations') === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    // No answer comes, so whoever has sent it can do nothing but wait.
+    await until(() => sent('POST /api/conversations') > 0);
     deadline.abort(new AppError('timeout', 'it took too long'));
     const error = await starting;
     expect([error.kind, error.exitCode]).toEqual(['timeout', 124]);

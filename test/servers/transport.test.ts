@@ -6,13 +6,16 @@ import { createPace, type PaceLimit } from '../../src/servers/transport/pace.ts'
 import { createRedaction } from '../../src/servers/transport/redaction.ts';
 import { createTransport } from '../../src/servers/transport/transport.ts';
 import type { TransportOptions } from '../../src/servers/transport/call.ts';
-import { clockFrom } from '../../src/clock.ts';
+import type { Clock } from '../../src/context.ts';
 import { AppError } from '../../src/errors.ts';
+import { until } from '../support/until.ts';
 import { failure } from './support/failure.ts';
 import { quickClock } from './support/connect.ts';
 import { startFake, type FakeServer } from './support/fake-server.ts';
 
 const KEY = 'app-key-0123456789';
+/** Where nobody listens, and none of the ports that the system gives out. */
+const NOBODY = '127.0.0.1:1';
 let fake: FakeServer;
 let network: Network;
 let clock: ReturnType<typeof quickClock>;
@@ -27,6 +30,22 @@ afterEach(async () => {
   await network.close();
   await fake.close();
 });
+
+/** Time that stands still: who waits does so until his signal ends it. */
+function standingClock(): { standing: Clock; waits: number[] } {
+  const waits: number[] = [];
+  const nowMs = Date.now();
+  const standing: Clock = {
+    now: () => nowMs,
+    sleep(ms, signal) {
+      waits.push(ms);
+      return new Promise((_, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      );
+    },
+  };
+  return { standing, waits };
+}
 
 function transport(options: Partial<TransportOptions> = {}): ReturnType<typeof createTransport> {
   return createTransport({
@@ -139,21 +158,25 @@ describe('retries', () => {
     expect(told).toEqual([]);
     fake.asked.length = 0;
     fake.handler = busy('7');
-    const real = clockFrom(() => Date.now());
-    const pace = createPace(() => null, real);
-    const sent = transport({ notice, pace, clock: real, signal: AbortSignal.timeout(1_000) });
-    await Promise.allSettled([sent.request(read), sent.request(read)]);
+    const { standing, waits } = standingClock();
+    const stop = new AbortController();
+    const pace = createPace(() => null, standing);
+    const sent = transport({ notice, pace, clock: standing, signal: stop.signal });
+    const asked = Promise.allSettled([sent.request(read), sent.request(read)]);
+    await until(() => waits.length === 2);
+    stop.abort();
+    await asked;
     expect(told).toEqual([`${fake.url} answers 429 and asks to wait: 7 s`]);
   });
 
   it('ask nothing more until the time a used-up limit is reset', async () => {
-    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '20' };
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' };
     fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
     const sent = transport();
     await sent.request({ method: 'GET', path: '/', safe: 'read' });
     expect(clock.waited).toEqual([]);
     await sent.request({ method: 'GET', path: '/', safe: 'read' });
-    expect(clock.waited.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(19_000);
+    expect(clock.waited.reduce((sum, ms) => sum + ms, 0)).toBe(9_000);
   });
 
   it('do not wait for a daily quota', async () => {
@@ -248,12 +271,10 @@ describe('errors', () => {
   });
 
   it('name a closed port, and say that it may be tried again', async () => {
-    const { url } = fake;
-    await fake.close();
-    const error = await failure(transport({ baseUrl: url }).request({ method: 'POST', path: '/', safe: 'once' }));
+    const closed = transport({ baseUrl: `http://${NOBODY}` });
+    const error = await failure(closed.request({ method: 'POST', path: '/', safe: 'once' }));
     expect([error.kind, error.exitCode, error.details.retryable]).toEqual(['network', 10, true]);
     expect(error.message).toContain('connection refused');
-    fake = await startFake(() => ({ json: 1 }));
   });
 
   it('name a host that does not resolve', async () => {
@@ -271,10 +292,11 @@ describe('errors', () => {
   });
 
   it('name a server that says nothing in time', async () => {
+    const read = { method: 'GET', path: '/', safe: 'read' } as const;
+    // The connection stands by then, so that no slow making of it is taken for the silence.
+    await transport().request(read);
     fake.handler = () => ({ silence: true });
-    const error = await failure(
-      transport({ requestTimeoutMs: 200 }).request({ method: 'GET', path: '/', safe: 'read' }),
-    );
+    const error = await failure(transport({ requestTimeoutMs: 200 }).request(read));
     expect(error.message).toContain('sent nothing for 0.2 s');
   });
 
@@ -370,12 +392,8 @@ describe('proxies', () => {
   it.each(['http://server.invalid', 'https://server.invalid'])(
     'are named when they do not listen, for %s',
     async (baseUrl) => {
-      const free = net.createServer();
-      await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
-      const { port } = free.address() as net.AddressInfo;
-      await new Promise((resolve) => free.close(resolve));
       const proxied = createNetwork({
-        env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
+        env: { HTTP_PROXY: `http://${NOBODY}` },
         connectTimeoutMs: 5_000,
         redaction: createRedaction([]),
       });
@@ -385,7 +403,7 @@ describe('proxies', () => {
       await proxied.close();
       expect(error).toMatchObject({
         kind: 'network',
-        message: `nothing listens at the proxy 127.0.0.1:${port} (connection refused)`,
+        message: `nothing listens at the proxy ${NOBODY} (connection refused)`,
         details: { hint: 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY' },
       });
     },

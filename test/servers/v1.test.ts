@@ -144,7 +144,7 @@ describe('reading', () => {
     world.tasks.set(OTHER_ID, { ...task, request, created_at: now, updated_at: now });
     world.addConversation();
     expect(await server.conversations.get(OTHER_ID)).toMatchObject({ id: '', status: 'starting' });
-    const longAgo = new Date(Date.now() - 25_000).toISOString();
+    const longAgo = new Date(Date.now() - 300_000).toISOString();
     world.tasks.set(OTHER_ID, { ...task, request, created_at: longAgo, updated_at: longAgo });
     const found = await server.conversations.get(OTHER_ID);
     expect(found).toMatchObject({ id: ID, start_task_id: OTHER_ID, status: 'running' });

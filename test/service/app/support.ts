@@ -128,7 +128,7 @@ function parsed(text: string): unknown {
 export async function until<Value>(
   ask: () => Promise<Value> | Value,
   isRight: (value: Value) => boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ): Promise<Value> {
   const end = performance.now() + timeoutMs;
   for (;;) {

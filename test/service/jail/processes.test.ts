@@ -16,8 +16,11 @@ const id = `test-${process.pid}`;
 async function startTree(): Promise<number> {
   const script = 'sleep 300 & (setsid sleep 300 &) ; sleep 300';
   parent = spawn('sh', ['-c', script], { env: { ...process.env, ACS_SANDBOX_ID: id }, stdio: 'ignore' });
-  await until('four processes', () => marked().length === 4);
-  return parent.pid ?? -1;
+  const pid = parent.pid ?? -1;
+  // Four there are also while the grandchild is still leaving the tree.
+  const below = (): number[] => selectProcesses({ below: pid, marked: null, except: [] });
+  await until('all in their place', () => marked().length === 4 && below().length === 2);
+  return pid;
 }
 
 function marked(): number[] {

@@ -1,6 +1,6 @@
 /** A real worker process for tests: the built one, with its own folders, ended afterwards. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,7 +9,8 @@ import type { StoredEvent } from '../../../../src/service/event-log.ts';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
-const BOUND_MS = 15_000;
+/** Long enough for a machine ten times as slow: a bound that is hit means that the condition never comes true. */
+const BOUND_MS = 60_000;
 export const KEY = 'test-session-key';
 export const ID = '7f0c2d4e-1a3b-4c5d-8e9f-a1b2c3d4e5f6';
 
@@ -112,9 +113,15 @@ export async function startTestWorker(place: Place, wishes: WorkerWishes = {}): 
       initial_env: wishes.initialEnv ?? {},
     })}\n`,
   );
+  // Not at its exit: what it said last may not have come by then.
+  let hasEnded = false;
+  child.once('close', () => (hasEnded = true));
   const first = await until('ready', () => {
-    if (child.exitCode !== null) throw new Error(`the worker ended: ${JSON.stringify(notices)} ${errors.join('\n')}`);
+    if (hasEnded) throw new Error(`the worker ended: ${JSON.stringify(notices)} ${errors.join('\n')}`);
     return notices.find((notice) => notice.type === 'ready');
+  }).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
   });
   let requests = 0;
   const worker: TestWorker = {
@@ -260,12 +267,21 @@ export function outputs(events: StoredEvent[]): string[] {
   });
 }
 
-/** Whether a process lives (a zombie does not). */
+/** The state of a process as the kernel calls it: T is stopped, Z a zombie. Empty when it is gone. */
+export function stateOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.charAt(0) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** Whether a process lives: a zombie does not, and who buries it, and when, depends on the machine. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch {
     return false;
   }
+  return stateOf(pid) !== 'Z';
 }
