@@ -25,6 +25,7 @@ async function playRelease(release: Release): Promise<void> {
     gitHost: host.url,
     gitToken: GIT_TOKEN,
     workspaces: path.join(world.dataDir, 'workspaces'),
+    released: path.join(world.dir, 'released'),
   };
   const newer = release === '1.6.0' ? readExchanges('1.11.0') : [];
   const player = new Player(stage, readExchanges(release), newer, readListed(release));
@@ -33,7 +34,7 @@ async function playRelease(release: Release): Promise<void> {
 
 beforeAll(async () => {
   await Promise.all(RELEASES.map(playRelease));
-}, 590_000);
+}, 1_200_000);
 
 afterAll(async () => {
   process.stdout.write(reportOf(results));

@@ -5,11 +5,12 @@
  */
 import { isObject, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 import type { Door } from './player.ts';
+import { isToStanding } from './replays.ts';
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 const PAUSE_MS = 25;
-/** So long a run is waited for; it may be meant to go on. */
-const STANDING_MS = 3_000;
+/** So long a run is waited for at most. */
+const STANDING_MS = 60_000;
 const V1 = '/api/v1/app-conversations';
 const SETTINGS = '/api/v1/settings';
 
@@ -26,8 +27,7 @@ export class InStep {
     const { name, request, answer } = exchange;
     if (name === 'sandbox.search.empty') await this.#makeSandboxes(answer);
     if (request.method !== 'POST') return;
-    // The recorded client spoke to a run that was under way only where its name says so.
-    if (/\/(?:events|message|send-message)$/.test(path) && !name.includes('while')) await this.#standing(path);
+    if (isToStanding(exchange)) await this.#standing(path);
     if (path === SETTINGS && answer.status >= 400) this.#settings = await this.#ask('GET', SETTINGS);
   }
 
@@ -77,7 +77,7 @@ export class InStep {
     return null;
   }
 
-  /** Waits until the conversation that a path names does not run, for a while. */
+  /** Waits until the conversation that a path names does not run. */
   async #standing(path: string): Promise<void> {
     const id = /[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(path)?.[0];
     if (id === undefined) return;

@@ -1,9 +1,10 @@
 /** Sends recorded requests to a local service, in their order, and compares what it answers. */
+import { writeFile } from 'node:fs/promises';
 import { filledUp, isObject, mediaType, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 import { Identities } from './identities.ts';
 import { InStep } from './in-step.ts';
 import { isAsListed, type Listed } from './listed.ts';
-import { replayFor } from './replays.ts';
+import { isReleasing, replayFor } from './replays.ts';
 import { routesIn, routesOf, withoutIds, type Document, type Routes } from './routes.ts';
 import { differences, labelOf, Samples } from './shape.ts';
 
@@ -34,14 +35,16 @@ export interface Stage {
   gitToken: string;
   /** Folder that holds the workspaces of the sandboxes. */
   workspaces: string;
+  /** A file, not there yet: made when the message has come that was to find its run under way. */
+  released: string;
 }
 
 /** States of a start task that pass by themselves. */
 const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
 /** How long a state may take to come. */
-const PATIENCE_MS = 8_000;
+const PATIENCE_MS = 60_000;
 /** All waiting in vain: what differs everywhere must be told, rather than run into the bound of the test. */
-const ALL_PATIENCE_MS = 80_000;
+const ALL_PATIENCE_MS = 240_000;
 const PAUSE_MS = 25;
 /** What is called otherwise here; the specs of the recorded sandboxes had no isolation. */
 const NAMES: [string, string][] = [
@@ -62,6 +65,7 @@ export class Player {
   readonly #genuine: Record<'app' | 'agent', Routes>;
   readonly #inStep: InStep;
   readonly #workspaces: string;
+  readonly #released: string;
   /** Ids that the recorded client chose: ours are the same. */
   readonly #given: Set<string>;
   #patienceMs = ALL_PATIENCE_MS;
@@ -73,6 +77,7 @@ export class Player {
     this.#app = stage.app;
     this.#inStep = new InStep(stage.app);
     this.#workspaces = stage.workspaces;
+    this.#released = stage.released;
     const documents = exchanges.filter(({ request }) => request.path === '/openapi.json');
     const [ofApp, ofAgent] = documents.map(({ answer }) => routesIn(answer.body as unknown as Document));
     if (ofApp === undefined || ofAgent === undefined) throw new Error('the documents of the servers were not recorded');
@@ -139,6 +144,7 @@ export class Player {
         if (!isExpected) this.#patienceMs -= patienceMs;
         this.#identities.learn(answer.body, ours.body);
         await this.#inStep.after(exchange, url.url, ours);
+        if (isReleasing(exchange)) await writeFile(this.#released, '');
         return { differences: found, answer: `${ours.status} ${JSON.stringify(ours.body).slice(0, 300)}` };
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -207,7 +213,7 @@ export class Player {
       headers,
       body,
       redirect: 'manual',
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(120_000),
     });
     return answerOf(response);
   }
@@ -221,7 +227,7 @@ export class Player {
     const sent = this.#identities.translate(filledUp(body));
     const isStart =
       method === 'POST' && /^\/api\/(?:v1\/app-conversations(?:\/stream-start)?|conversations)$/.test(path);
-    const replay = isStart ? replayFor(exchange, this.#exchanges.slice(index + 1)) : null;
+    const replay = isStart ? replayFor(exchange, this.#exchanges.slice(index + 1), this.#released) : null;
     return JSON.stringify(replay === null ? sent : { ...(sent as JsonObject), replay_json: replay });
   }
 

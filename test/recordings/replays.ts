@@ -18,16 +18,17 @@ const TURNS: Record<string, Json[]> = {
   QUICK: [finish('Done at once.')],
   PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer.', wait_for_response: true } }],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
-  SLOW: [run('sleep 3; date'), finish('All done.')],
+  // Long enough for some requests while it runs, also where both are slow.
+  SLOW: [run('sleep 8; date'), finish('All done.')],
   RISKY: [run('echo carried out > risky.txt', 'HIGH'), finish('All done.')],
-  LOOP: Array.from({ length: 30 }, () => run('sleep 0.1; echo again')),
+  LOOP: Array.from({ length: 100 }, () => run('sleep 0.1; echo again')),
   COUNT: Array.from({ length: 30 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
 };
 const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;
-/** A model that is asked again and again, or never answers: the run is under way. */
-const RETRY = [run('sleep 20')];
-/** The next message finds it still running. */
-const UNDER_WAY = [run('sleep 6')];
+/** A model that is asked again and again, or never answers: the run is under way, and is never waited for. */
+const RETRY = [run('sleep 900')];
+/** Conversations whose next message finds them still running, and goes on from there. */
+const UNDER_WAY = 'iter.';
 const STUCK = [
   run('echo again'),
   { kind: 'ConversationStateUpdateEvent', source: 'environment', key: 'execution_status', value: 'stuck' },
@@ -37,24 +38,40 @@ const SPARE = Array.from({ length: 4 }, () => 'QUICK');
 /**
  * The text of a trajectory that answers every message of a recorded conversation; null for a body that is none, and for
  * one that was refused because neither a model nor a replay was there.
+ *
+ * @param released the file whose appearance ends a run that is under way when the next message comes
  */
-export function replayFor(exchange: Exchange, later: Exchange[]): string | null {
+export function replayFor(exchange: Exchange, later: Exchange[], released: string): string | null {
   if (!isObject(exchange.request.body) || isRefusedWithoutModel(exchange)) return null;
   // Of a long trajectory only the beginning was recorded.
   const given = exchange.request.body['replay_json'];
   if (given !== undefined && !isCut(given)) return null;
-  const end = endOf(exchange, later);
+  const end = endOf(exchange, later, released);
   const words = [wordIn(exchange.request.body), ...laterWords(exchange, later), ...SPARE];
   const spoken = { action: 'message', source: 'user', args: { content: 'go on' } };
   const steps = words.map((word, index) => (index === 0 && end !== null ? end : (TURNS[word] ?? [])));
   return JSON.stringify(steps.flatMap((turn, index) => (index === 0 ? turn : [spoken, ...turn])));
 }
 
+/** Whether it is a message to a run that stands: the recorded client had waited for its end. */
+export function isToStanding(exchange: Exchange): boolean {
+  return isMessage(exchange) && !exchange.name.includes('while') && !isReleasing(exchange);
+}
+
+/** Whether it is the message that was to find its run under way: the run may end now. */
+export function isReleasing(exchange: Exchange): boolean {
+  return isMessage(exchange) && exchange.name.startsWith(UNDER_WAY);
+}
+
+function isMessage({ request: { method, path } }: Exchange): boolean {
+  return method === 'POST' && /\/(?:events|message|send-message)$/.test(path);
+}
+
 /**
  * How the first run ended when it did not come through: with the error that was recorded, going in circles, or not yet
  * when the recording went on. Null: as the words of the message say.
  */
-function endOf({ name }: Exchange, later: Exchange[]): Json[] | null {
+function endOf({ name }: Exchange, later: Exchange[], released: string): Json[] | null {
   const prefix = name.replace(/create$/, '');
   if (prefix === name) return null;
   const own = later.filter((one) => one.name.startsWith(prefix));
@@ -67,7 +84,8 @@ function endOf({ name }: Exchange, later: Exchange[]): Json[] | null {
   if (failure !== undefined) return [failure ?? null];
   if (has('stuck')) return STUCK;
   if (prefix === 'llm.loop.' || !has('running') || has('finished')) return null;
-  return prefix.startsWith('llm.') ? RETRY : prefix === 'iter.' ? UNDER_WAY : null;
+  if (prefix === UNDER_WAY) return [run(`while ! test -e '${released}'; do sleep 0.1; done`)];
+  return prefix.startsWith('llm.') ? RETRY : null;
 }
 
 /** The event that tells of a failure, out of a page of events. */
