@@ -141,7 +141,7 @@ describe('the exit code', () => {
   // It is looked for several times, some seconds apart.
   it(
     '11 unknown-outcome: a start whose answer was lost and that cannot be looked up',
-    { timeout: 90_000 },
+    { timeout: 180_000 },
     async () => {
       let isBroken = false;
       const url = await servedBut(

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../support/world.ts';
-import { shell, start, until, type Start } from './processes.ts';
+import { until } from '../support/until.ts';
+import { shell, start, type Start } from './processes.ts';
 
 let dir: string;
 let home: string;

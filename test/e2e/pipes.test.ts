@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type World } from '../support/world.ts';
-import { inWorld, shell, start, until } from './processes.ts';
+import { until } from '../support/until.ts';
+import { inWorld, shell, start } from './processes.ts';
 
 let world: World;
 /** A run that ended, and one that goes on. */

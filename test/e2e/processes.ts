@@ -60,12 +60,3 @@ function watched(child: ChildProcess): Running {
   });
   return { child, out: () => out, err: () => err, ended };
 }
-
-/** Until the condition holds; throws after 20 s. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('the condition did not come true in time');
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}

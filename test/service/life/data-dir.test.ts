@@ -14,7 +14,7 @@ writeFileSync(file, '');
 function acs(args: string[], env: Record<string, string>): Promise<{ code: unknown; err: string }> {
   const options = {
     env: { PATH: process.env.PATH, HOME: dir, ...env },
-    timeout: 20_000,
+    timeout: 100_000,
     killSignal: 'SIGKILL' as const,
   };
   return new Promise((resolve) => {
