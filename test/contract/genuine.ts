@@ -13,8 +13,8 @@ import { callServer, sharedSandbox } from './arrange.ts';
 import type { Dialect, Target } from './target.ts';
 
 const KEY = 'key-of-the-contract';
-const READY_MS = 200_000;
-const END_MS = 20_000;
+const READY_MS = 580_000;
+const END_MS = 60_000;
 const FIRST_PORT = 12_000;
 const BLOCKS = 190;
 

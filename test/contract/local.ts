@@ -22,7 +22,7 @@ const RUNS: Partial<Record<Scenario, object[]>> = {
   QUICK: [finish('Done at once.')],
   PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer, no tool was needed.' } }],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
-  SLOW: [run('sleep 4; date'), finish('All done.')],
+  SLOW: [run('sleep 8; date'), finish('All done.')],
   RISKY: [risky('echo carried out > risky.txt'), finish('All done.')],
   COUNT: Array.from({ length: 200 }, (_, index) => run(`sleep 0.2; echo round ${index + 1}`)),
 };

@@ -127,7 +127,7 @@ export async function events(target: Target, id: string, ...flags: string[]): Pr
 }
 
 /** Until it holds; throws after the bound, which means that it never came. */
-export async function until(what: string, holds: () => Promise<boolean>, boundMs = 120_000): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, boundMs = 300_000): Promise<void> {
   const end = Date.now() + boundMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`did not come: ${what}`);

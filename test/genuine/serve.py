@@ -144,7 +144,7 @@ def adapt():
 
     service.ProcessSandboxService._process_to_sandbox_info = look_patiently
     # 30 s upstream; a machine with other work needs longer to load an agent server.
-    service.ProcessSandboxService._wait_for_server_ready.__defaults__ = (180,)
+    service.ProcessSandboxService._wait_for_server_ready.__defaults__ = (500,)
     service.ProcessSandboxService._get_process_status = status
     service.ProcessSandboxService._start_agent_process = start
     with contextlib.suppress(ModuleNotFoundError):
@@ -182,7 +182,7 @@ def call(a, path, body=None):
 
 
 def announce(a, flavour):
-    for _ in range(600):
+    for _ in range(3000):
         try:
             call(a, '/health')
             break

@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm, statfs, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, stat, statfs, unlink, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -14,8 +14,13 @@ import { promisify } from 'node:util';
 export const RELEASES = ['1.11.0', '1.6.0'];
 
 const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
-const STEP_TIMEOUT_MS = 8 * 60_000;
-const LOCK_TIMEOUT_MS = 10 * 60_000;
+/** For a slow machine or a slow network; a step takes one or two minutes elsewhere. */
+const STEP_TIMEOUT_MS = 20 * 60_000;
+const LOCK_TIMEOUT_MS = 40 * 60_000;
+/** A lock that names nobody after so long was left by somebody who was killed in between. */
+const NAMELESS_LOCK_MS = 10_000;
+/** It waits for whoever else installs something. */
+const APT = ['apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300'];
 const SYSTEM_PACKAGES = { chromium: ['chromium', 'chromium-browser', 'google-chrome'], tmux: ['tmux'] };
 
 /** Why no environment could be made, in one line for the person who has to change it. */
@@ -44,7 +49,8 @@ export async function setUp(release, say) {
   const done = path.join(folder, 'complete');
   const unlock = await lock(path.join(cache, 'lock'));
   try {
-    if (existsSync(done) && existsSync(python)) return python;
+    // One whose base was removed or replaced since is there, and does not work.
+    if (existsSync(done) && (await pythonAt(python)) !== null) return python;
     await needSpace(cache);
     const base = (await findPython()) ?? (await installPython(say));
     const uv = await findUv(cache, base, say);
@@ -62,7 +68,7 @@ export async function setUp(release, say) {
 
 async function makeEnvironment({ uv, base, folder, pins, say }) {
   say(`making ${folder}`);
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   await run(uv, ['venv', '-q', '--python', base, folder], 'the environment could not be made');
   const python = path.join(folder, 'bin', 'python');
   // Compiled now: an agent server must be up within 30 s of its first start.
@@ -100,7 +106,7 @@ async function installWithApt(packages, complaint, say) {
   const root = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   say(`installing ${packages.join(' and ')}`);
   const apt = async (...words) => {
-    const [program, ...args] = [...root, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...words];
+    const [program, ...args] = [...root, 'env', 'DEBIAN_FRONTEND=noninteractive', ...APT, ...words];
     await run(program, args, complaint);
   };
   const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
@@ -188,26 +194,39 @@ async function lock(file) {
   for (;;) {
     try {
       const handle = await open(file, 'wx');
-      await handle.writeFile(String(process.pid));
+      await handle.writeFile(`${process.pid} ${await startOf(process.pid)}`);
       await handle.close();
       return () => unlink(file);
     } catch (error) {
       if (error.code !== 'EEXIST') throw new SetUpError(`${file} cannot be written: ${error.message}`);
     }
-    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
-    if (owner > 0 && !isAlive(owner)) await unlink(file).catch(() => {});
+    const [owner = '', start = ''] = (await readFile(file, 'utf8').catch(() => '')).split(' ');
+    const isLeft = owner === '' ? await isOld(file) : !(await holds(Number(owner), start));
+    if (isLeft) await unlink(file).catch(() => {});
     else if (Date.now() > end) throw new SetUpError(`process ${owner} holds ${file}`);
     else await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
 
-function isAlive(pid) {
+/** A number alone may be that of another process by now: the cache outlives machines and containers. */
+async function holds(pid, start) {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return error.code === 'EPERM';
+    if (error.code !== 'EPERM') return false;
   }
+  return start === '' || start === (await startOf(pid));
+}
+
+/** When the process began, in ticks since the machine did; empty where the system does not tell. */
+async function startOf(pid) {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}
+
+async function isOld(file) {
+  const written = await stat(file).catch(() => null);
+  return written !== null && Date.now() - written.mtimeMs > NAMELESS_LOCK_MS;
 }
 
 /** Runs one program to its end; throws SetUpError with `complaint` and the last line it said. */
