@@ -11,7 +11,7 @@ import type { ServiceState } from './state-file.ts';
 import { runningService } from './status.ts';
 
 /** As for a service in this process; the log goes to a file. */
-export type DetachOptions = Omit<ServiceOptions, 'log'>;
+export type DetachOptions = Omit<ServiceOptions, 'log' | 'life'>;
 
 /** What the background process is told on its command line; nothing of it is secret. */
 export type DetachedConfig = Omit<DetachOptions, 'env'>;

@@ -30,9 +30,9 @@ const START_LOCK_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
 
 /**
- * The running service, or a fresh one: two callers at the same time share one. A service of an older version is
- * replaced when no conversation runs in it, and is used, and named, otherwise; a newer one is left alone, because its
- * data may be more than an older one knows.
+ * The running service, or a fresh one: two callers at the same time share one. A service of an older version in the
+ * background is replaced by one that is started alike when no conversation runs in it, and is used, and named,
+ * otherwise; a newer one is left alone, because its data may be more than an older one knows.
  * @throws ServiceError
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
@@ -67,17 +67,44 @@ async function underLock(options: EnsureOptions): Promise<LocalService> {
       const notice = `the local service (pid ${state.pid}) is of version ${state.version}, newer than this acs (${options.version}); it is used as it is`;
       return { ...found(running), notice };
     }
-    if ((await askActivity(running))?.running === true) {
-      const notice = `the local service (pid ${state.pid}) is of version ${state.version}, this is ${options.version}: it has conversations running and is replaced when they have ended`;
+    const alike = { ...state.asked, ...options };
+    const why = await whyKept(running, alike);
+    if (why !== null) {
+      const notice = `the local service (pid ${state.pid}) is of version ${state.version}, this is ${options.version}: ${why}`;
       return { ...found(running), notice };
     }
     await stopService(options.dataDir);
+    return await started(alike);
   }
-  const { state, key } = await startDetached(options);
-  return { ...found({ state, key }), started: true };
+  return await started(options);
 }
 
-function found({ state, key }: { state: ServiceState; key: string }): LocalService {
+async function started(options: EnsureOptions): Promise<LocalService> {
+  return { ...found(await startDetached(options)), started: true };
+}
+
+/** Why a service of an older version is not replaced now; null: it can be. */
+async function whyKept(running: RunningPlace, alike: EnsureOptions): Promise<string | null> {
+  const { life } = running.state;
+  if (life === null) return 'it does not say how it was started; to have it replaced: acs serve --stop';
+  if (life === 'foreground') return 'it runs in the foreground and is not replaced; end it and start it again';
+  if ((await askActivity(running))?.running === true) {
+    return 'it has conversations running and is replaced when they have ended';
+  }
+  try {
+    if (alike.scenario !== undefined) await checkScenario(alike.scenario);
+  } catch (error) {
+    return `it is not replaced, for ${(error as Error).message}; to end it: acs serve --stop`;
+  }
+  return null;
+}
+
+interface RunningPlace {
+  state: ServiceState;
+  key: string;
+}
+
+function found({ state, key }: RunningPlace): LocalService {
   const { url, pid, port, version } = state;
   return { url, key, pid, port, version, started: false, notice: null };
 }

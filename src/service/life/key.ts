@@ -1,11 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { writePrivateFile } from './state-file.ts';
+import { lstatSync } from 'node:fs';
+import { ServiceError } from './failure.ts';
+import { readSmallFile, refuseUnlessFile, writePrivateFile } from './small-file.ts';
 
-/** The key of the service, made at its first start: 43 letters of base64url, 256 bits. */
+/**
+ * The key of the service, made at its first start: 43 letters of base64url, 256 bits. One that is there and is none is
+ * not replaced: whoever put it there, or has the right one elsewhere, is to know.
+ * @throws ServiceError `data-dir`
+ */
 export function ensureKey(file: string): string {
   const stored = readKey(file);
   if (stored !== null) return stored;
+  refuseUnlessFile(file);
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
+    throw new ServiceError('data-dir', `${file} holds no key, or cannot be read`, {
+      hint: 'A key is 20 letters, digits, - and _ or more. Remove the file, and a new key is made.',
+    });
+  }
   const key = randomBytes(32).toString('base64url');
   writePrivateFile(file, `${key}\n`);
   return key;
@@ -13,10 +24,6 @@ export function ensureKey(file: string): string {
 
 /** The stored key; null when there is none. */
 export function readKey(file: string): string | null {
-  try {
-    const key = readFileSync(file, 'utf8').trim();
-    return /^[A-Za-z0-9_-]{20,}$/.test(key) ? key : null;
-  } catch {
-    return null;
-  }
+  const key = readSmallFile(file)?.trim();
+  return key !== undefined && /^[A-Za-z0-9_-]{20,}$/.test(key) ? key : null;
 }

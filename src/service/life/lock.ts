@@ -3,8 +3,9 @@
  * is stale and is taken over.
  */
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isAlive, type ProcessIdentity } from './process.ts';
+import { readSmallFile, readSmallRecord, refuseUnlessFile } from './small-file.ts';
 
 /** A lock that is held. */
 export interface HeldLock {
@@ -15,7 +16,8 @@ export interface HeldLock {
  * Takes the lock, or names the living process that holds it.
  * @param file path of the lock
  * @param self who takes it
- * @throws the error of the file system when the folder cannot be written
+ * @throws ServiceError `data-dir` when something else has the name; the error of the file system when the folder
+ *   cannot be written
  */
 export function takeLock(file: string, self: ProcessIdentity): HeldLock | ProcessIdentity {
   const mine = `${file}.${self.pid}.${randomBytes(6).toString('hex')}`;
@@ -24,6 +26,7 @@ export function takeLock(file: string, self: ProcessIdentity): HeldLock | Proces
     writeFileSync(mine, text, { mode: 0o600, flush: true });
     for (let attempt = 0; attempt < 20; attempt++) {
       if (link(mine, file)) return { release: () => releaseLock(file, text) };
+      refuseUnlessFile(file);
       const holder = readHolder(file);
       if (holder !== null && isAlive(holder)) return holder;
       clearStale(file, holder);
@@ -41,12 +44,9 @@ export function isHeld(result: HeldLock | ProcessIdentity): result is HeldLock {
 
 /** Who holds the lock; null when there is none or it cannot be read. */
 export function readHolder(file: string): ProcessIdentity | null {
-  try {
-    const { pid, start } = JSON.parse(readFileSync(file, 'utf8')) as Partial<ProcessIdentity>;
-    return typeof pid === 'number' && pid > 0 ? { pid, start: typeof start === 'string' ? start : null } : null;
-  } catch {
-    return null;
-  }
+  const { pid, start } = readSmallRecord(file) ?? {};
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) return null;
+  return { pid, start: typeof start === 'string' ? start : null };
 }
 
 /** A hard link appears with its content at once, so nobody ever reads an empty lock. */
@@ -75,9 +75,5 @@ function clearStale(file: string, seen: ProcessIdentity | null): void {
 }
 
 function releaseLock(file: string, text: string): void {
-  try {
-    if (readFileSync(file, 'utf8') === text) rmSync(file);
-  } catch {
-    // already gone
-  }
+  if (readSmallFile(file) === text) rmSync(file, { force: true });
 }

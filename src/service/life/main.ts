@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   });
   // The terminal that it was started from is none of its business.
   process.on('SIGHUP', () => undefined);
-  const service = await serve({ ...config, env: process.env, log });
+  const service = await serve({ ...config, life: 'background', env: process.env, log });
   // In the foreground the command prints its address.
   log(`listening on ${service.url} (pid ${process.pid})`);
   void asked.then((why) => service.close(why));

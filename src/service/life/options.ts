@@ -3,16 +3,8 @@ import type { SandboxSpecName } from '../worker-protocol.ts';
 /** Which routes are served: those of an old server, of a new one, or both. */
 export type ServiceApi = 'v0' | 'v1' | 'both';
 
-/** What a local service needs to know to start. Everything that would be read from the environment is passed in. */
-export interface ServiceOptions {
-  /** The one folder in which the service keeps everything; created with mode 0700. */
-  dataDir: string;
-  /** Package root: `<root>/dist/worker.js` is the agent server of a sandbox. */
-  root: string;
-  /** Version of this package, told in the state file. */
-  version: string;
-  /** Environment for git and for the workers (PATH, HOME, proxies). */
-  env: Readonly<Record<string, string | undefined>>;
+/** How a service is to be, as its user may wish it. */
+export interface ServiceWishes {
   /** 0 or absent: a free one. */
   port?: number;
   /** Default 127.0.0.1. */
@@ -25,8 +17,22 @@ export interface ServiceOptions {
   idleTimeoutMs?: number;
   /** Absolute path of a file of weather: what goes wrong on purpose (weather/scenario.ts). */
   scenario?: string;
+}
+
+/** What a local service needs to know to start. Everything that would be read from the environment is passed in. */
+export interface ServiceOptions extends ServiceWishes {
+  /** The one folder in which the service keeps everything; created with mode 0700. */
+  dataDir: string;
+  /** Package root: `<root>/dist/worker.js` is the agent server of a sandbox. */
+  root: string;
+  /** Version of this package, told in the state file. */
+  version: string;
+  /** Environment for git and for the workers (PATH, HOME, proxies). */
+  env: Readonly<Record<string, string | undefined>>;
   /** Sandboxes that may run at once; default 20. */
   maxRunning?: number;
+  /** Default `foreground`: one that is watched, and is not replaced behind the back of who watches it. */
+  life?: 'foreground' | 'background';
   /** Takes one line of the service's log. Never holds a secret. */
   log?: (line: string) => void;
 }

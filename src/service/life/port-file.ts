@@ -1,15 +1,10 @@
 /** The port that a service had: the next one takes it again, so that clients who lost it find it. */
-import { readFileSync } from 'node:fs';
-import { writePrivateFile } from './state-file.ts';
+import { readSmallFile, writePrivateFile } from './small-file.ts';
 
 /** 0: none is known. */
 export function readPort(file: string): number {
-  try {
-    const port = Number(readFileSync(file, 'utf8').trim());
-    return Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
-  } catch {
-    return 0;
-  }
+  const port = Number(readSmallFile(file)?.trim());
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
 }
 
 /** A port that cannot be kept is no reason not to serve. */

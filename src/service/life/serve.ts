@@ -20,12 +20,13 @@ import { ensureKey } from './key.ts';
 import { closeServer, listen, listenSomewhere, portOf } from './listen.ts';
 import { readPort, rememberPort } from './port-file.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
-import type { RunningService, ServiceOptions } from './options.ts';
+import type { RunningService, ServiceOptions, ServiceWishes } from './options.ts';
 import { dataPaths } from './paths.ts';
 import { selfIdentity } from './process.ts';
 import { recover } from './recover.ts';
 import { createResources } from './resources.ts';
-import { removeState, writePrivateFile, type ServiceState } from './state-file.ts';
+import { writePrivateFile } from './small-file.ts';
+import { removeState, type ServiceState } from './state-file.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
 
@@ -80,8 +81,9 @@ async function run(options: ServiceOptions, { key, store, lock, rules }: Prepare
   const port = portOf(server);
   if (isAnyPort) rememberPort(paths.port, port, log);
   const url = `http://${reachable(host)}:${port}`;
-  const { version, scenario = null } = options;
-  const state = stateOf({ host, port, url, version, api: context.api, scenario }, clock);
+  const { version, scenario = null, life = 'foreground' } = options;
+  const place = { host, port, url, version, api: context.api, scenario, life, asked: wishesOf(options) };
+  const state = stateOf(place, clock);
   try {
     inDataDir(options.dataDir, () => {
       writePrivateFile(paths.state, `${JSON.stringify(state)}\n`);
@@ -202,6 +204,10 @@ function own(file: string, dataDir: string): HeldLock {
 function stateOf(place: Omit<ServiceState, 'pid' | 'process_start' | 'started_at'>, clock: Clock): ServiceState {
   const { pid, start } = selfIdentity();
   return { pid, process_start: start, started_at: clock.stamp(), ...place };
+}
+
+function wishesOf({ host, port, api, spec, idleTimeoutMs, scenario }: ServiceOptions): ServiceWishes {
+  return { host, port, api, spec, idleTimeoutMs, scenario };
 }
 
 /** A service whose end is told once; what ends it is given when it is known. */

@@ -5,21 +5,21 @@ import { readRunning, type ServiceState } from './state-file.ts';
 /** What is known of the local service of a data directory. Asks nothing over the network and starts nothing. */
 export type ServiceStatus =
   | { running: false; data_dir: string; log: string }
-  | (Omit<ServiceState, 'process_start'> & { running: true; data_dir: string; log: string });
+  | (Omit<ServiceState, 'process_start' | 'asked'> & { running: true; data_dir: string; log: string });
 
 /** Is a service running on this data directory, and where? */
 export function serviceStatus(dataDir: string): ServiceStatus {
   const paths = dataPaths(dataDir);
-  const state = readRunning(paths.state);
+  const state = readRunning(paths);
   if (state === null) return { running: false, data_dir: dataDir, log: paths.log };
-  const { process_start: _, ...shown } = state;
+  const { process_start: _start, asked: _asked, ...shown } = state;
   return { running: true, data_dir: dataDir, log: paths.log, ...shown };
 }
 
 /** Address and key of the service that runs; null when none does. */
 export function runningService(dataDir: string): { state: ServiceState; key: string } | null {
   const paths = dataPaths(dataDir);
-  const state = readRunning(paths.state);
+  const state = readRunning(paths);
   const key = readKey(paths.key);
   return state === null || key === null ? null : { state, key };
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from './failure.ts';
 import { dataPaths } from './paths.ts';
 import { isAlive, sendSignal } from './process.ts';
-import { identityOf, readRunning } from './state-file.ts';
+import { liveOwner } from './state-file.ts';
 
 /** `stopped: false`: none was running. */
 export interface StopResult {
@@ -19,14 +19,18 @@ const KILL_TIMEOUT_MS = 5_000;
  * @throws ServiceError `stop-failed`
  */
 export async function stopService(dataDir: string): Promise<StopResult> {
-  const state = readRunning(dataPaths(dataDir).state);
-  if (state === null) return { stopped: false, pid: null };
-  const identity = identityOf(state);
-  sendSignal(state.pid, 'SIGTERM');
-  if (await isGone(() => isAlive(identity), STOP_TIMEOUT_MS)) return { stopped: true, pid: state.pid };
-  sendSignal(state.pid, 'SIGKILL');
-  if (await isGone(() => isAlive(identity), KILL_TIMEOUT_MS)) return { stopped: true, pid: state.pid };
-  throw new ServiceError('stop-failed', `the local service (pid ${state.pid}) does not end`);
+  // By the lock: the state file is there only while it listens, and may have been damaged.
+  const owner = liveOwner(dataPaths(dataDir).lock);
+  if (owner === null) return { stopped: false, pid: null };
+  const { pid } = owner;
+  const isSent = sendSignal(pid, 'SIGTERM');
+  if (!isSent && isAlive(owner)) {
+    throw new ServiceError('stop-failed', `the local service (pid ${pid}) belongs to another user`);
+  }
+  if (await isGone(() => isAlive(owner), STOP_TIMEOUT_MS)) return { stopped: true, pid };
+  sendSignal(pid, 'SIGKILL');
+  if (await isGone(() => isAlive(owner), KILL_TIMEOUT_MS)) return { stopped: true, pid };
+  throw new ServiceError('stop-failed', `the local service (pid ${pid}) does not end`);
 }
 
 /** Waits until a process is gone; the system tells nobody but its parent, so this asks again and again. */

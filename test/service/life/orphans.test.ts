@@ -69,7 +69,7 @@ async function busyService(spec: SandboxSpecName) {
   const call = async (method: string, target: string, body?: unknown) => {
     const headers = { 'X-Session-API-Key': service.key, 'Content-Type': 'application/json' };
     const answer = await fetch(service.url + target, { method, headers, body: body && JSON.stringify(body) } as never);
-    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as unknown };
+    return { status: answer.status, headers: answer.headers, body: await answer.json() };
   };
   const command = '(setsid sleep 4321 > /dev/null 2>&1 &); sleep 4321';
   const endless = JSON.stringify([{ source: 'agent', action: 'run', args: { command } }]);
