@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { NOT_FOUND, type Asked, type Reply } from '../servers/support/fake-server.ts';
 import { recordings } from '../servers/support/recordings.ts';
 import { KEY } from '../servers/support/v1-world.ts';
-import { commandsAt, fakeTrap, type FakeTrap } from './support/trap.ts';
+import { commandsAt, fakeTrap, REAL_TIME, type FakeTrap } from './support/trap.ts';
 
 const newer = recordings('1.11.0');
 const older = recordings('1.6.0');
@@ -141,7 +141,10 @@ describe('what is no such server', () => {
 
   it('is exit 10 when it takes the connection and answers nothing', async () => {
     trap = await fakeTrap(() => ({ silence: true }));
-    const { code, out, err } = await trap.acs('whoami', '--request-timeout', '300ms');
+    const { code, out, err } = await trap.invoke({
+      args: ['whoami', '--request-timeout', '300ms'],
+      clock: REAL_TIME,
+    });
     expect({ code, out }).toEqual({ code: 10, out: '' });
     expect(err).toContain('sent nothing for 0.3 s');
   });
@@ -172,7 +175,10 @@ it('a server that never comes to the end of an answer does not hold up a command
 it('a server that keeps its document back is asked by its routes, in the time of one request', async () => {
   trap = await fakeTrap(routes({ ...V1_ONLY, '/openapi.json': { silence: true } }));
   // Long enough for the other answers, also on a busy machine.
-  const { code, out } = await trap.acs('whoami', '--json', '--request-timeout', '3s');
+  const { code, out } = await trap.invoke({
+    args: ['whoami', '--json', '--request-timeout', '3s'],
+    clock: REAL_TIME,
+  });
   expect({ code, found: JSON.parse(out) as unknown }).toMatchObject({
     code: 0,
     found: { dialects: ['v1'], version: null },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Handler } from '../servers/support/fake-server.ts';
 import { V0_TIMEOUT_MS } from '../../src/servers/v0/calls.ts';
-import { fakeTrap, type FakeTrap } from './support/trap.ts';
+import { fakeTrap, REAL_TIME, type FakeTrap } from './support/trap.ts';
 import { createV0Server, happens, older, stateChanges, userSays, V0_ID, type V0Server } from './support/v0.ts';
 
 const OLD_V1_ID = '3a8430ff71164a77bfc3d81dfddc83cf';
@@ -143,7 +143,10 @@ describe('a server that is busy with another conversation', () => {
   it('and answers nobody is exit 10, with a word about how long was waited and how to wait longer', async () => {
     trap.fake.handler = (asked) => (asked.path.endsWith('/events') ? { silence: true } : server.handler(asked));
     // Long enough for what is answered, also on a busy machine.
-    const { code, err } = await trap.acs('conv', 'show', V0_ID, '--request-timeout', '3s');
+    const { code, err } = await trap.invoke({
+      args: ['conv', 'show', V0_ID, '--request-timeout', '3s'],
+      clock: REAL_TIME,
+    });
     expect(code).toBe(10);
     expect(err).toContain('sent nothing for 3 s');
     expect(err).toContain('raise --request-timeout');

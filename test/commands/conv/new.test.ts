@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { leapClock } from '../../support/leap-clock.ts';
+import { leapClock, type LeapClock } from '../../support/leap-clock.ts';
 import { createWorld, type Ended, type Invocation, type World } from '../../support/world.ts';
 import {
   endedRun,
@@ -215,20 +215,24 @@ describe('starting a conversation', () => {
   });
 
   /** A run that is waited for, and what happens once the command has told that it runs. */
-  async function waitedFor(then: () => void, flags: string[], rest: Partial<Invocation>): Promise<Ended> {
+  async function waitedFor(
+    then: (clock: LeapClock) => void,
+    flags: string[],
+    rest: Partial<Invocation> = {},
+  ): Promise<Ended> {
+    const clock = leapClock();
     let told = '';
     const keep = (text: string) => (told += text);
     const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
     const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
-    const waiting = world.invoke({ args, onOut: keep, onErr: keep, ...rest });
+    const waiting = world.invoke({ args, onOut: keep, onErr: keep, clock, ...rest });
     await until(() => /conversation \w+: running|· running/.test(told));
-    then();
+    then(clock);
     return await waiting;
   }
 
   async function pastDeadline(...flags: string[]): Promise<Ended> {
-    const clock = leapClock();
-    return await waitedFor(() => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags], { clock });
+    return await waitedFor((clock) => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags]);
   }
 
   async function interrupted(...flags: string[]): Promise<Ended> {

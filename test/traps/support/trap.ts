@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { clockFrom } from '../../../src/clock.ts';
 import type { Clock } from '../../../src/context.ts';
 import { startFake, type FakeServer, type Handler } from '../../servers/support/fake-server.ts';
 import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
@@ -42,6 +43,9 @@ export async function commandsAt(url: string, key: string | null = KEY, speed = 
   };
   return commands;
 }
+
+/** For limits of requests, which are on the wall. */
+export const REAL_TIME: Clock = clockFrom(() => Date.now());
 
 /** A V1 server whose conversations and events a test moves by hand. */
 export type V1Trap = V1World & Commands;
