@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startGitHost, GIT_TOKEN } from '../genuine/git-host.ts';
@@ -10,13 +9,12 @@ import { startModel } from '../genuine/model.ts';
 import { setUp } from '../genuine/set-up.mjs';
 import { invoke } from '../support/world.ts';
 import { callServer, sharedSandbox } from './arrange.ts';
+import { freeBlock } from './ports.ts';
 import type { Dialect, Target } from './target.ts';
 
 const KEY = 'key-of-the-contract';
 const READY_MS = 580_000;
 const END_MS = 60_000;
-const FIRST_PORT = 12_000;
-const BLOCKS = 190;
 
 const DIALECTS: Record<string, readonly Dialect[]> = { '1.11.0': ['v1'], '1.6.0': ['v1', 'v0'] };
 
@@ -143,24 +141,4 @@ async function subfolder(dir: string, name: string): Promise<string> {
   const folder = path.join(dir, name);
   await mkdir(folder);
   return folder;
-}
-
-/**
- * The first of a hundred ports for a server and its sandboxes. Below those that systems hand out: a sandbox takes its
- * port seconds after it was found free, and until then any connection might get it.
- */
-async function freeBlock(): Promise<number> {
-  for (let block = process.pid; block < process.pid + BLOCKS; block++) {
-    const port = FIRST_PORT + (block % BLOCKS) * 100;
-    if (await isFree(port)) return port;
-  }
-  throw new Error('there is no free port for a genuine server');
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.on('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }

@@ -7,6 +7,7 @@ import { startService } from '../../src/service/index.ts';
 import type { Scenario, Target } from './target.ts';
 import { callServer, sharedSandbox } from './arrange.ts';
 import { addConversations } from './many.ts';
+import { freeBlock } from './ports.ts';
 
 const run = (command: string): object => ({ action: 'run', args: { command } });
 const finish = (text: string): object => ({ action: 'finish', args: { final_thought: text } });
@@ -32,7 +33,7 @@ const ANSWERS = Array.from({ length: 5 }, () => finish('Done at once.'));
 
 /** A service in a folder of its own that serves both dialects, or V0 alone as an old server does. */
 export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
-  const world = await createWorld({ api, spec: 'process' });
+  const world = await createWorld({ api, spec: 'process', port: await freeBlock() });
   const { dir, env } = world;
   let service = world.service;
   const repository = makeRepository(path.join(dir, 'hello'));

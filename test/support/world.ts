@@ -60,6 +60,8 @@ export interface WorldOptions {
   spec?: 'bubblewrap' | 'process';
   /** Sandboxes that may run at once. */
   maxRunning?: number;
+  /** Where it listens; any port without one. */
+  port?: number;
   /** Its weather: a scenario as a file would hold it. */
   weather?: unknown;
 }
@@ -77,6 +79,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     env: serviceEnv,
     api: options.api ?? 'both',
     ...(options.spec ? { spec: options.spec } : {}),
+    ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
     ...(options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) }),
     idleTimeoutMs: 0,
@@ -97,7 +100,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
     async close() {
       await service.close('the test is over');
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
   return world;

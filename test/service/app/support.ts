@@ -111,7 +111,7 @@ export async function createTestApp(
       notices.close();
       logs.close();
       store.close();
-      await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+      await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

@@ -262,7 +262,7 @@ describe('commands', () => {
   });
 
   it('end at their timeout', async () => {
-    const { body } = await post('/api/bash/execute_bash_command', { command: 'echo x; sleep 1000', timeout: 0.3 });
+    const { body } = await post('/api/bash/execute_bash_command', { command: 'echo x; sleep 1000', timeout: 3 });
     expect(body).toMatchObject({ exit_code: -1, stdout: 'x\n', stderr: null });
   });
 
@@ -387,13 +387,16 @@ describe('files', () => {
 
 describe('git', () => {
   const repository = (): string => path.join(place.workspace, 'repository');
-  const git = (...args: string[]): string => execFileSync('git', ['-C', repository(), ...args], { encoding: 'utf8' });
+  // Nothing of what git knows of whoever runs the tests.
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', repository(), ...args], { env, encoding: 'utf8' });
   const inside = (file: string): string => `${worker.workingDir}/repository${file}`;
 
   beforeAll(() => {
     const origin = path.join(place.workspace, 'origin');
     mkdirSync(origin);
-    const at = (...args: string[]): void => void execFileSync('git', ['-C', origin, ...args]);
+    const at = (...args: string[]): void => void execFileSync('git', ['-C', origin, ...args], { env });
     at('init', '-q', '-b', 'main');
     at('config', 'user.email', 'ann@example.com');
     at('config', 'user.name', 'Ann');
@@ -402,7 +405,7 @@ describe('git', () => {
     writeFileSync(path.join(origin, '.gitignore'), 'ignored\n');
     at('add', '-A');
     at('commit', '-q', '-m', 'first');
-    execFileSync('git', ['clone', '-q', origin, repository()]);
+    execFileSync('git', ['clone', '-q', origin, repository()], { env });
     writeFileSync(path.join(repository(), 'kept.txt'), 'one\nmore\n');
     writeFileSync(path.join(repository(), 'new ü.txt'), 'new\n');
     writeFileSync(path.join(repository(), 'ignored'), 'x');
@@ -448,8 +451,8 @@ describe('git', () => {
   it('gives one patch of everything that git can apply', async () => {
     const { body } = await get(`/api/file/archive?path=${inside('')}&format=git-delta`);
     const copy = path.join(place.workspace, 'copy');
-    execFileSync('git', ['clone', '-q', path.join(place.workspace, 'origin'), copy]);
-    execFileSync('git', ['-C', copy, 'apply', '--index'], { input: body as string });
+    execFileSync('git', ['clone', '-q', path.join(place.workspace, 'origin'), copy], { env });
+    execFileSync('git', ['-C', copy, 'apply', '--index'], { env, input: body as string });
     expect(readFileSync(path.join(copy, 'binary')).equals(Buffer.from([0, 1, 2, 255]))).toBe(true);
     expect(readFileSync(path.join(copy, 'kept.txt'), 'utf8')).toBe('one\nmore\n');
   });

@@ -50,7 +50,7 @@ export function makePlace(): Place {
 }
 
 export function removePlace(place: Place): void {
-  rmSync(place.dir, { recursive: true, force: true });
+  rmSync(place.dir, { recursive: true, force: true, maxRetries: 10 });
 }
 
 export interface Answer {
