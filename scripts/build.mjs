@@ -10,16 +10,39 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './build/bundle.mjs';
 import { digest } from './build/digest.mjs';
+import { gather } from './build/gather.mjs';
 import { helpLayouts } from './build/help.mjs';
-import { inlineInto } from './build/inline.mjs';
 import { lazyBuiltins } from './build/lazy-builtins.mjs';
 import { licenses } from './build/licenses.mjs';
+import { onUse } from './build/on-use.mjs';
 import { tableWidths } from './build/table-widths.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const common = { absWorkingDir: root, define: { ACS_VERSION: JSON.stringify(version) } };
+
+const GROUPS = [
+  {
+    // What a command needs to ask a server, of the dialect that most speak.
+    name: 'asking',
+    sources: [
+      'src/profiles/resolve.ts',
+      'src/profiles/key.ts',
+      'src/profiles/cache.ts',
+      'src/servers/index.ts',
+      'src/servers/connect.ts',
+      'src/servers/v1/index.ts',
+    ],
+  },
+  {
+    // The looks at conversations, and the small things that the other verbs share.
+    name: 'conv',
+    sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
+    takes: ({ inputs, text }, importers) =>
+      text.length <= 4_000 && importers > 2 && inputs.every((input) => input.startsWith('src/commands/conv/')),
+  },
+];
 
 const { files, inputs } = await everything().catch((error) => {
   if (!error.errors) throw error;
@@ -51,6 +74,19 @@ if (existsSync(dist)) renameSync(dist, previous);
 renameSync(fresh, dist);
 rmSync(previous, { recursive: true, force: true });
 
+/** What has certainly been loaded when a file of ours is loaded on use. */
+function loadedBefore(file) {
+  if (/^src\/servers\/v1\/(?!index)/.test(file)) return 'src/servers/v1/index.ts';
+  return /^src\/servers\/(?!index|connect)/.test(file) ? 'src/servers/connect.ts' : 'src/main.ts';
+}
+
+/** What the commands share, where it is small and not of a few; what speaks to servers is none of theirs. */
+function ofCommands({ inputs, text }, importers) {
+  const isFor = (folders) => inputs.every((input) => folders.test(input));
+  if (text.length > 4_000) return false;
+  return isFor(/^src\/(files|profiles)\//) || (importers > 2 && isFor(/^src\/(commands\/[^/]+\.ts$|(domain|text)\/)/));
+}
+
 /** The files of all processes, and every source that is in them. */
 async function everything() {
   const entries = wanted();
@@ -61,9 +97,9 @@ async function everything() {
       ...common,
       entryPoints: { main: entries.main },
       chunkNames: 'chunks/[name]-[hash]',
-      plugins: [lazyBuiltins, tableWidths],
+      plugins: [onUse(root, loadedBefore), lazyBuiltins, tableWidths],
     });
-    inlineInto(main.files, 'main.js');
+    gather(main.files, 'main.js', ofCommands, GROUPS);
     parts.push(main);
   }
   const { main: _, ...others } = entries;

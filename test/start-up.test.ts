@@ -100,9 +100,9 @@ describe('the build', () => {
 describe.each([
   { line: '--version', most: { files: 0, kilobytes: 0 } },
   { line: '--help', most: { files: 1, kilobytes: 10 } },
-  { line: 'help exit-codes', most: { files: 8, kilobytes: 120 } },
-  { line: '__complete profiles', most: { files: 9, kilobytes: 120 } },
-  { line: 'conv --help', most: { files: 16, kilobytes: 210 } },
+  { line: 'help exit-codes', most: { files: 3, kilobytes: 125 } },
+  { line: '__complete profiles', most: { files: 3, kilobytes: 125 } },
+  { line: 'conv --help', most: { files: 2, kilobytes: 145 } },
 ])('acs $line', ({ line, most }) => {
   const args = line.split(' ');
 
@@ -151,21 +151,44 @@ describe('acs --help', () => {
 });
 
 describe('a list with its request and its table', () => {
-  it('loads neither undici nor what only other commands need', async () => {
+  const list = async (): Promise<Start> => {
     const server = spawn(process.execPath, [path.join(root, 'scripts', 'bench', 'server.mjs')]);
     try {
       const [line] = (await once(server.stdout, 'data')) as [Buffer];
       const args = ['conv', 'list', '--format', 'table', '--base-url', String(line).trim()];
       await start(...args); // what the server speaks is remembered from then on
-      const { stdout, libraries, builtins } = await start(...args);
-
-      expect(stdout.split('\n')).toHaveLength(22);
-      expect(libraries).toEqual(['@colors/colors', 'cli-table3', 'commander']); // the first is part of the second
-      expect(builtins.filter((name) => /undici|NativeModule (https|http2|crypto|dns|v8)$/.test(name))).toEqual([]);
+      return await start(...args);
     } finally {
       server.kill();
       await once(server, 'exit');
     }
+  };
+
+  it('loads neither undici nor what only other commands need', async () => {
+    const { stdout, libraries, builtins } = await list();
+
+    expect(stdout.split('\n')).toHaveLength(22);
+    expect(libraries).toEqual(['@colors/colors', 'cli-table3', 'commander']); // the first is part of the second
+    expect(builtins.filter((name) => /undici|NativeModule (https|http2|crypto|dns|v8)$/.test(name))).toEqual([]);
+  });
+
+  it('loads of the other verbs of its noun, and of what a server can do besides, next to nothing', async () => {
+    const { sources } = await list();
+    const ofVerbs = sources.filter((source) => /conv\/(new|watch|follow|wait|send|resume|diff|events)/.test(source));
+    const ofServers = sources.filter((source) =>
+      /^src\/servers\/(v0|both|agent-server|probe|follow|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(
+        source,
+      ),
+    );
+
+    expect({ ofVerbs, ofServers }).toEqual({ ofVerbs: [], ofServers: [] });
+  });
+
+  it('stays within its budget of files and bytes', async () => {
+    const { files, bytes } = await list();
+
+    expect({ files, tooMany: files.length > 4 }).toEqual({ files, tooMany: false });
+    expect(bytes).toBeLessThanOrEqual(230 * 1024);
   });
 });
 

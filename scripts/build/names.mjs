@@ -25,7 +25,7 @@ function largest(inputs) {
 
 /** The package that a file is from, or the path of one of ours. */
 function subject(input) {
-  return /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? input.replace(/^src\/|\.ts$/g, '');
+  return /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? input.replace(/^(on-use:)?src\/|\.ts$/g, '');
 }
 
 function plain(name) {

@@ -4,20 +4,14 @@
  */
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
+import { declareEntries, nameOf, type Entry, type Words } from './entries.ts';
 
-type Declare = (root: Command, context: Context) => void;
-
-interface Entry {
-  /** As commander takes it: the name and its arguments. */
-  usage: string;
-  aliases: string[];
-  description: string;
-  load(): Promise<Declare>;
+interface RootEntry extends Entry {
   /** `whole` for a command that, by its name and not an alias, looks at all others. */
   needs?: 'whole';
 }
 
-const ENTRIES: readonly Entry[] = [
+const ENTRIES: readonly RootEntry[] = [
   {
     usage: 'conv',
     aliases: ['conversation'],
@@ -82,29 +76,8 @@ const ENTRIES: readonly Entry[] = [
   },
 ];
 
-/**
- * Declares the commands below the root.
- * @param words the command line, of which any word may name a command; `all` for the whole tree
- */
-export async function declareCommands(
-  root: Command,
-  context: Context,
-  words: readonly string[] | 'all',
-): Promise<void> {
-  const isNamed = (entry: Entry) =>
-    words !== 'all' && [nameOf(entry), ...entry.aliases].some((name) => words.includes(name));
+/** Declares the commands below the root. */
+export async function declareCommands(root: Command, context: Context, words: Words): Promise<void> {
   const whole = words === 'all' || ENTRIES.some((entry) => entry.needs === 'whole' && words.includes(nameOf(entry)));
-  for (const entry of ENTRIES) {
-    if (whole || isNamed(entry)) {
-      const declare = await entry.load();
-      declare(root, context);
-    } else {
-      const stub = root.command(entry.usage).description(entry.description);
-      for (const alias of entry.aliases.filter((name) => !name.startsWith('_'))) stub.alias(alias);
-    }
-  }
-}
-
-function nameOf({ usage }: Entry): string {
-  return usage.split(' ')[0] ?? usage;
+  await declareEntries(root, context, whole ? 'all' : words, ENTRIES);
 }

@@ -6,9 +6,8 @@ import type { ErrorDetails } from '../errors.ts';
 import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { ConnectOptions } from './index.ts';
 import type { Links } from './links.ts';
-import { keyError, probe, type ProbeFacts } from './probe.ts';
+import type { ProbeFacts } from './probe.ts';
 import type { Server, ServerInfo } from './server.ts';
-import { unreadableSettings } from './settings-write.ts';
 import { serverText, type Answer } from './transport/answer.ts';
 import { isLoopback, normalizeBaseUrl } from './transport/address.ts';
 import { createNetwork, type Network } from './transport/network.ts';
@@ -27,8 +26,11 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     redaction: createRedaction([options.key]),
   });
   const run: Run = { options, baseUrl, network, facts: null, paces: new Map() };
-  const ask = (): ReturnType<typeof probe> =>
-    probe(appTransport(run, options.signal, unsurprised), options.key !== null, options.clock);
+  // Most servers are known from an earlier command.
+  const ask = async () => {
+    const { probe } = await import('./probe.ts');
+    return await probe(appTransport(run, options.signal, unsurprised), options.key !== null, options.clock);
+  };
   try {
     run.facts = await createServerFacts(options, baseUrl, ask);
     return await createServer(run, run.facts.now, options.signal);
@@ -123,6 +125,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
       hint: 'the git provider is meant, not the key: connect it in the settings of the server',
     });
   }
+  const { keyError } = await import('./probe.ts');
   const hasKey = run.options.key !== null;
   if (!hasKey || run.facts === null) return withDetails(keyError(hasKey, answer), details);
   const path = run.facts.now.dialects.includes('v1') ? '/api/v1/app-conversations/count' : '/api/options/models';
@@ -130,7 +133,10 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
   try {
     const again = await app.request({ method: 'GET', path, safe: 'read', accept });
     if (again.status === 200) {
-      if (text === 'Invalid token' && /\/settings\b/.test(answer.request?.url ?? '')) return unreadableSettings(answer);
+      if (text === 'Invalid token' && /\/settings\b/.test(answer.request?.url ?? '')) {
+        const { unreadableSettings } = await import('./settings-write.ts');
+        return unreadableSettings(answer);
+      }
       return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);
     }
   } catch (error) {

@@ -1,0 +1,48 @@
+/** What is done with conversations of V1, besides listing them and looking them up. */
+import type { Conversation } from '../../domain/conversation.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import type { Server } from '../server.ts';
+import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
+import { getConversation } from './calls.ts';
+import { removeV1, renameV1, stopV1 } from './changes.ts';
+import { createCopyNotices } from './copy.ts';
+import { diffV1 } from './diff.ts';
+import { eventsV1 } from './events.ts';
+import { followV1 } from './follow.ts';
+import type { WebUrl } from './records.ts';
+import { resultV1 } from './result.ts';
+import { createSandboxes } from './sandboxes.ts';
+import { sendV1 } from './send.ts';
+import { settle } from './settled.ts';
+import { startV1 } from './start.ts';
+
+export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'getSettled'> & {
+  /** As `getSettled`, of a conversation that is known so far. */
+  settled(known: Conversation): Promise<Conversation>;
+};
+
+export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: WebUrl): ConversationWork {
+  const copy = createCopyNotices(links);
+  const { resume } = createSandboxes(links);
+  return {
+    start: (request, options) => startV1(links, facts, webUrl, request, options),
+    async settled(known) {
+      if (known.id === '') return known;
+      const settled = await settle(links, await getConversation(links, known.id), webUrl);
+      return { ...settled, start_task_id: known.start_task_id };
+    },
+    rename: (id, title) => renameV1(links, facts, webUrl, id, title),
+    remove: (id) => removeV1(links, facts, id),
+    events: (id, query) => eventsV1(links, copy, id, query),
+    follow: (id, options) => followV1(links, webUrl, id, options),
+    result: (id) => resultV1(links, copy, id),
+    send: (id, message) => sendV1(links, facts, id, message),
+    pending: (id) => pendingV1(links, id),
+    answer: (id, answer) => answerV1(links, id, answer),
+    run: (id) => runV1(links, id),
+    wake: (id) => wakeV1(links, id, resume),
+    stop: (id) => stopV1(links, id),
+    diff: (id) => diffV1(links, id),
+  };
+}

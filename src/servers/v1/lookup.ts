@@ -1,0 +1,52 @@
+/** Conversations that are asked for by the id of their start, or by one that was chosen before they were there. */
+import type { Conversation } from '../../domain/conversation.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import { parseTime } from '../../text/time.ts';
+import { isUuid, normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import { getConversation, getConversations, getStartTask, noConversation, recentStartTasks } from './calls.ts';
+import { taskConversation, toConversation, type WebUrl } from './records.ts';
+import { isEcho } from './start-body.ts';
+import { NO_PROGRESS_MS } from './start.ts';
+
+/** A start that takes longer is none any more; the server's clock may go behind ours. */
+const LONGEST_START_MS = 1_800_000;
+
+/** For an id that no conversation has. Throws `not-found`. */
+export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl, id: string): Promise<Conversation> {
+  const [named, echoing] = await Promise.all([getStartTask(links, id), startTaskOf(links, facts, id)]);
+  const task = named ?? echoing;
+  if (task === null) throw noConversation(id);
+  if (task.app_conversation_id === null || task.status !== 'READY') {
+    const begun = await begunAllTheSame(links, task);
+    // Until it is ready, and for good when it failed, the id a task names is that of no conversation.
+    if (begun === null) return { ...taskConversation(task), id: '', ...chosenId(task) };
+    return { ...toConversation(begun, webUrl), start_task_id: normalId(task.id) };
+  }
+  const record = await getConversation(links, task.app_conversation_id);
+  return { ...toConversation(record, webUrl), start_task_id: normalId(task.id) };
+}
+
+/** An id of the caller's choice is told before there is its conversation: the start that carries it says how it stands. */
+async function startTaskOf(links: Links, facts: ProbeFacts, id: string): Promise<StartTaskRecord | null> {
+  if (!isUuid(id) || !facts.features.includes('caller-conversation-id')) return null;
+  const tasks = await recentStartTasks(links, new Date(links.clock.now() - LONGEST_START_MS).toISOString());
+  return tasks.find((task) => isEcho(task, id)) ?? null;
+}
+
+/** What a start was sent with is the id of its conversation, unless it failed: then there will be none. */
+function chosenId({ status, request }: StartTaskRecord): { chosen_id?: string } {
+  const asked = request['conversation_id'];
+  return status === 'ERROR' || typeof asked !== 'string' ? {} : { chosen_id: normalId(asked) };
+}
+
+/** Some tasks never end though their conversation runs (interface 4.2): one that stands still is looked up by its id. */
+async function begunAllTheSame(links: Links, task: StartTaskRecord): Promise<AppConversationRecord | null> {
+  const asked = task.app_conversation_id ?? task.request['conversation_id'];
+  const movedAtMs = parseTime(task.updated_at ?? task.created_at);
+  const stands = movedAtMs !== null && links.clock.now() - movedAtMs >= NO_PROGRESS_MS;
+  if (task.status === 'ERROR' || !stands || typeof asked !== 'string') return null;
+  const record = (await getConversations(links, [normalId(asked)]))[0] ?? null;
+  return record === null || record.execution_status === null ? null : record;
+}
