@@ -7,7 +7,7 @@ import { eventView } from './event-view.ts';
 import { readKnownRun } from './evidence.ts';
 import { showOutcome, showRun, type Limits } from './follow.ts';
 import { conversationView, outcomeView } from './view.ts';
-import { endAs, type WaitOptions } from './waiting.ts';
+import { endAs, withinDeadline, type WaitOptions } from './waiting.ts';
 import { watch } from './watch.ts';
 
 export interface RunOptions extends WaitOptions, OnConfirmOptions {
@@ -40,7 +40,7 @@ export async function conclude(
     const { changed } = options;
     return await ctx.out.item(conversationView, await server.conversations.get(id), { changed });
   }
-  const { evidence, last } = await readKnownRun(server, id);
+  const { evidence, last } = await withinDeadline(ctx, server, options, id, (bounded) => readKnownRun(bounded, id));
   const progress = await ctx.progress(`conversation ${id}: ${conversation.status}`);
   const watched = await watch(ctx, server, id, {
     evidence,

@@ -14,7 +14,15 @@ import { eventView, isBookkeeping } from './event-view.ts';
 import { readKnownRun } from './evidence.ts';
 import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
-import { addWaitTimeout, endAs, failedStart, untilStarted, waitMsOf, type WaitOptions } from './waiting.ts';
+import {
+  addWaitTimeout,
+  endAs,
+  failedStart,
+  untilStarted,
+  waitMsOf,
+  withinDeadline,
+  type WaitOptions,
+} from './waiting.ts';
 import { watch, type Watched } from './watch.ts';
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
@@ -57,7 +65,9 @@ export async function followConversation(word: string, options: FollowOptions, c
   readSince(ctx, options);
   const limits = deadlineOf(ctx, options);
   const server = await ctx.server();
-  const conversation = await untilStarted(ctx, server, await findConversation(ctx, server, word), limits);
+  const conversation = await withinDeadline(ctx, server, limits, word, async (bounded) =>
+    untilStarted(ctx, bounded, await findConversation(ctx, bounded, word), limits),
+  );
   const watched =
     conversation.id === ''
       ? failedStart(conversation)
@@ -90,11 +100,16 @@ export async function showRun(
   const shown = new Set<string>();
   const isFromBeginning = since === null && options.tail === undefined;
   // What the run did before the place to start at is not shown, but it is what the run is judged by.
-  const known = isFromBeginning ? null : await readKnownRun(server, id);
+  const known = isFromBeginning
+    ? null
+    : await withinDeadline(ctx, server, options, id, (bounded) => readKnownRun(bounded, id));
   let start = since?.kind === 'time' ? since.time : null;
   let tailEnd: ConversationEvent | null = null;
   if (options.tail !== undefined) {
-    const tail = await readTail(server, id, { ...options, tail: options.tail });
+    const { tail: length } = options;
+    const tail = await withinDeadline(ctx, server, options, id, (bounded) =>
+      readTail(bounded, id, { ...options, tail: length }),
+    );
     for (const event of tail) {
       shown.add(event.id);
       if (!isHidden(ctx, options, event)) await ctx.out.line(view, event);

@@ -11,6 +11,7 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
+import { boundLooks } from '../deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { blankConversation } from './blank.ts';
@@ -229,8 +230,9 @@ async function lastRecord(
     waiting_for: outcome.waiting_for,
   };
   if (ctx.signal.aborted || outcome.status === 'deleted') return seen;
+  const looks = await boundLooks(ctx, server, ctx.clock.now());
   try {
-    const now = await server.conversations.get(conversation.id);
+    const now = await looks.server.conversations.get(conversation.id);
     return {
       ...now,
       start_task_id: conversation.start_task_id,
@@ -241,5 +243,7 @@ async function lastRecord(
   } catch (error) {
     if (!isAppError(error)) throw error;
     return seen;
+  } finally {
+    looks.clear();
   }
 }

@@ -1,18 +1,21 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
+import { CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
 import { judge, judgeFor, type Outcome } from '../../domain/outcome.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { readIds } from '../bulk.ts';
+import { boundLooks, type BoundedLooks } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, conversationFinder } from '../ids.ts';
 import { collectList, duration, invalidValue, oneOf } from '../options.ts';
-import { readKnownRun } from './evidence.ts';
+import { blankConversation } from './blank.ts';
+import { readKnownRun, type KnownRun } from './evidence.ts';
 import { deadlineOf, type Limits } from './follow.ts';
-import { OUTCOME_JSON, outcomeView } from './view.ts';
-import { addWaitTimeout, endAs, failedStart, untilStarted, type WaitOptions } from './waiting.ts';
+import { deadlinePassedUnseen } from './unended.ts';
+import { idOf, OUTCOME_JSON, outcomeView } from './view.ts';
+import { addWaitTimeout, endAs, failedStart, unbegun, untilStarted, type WaitOptions } from './waiting.ts';
 import { watch, type Watched } from './watch.ts';
 
 export interface WaitCommandOptions extends WaitOptions {
@@ -65,11 +68,13 @@ export async function waitForConversations(
     return;
   }
   const server = await ctx.server();
-  const finder = conversationFinder(ctx, server);
-  const wait = { options, limits, server, seen: new Map<string, string>() };
+  const looks = await boundLooks(ctx, server, limits.deadlineMs);
+  const finder = conversationFinder(ctx, looks.server);
+  const wait = { options, limits, server, looks, seen: new Map<string, string>() };
   const first = new AbortController();
-  const runs = words.map((word) => waitForOne(ctx, wait, () => finder.find(word), first.signal));
-  const watched = options.any ? [await theFirst(runs, first)] : await allOf(runs, first);
+  const runs = words.map((word) => waitForOne(ctx, wait, word, () => finder.find(word), first.signal));
+  const ended = options.any ? theFirst(runs, first).then((watched) => [watched]) : allOf(runs, first);
+  const watched = await ended.finally(looks.clear);
   if (isOne && watched[0]) await ctx.out.item(outcomeView, watched[0].outcome);
   else
     await ctx.out.list(
@@ -84,6 +89,8 @@ interface Wait {
   options: WaitCommandOptions;
   limits: Limits;
   server: Server;
+  /** For what is read before the watch, which keeps the deadline itself. */
+  looks: BoundedLooks;
   /** Last state told, by conversation. */
   seen: Map<string, string>;
 }
@@ -91,24 +98,45 @@ interface Wait {
 async function waitForOne(
   ctx: Context,
   wait: Wait,
+  word: string,
   find: () => Promise<Conversation>,
   first: AbortSignal,
 ): Promise<Watched> {
-  const { server, limits, options } = wait;
-  const found = await find();
-  const conversation = await untilStarted(ctx, server, found, limits);
-  if (conversation.id === '') return failedStart(conversation);
+  const { limits, options, looks } = wait;
   const judging = options.for ? forStates(options.for) : judge;
-  const settled = await server.conversations.getSettled(conversation.id);
-  const { evidence, last } = await readKnownRun(server, conversation.id);
-  const ended = judging(settled, evidence);
-  if (ended !== null) return { outcome: ended, failure: null };
+  let seen = blankConversation(word, 'unknown(not-read)');
+  try {
+    seen = await find();
+    seen = await untilStarted(ctx, looks.server, seen, limits);
+    if (seen.id === '') return failedStart(seen);
+    seen = await looks.server.conversations.getSettled(seen.id);
+    const known = await readKnownRun(looks.server, seen.id);
+    const ended = judging(seen, known.evidence);
+    if (ended !== null) return { outcome: ended, failure: null };
+    return await watchOne(ctx, wait, { settled: seen, ...known, first, judging });
+  } catch (error) {
+    const conversation = { ...seen, id: knownId(seen) ?? idOf(seen) };
+    const failure = looks.isOver(error) ? deadlinePassedUnseen(conversation, limits.waitMs) : error;
+    // A run that has not begun, or cannot be read, is no reason to keep back what became of the others.
+    if (isAppError(failure) && failure.kind === 'timeout') return unbegun(conversation, failure);
+    throw failure;
+  }
+}
+
+interface Seen extends KnownRun {
+  settled: Conversation;
+  first: AbortSignal;
+  judging: typeof judge;
+}
+
+async function watchOne(ctx: Context, wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<Watched> {
+  const { server, limits, options } = wait;
   if (settled.status === 'idle' && evidence.since_message === 'unknown') await tellIdle(ctx, settled.id);
   const progress = await ctx.progress(progressText(settled));
   try {
-    return await watch(ctx, server, conversation.id, {
+    return await watch(ctx, server, settled.id, {
       evidence,
-      seen: conversation,
+      seen: settled,
       since: last?.timestamp ?? null,
       ...limits,
       failOnStallMs: options.failOnStall ?? null,

@@ -2,10 +2,12 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { knownId, type Conversation } from '../../domain/conversation.ts';
-import { NO_EVIDENCE } from '../../domain/outcome.ts';
+import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
+import { boundLooks } from '../deadline.ts';
 import { duration } from '../options.ts';
-import { deadlinePassed, interruption } from './unended.ts';
+import { blankConversation } from './blank.ts';
+import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { idOf } from './view.ts';
 import type { Watched } from './watch.ts';
@@ -61,6 +63,28 @@ export async function untilStarted(
   return current;
 }
 
+/**
+ * What is read before a run is watched, which keeps the deadline itself. Throws `timeout` where the server hangs.
+ * @param id of the conversation, or the word it was asked for by
+ */
+export async function withinDeadline<T>(
+  ctx: Context,
+  server: Server,
+  { deadlineMs, waitMs }: { deadlineMs: number; waitMs: number },
+  id: string,
+  read: (server: Server) => Promise<T>,
+): Promise<T> {
+  const looks = await boundLooks(ctx, server, deadlineMs);
+  try {
+    return await read(looks.server);
+  } catch (error) {
+    if (!looks.isOver(error)) throw error;
+    throw deadlinePassedUnseen(blankConversation(id, 'unknown(not-read)'), waitMs);
+  } finally {
+    looks.clear();
+  }
+}
+
 /** The outcome of a start that failed: there is no run to watch. */
 export function failedStart(conversation: Conversation): Watched {
   return {
@@ -76,6 +100,12 @@ export function failedStart(conversation: Conversation): Watched {
     },
     failure: null,
   };
+}
+
+/** The deadline came before there was a run to watch, or before one could be read. */
+export function unbegun(conversation: Conversation, failure: AppError): Watched {
+  const reason = { code: 'timeout', text: failure.message };
+  return { outcome: openOutcome(conversation, NO_EVIDENCE, failure.exitCode, reason), failure };
 }
 
 /**

@@ -19,6 +19,7 @@ import {
 } from '../../domain/outcome.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
+import { LAST_LOOK_MS } from '../deadline.ts';
 import { blankConversation } from './blank.ts';
 import { beforeTime } from './time-limit.ts';
 import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
@@ -30,8 +31,6 @@ import { Silence } from './watch-silence.ts';
 const SOON_MS = 250;
 /** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
 const DOUBT_MS = { some: 1_500, none: 5_000 };
-/** The last look before the verdict on a deadline: a server that hangs may not make the deadline late. */
-const LAST_LOOK_MS = 5_000;
 /** After a deadline that a machine slept through, the events of a run that has ended are shown for so long at most. */
 const CATCH_UP_MS = 2_000;
 /** How long the events may take that come before an end the watch has seen by itself. */
@@ -143,7 +142,7 @@ class Watch {
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
     this.evidence = afterEvent(this.evidence, event);
     this.silence.heard(event, this.ctx.clock.now());
-    if (this.answering !== null) await this.options.answer?.onHappened();
+    await this.closeIfAnswered();
     await this.options.onEvent?.(event);
     if (this.last === null) return null;
     // Idle becomes an end by what the events tell; other ends are read again before they are believed.
@@ -152,6 +151,14 @@ class Watch {
     const soonMs = this.ctx.clock.now() + SOON_MS;
     if (this.looksEnded(this.last)) this.recheckAtMs = this.late ? soonMs : Math.min(this.recheckAtMs, soonMs);
     return null;
+  }
+
+  /** It asks the server, which may hang just then. */
+  private async closeIfAnswered(): Promise<void> {
+    const { answer, deadlineMs } = this.options;
+    if (this.answering === null || answer === undefined) return;
+    const leftMs = Math.min(deadlineMs - this.ctx.clock.now(), LAST_LOOK_MS);
+    await beforeTime(this.ctx, leftMs, [answer.onHappened()]);
   }
 
   private async onState(conversation: Conversation): Promise<Watched | null> {
@@ -188,8 +195,13 @@ class Watch {
     this.recheckAtMs = this.ctx.clock.now() + 2 * SOON_MS;
   }
 
-  private fresh(): Promise<Conversation | null> {
-    return readUnlessPassing(this.server, this.id);
+  /** Null while it cannot be read, and where the deadline comes first: the verdict on that has a look of its own. */
+  private async fresh(): Promise<Conversation | null> {
+    const now = this.ctx.clock.now();
+    const dueMs = this.late?.untilMs ?? this.options.deadlineMs;
+    const leftMs = now < dueMs ? dueMs - now : LAST_LOOK_MS;
+    const look = await beforeTime(this.ctx, leftMs, [readUnlessPassing(this.server, this.id)]);
+    return look === 'time' ? null : look;
   }
 
   private async recheck(): Promise<Watched | null> {
@@ -236,8 +248,7 @@ class Watch {
 
   /** The machine may have slept: one fresh look before the verdict. */
   private async onDeadline(waitMs: number): Promise<Watched | null> {
-    const look = await beforeTime(this.ctx, LAST_LOOK_MS, [this.fresh()]);
-    const fresh = look === 'time' ? null : look;
+    const fresh = await this.fresh();
     if (fresh !== null) {
       const ended = this.judged(fresh, this.evidence);
       if (ended !== null) return ended;

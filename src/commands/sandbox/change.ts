@@ -14,7 +14,7 @@ import { addSelectorOptions, asksForRuns, readSelection, type SelectorOptions } 
 import { chooseByIds, chooseBySelector, type SandboxTarget } from './choose.ts';
 import { sandboxFinder } from './find.ts';
 import { isSandboxSelected, runsIn } from './runs.ts';
-import { addWaitTimeout, gone, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, checkLimitHasWait, gone, type WaitOptions } from './settle.ts';
 import { sandboxView } from './view.ts';
 
 export interface ChangeOptions extends SelectorOptions, WaitOptions {
@@ -55,6 +55,7 @@ export async function changeSandboxes(
   const selection = readSelection(options);
   const bySelector = selection !== null || options.all === true;
   checkChoice(verb, given, bySelector);
+  checkLimitHasWait(options);
   const single = given.length === 1 && given[0] !== '-' && !hasSeveralProfiles(ctx);
   ctx.out.check(sandboxView, single ? 'item' : 'bulk');
   if (single) return await changeNamed(ctx, verb, given[0] ?? '', options);

@@ -6,7 +6,7 @@ import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
 import type { SandboxTarget } from './choose.ts';
-import { gone, settle, waitDeadlineMs } from './settle.ts';
+import { gone, settle, waitMsOf } from './settle.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const remove: SandboxVerb = {
@@ -49,7 +49,7 @@ async function deleteOne(ctx: Context, target: SandboxTarget, options: ChangeOpt
     return { changed: false, before: null, after: null, record: gone(id, seen) };
   }
   if (options.wait !== false) {
-    await settle(ctx, { server, id, wanted: ['missing'], deadlineMs: waitDeadlineMs(ctx, options) });
+    await settle(ctx, { server, id, wanted: ['missing'], waitMs: waitMsOf(ctx, options) });
   }
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
 }

@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
+import { checkLimitHasWait } from './settle.ts';
 import { moveSandbox, RESUME } from './transition.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
@@ -33,5 +34,6 @@ export function declareResume(parent: Command, ctx: Context): void {
 }
 
 export async function resumeSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
+  checkLimitHasWait(options);
   await withPausedOthers(ctx, () => changeSandboxes(ctx, resume, ids, options));
 }

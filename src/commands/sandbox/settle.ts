@@ -6,6 +6,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { boundLooks } from '../deadline.ts';
 import { duration } from '../options.ts';
 
 const FIRST_PAUSE_MS = 100;
@@ -25,8 +26,15 @@ export function addWaitTimeout(command: Command): Command {
     .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
 }
 
-/** Milliseconds; Infinity on a terminal, where a person sees that it takes long. */
-export function waitDeadlineMs(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
+/** Throws `usage` for a limit without the wait: it would have no effect. */
+export function checkLimitHasWait({ wait, waitTimeout, timeout }: WaitOptions): void {
+  if (wait !== false || (waitTimeout ?? timeout) === undefined) return;
+  const flag = waitTimeout === undefined ? '--timeout' : '--wait-timeout';
+  throw new AppError('usage', `--no-wait and ${flag} exclude each other`);
+}
+
+/** Infinity on a terminal, where a person sees that it takes long. */
+export function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
   return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_DEADLINE_MS : Number.POSITIVE_INFINITY);
 }
 
@@ -35,7 +43,10 @@ export interface Settling {
   id: string;
   /** States that end the wait well. */
   wanted: readonly SandboxStatus[];
-  deadlineMs: number;
+  /** How long it is waited for; Infinity: no limit. */
+  waitMs: number;
+  /** On the context's clock, for a wait that began earlier; default: `waitMs` from now on. */
+  endsAtMs?: number;
   /** Told each new state. */
   onStatus?: (status: SandboxStatus) => void;
 }
@@ -46,24 +57,42 @@ export interface Settling {
  * naming the last state.
  */
 export async function settle(ctx: Context, settling: Settling): Promise<Sandbox> {
-  const { server, id, wanted, deadlineMs, onStatus } = settling;
-  const started = ctx.clock.now();
+  const { server, id, wanted, waitMs, onStatus } = settling;
+  const endsAtMs = settling.endsAtMs ?? ctx.clock.now() + waitMs;
+  const looks = await boundLooks(ctx, server, endsAtMs);
   let status: SandboxStatus | null = null;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-    const sandbox = await readOrGone(server, id);
-    if (sandbox.status !== status) onStatus?.(sandbox.status);
-    status = sandbox.status;
-    if (wanted.includes(status)) return sandbox;
-    if (isEnd(status)) throw cannotCome(sandbox, wanted);
-    const leftMs = deadlineMs - (ctx.clock.now() - started);
-    if (leftMs <= 0) {
-      throw new AppError('timeout', `sandbox ${id} is still ${status} after ${formatDuration(deadlineMs)}`, {
-        hint: `it goes on; see: acs sandbox wait ${id}`,
-        data: { last_status: status, id },
-      });
+  try {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+      const sandbox = await readOrGone(looks.server, id);
+      if (sandbox.status !== status) onStatus?.(sandbox.status);
+      status = sandbox.status;
+      if (wanted.includes(status)) return sandbox;
+      if (isEnd(status)) throw cannotCome(sandbox, wanted);
+      const leftMs = endsAtMs - ctx.clock.now();
+      if (leftMs <= 0) throw stillSo(id, status, waitMs);
+      await ctx.clock.sleep(Math.min(pauseMs, leftMs), ctx.signal);
     }
-    await ctx.clock.sleep(Math.min(pauseMs, leftMs), ctx.signal);
+  } catch (error) {
+    throw looks.isOver(error) ? unanswered(id, status, waitMs) : error;
+  } finally {
+    looks.clear();
   }
+}
+
+function stillSo(id: string, status: SandboxStatus, waitMs: number): AppError {
+  return new AppError('timeout', `sandbox ${id} is still ${status} after ${formatDuration(waitMs)}`, {
+    hint: `it goes on; see: acs sandbox wait ${id}`,
+    data: { last_status: status, id },
+  });
+}
+
+/** The deadline passed while the server did not answer: what has become of it is not known. */
+export function unanswered(id: string, status: SandboxStatus | null, waitMs: number): AppError {
+  const seen = status === null ? '' : `; sandbox ${id} was last seen ${status}`;
+  return new AppError('timeout', `after ${formatDuration(waitMs)} the server does not answer${seen}`, {
+    hint: `look again: acs sandbox show ${id}`,
+    data: { last_status: status, id },
+  });
 }
 
 /** As settle, and a person sees what it waits for and each new state. */

@@ -6,7 +6,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandboxes } from './resume.ts';
-import { addWaitTimeout, settleWatched, waitDeadlineMs, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, checkLimitHasWait, settleWatched, waitMsOf, type WaitOptions } from './settle.ts';
 import { SANDBOX_JSON, sandboxView } from './view.ts';
 
 interface StartOptions extends WaitOptions {
@@ -36,6 +36,7 @@ export function declareStart(parent: Command, ctx: Context): void {
 }
 
 export async function startSandbox(id: string | undefined, options: StartOptions, ctx: Context): Promise<void> {
+  checkLimitHasWait(options);
   if (id === undefined) {
     ctx.out.check(sandboxView, 'item');
     return await withPausedOthers(ctx, () => createSandbox(options, ctx));
@@ -56,7 +57,7 @@ async function createSandbox(options: StartOptions, ctx: Context): Promise<void>
       server,
       id: created.id,
       wanted: ['running', 'paused'],
-      deadlineMs: waitDeadlineMs(ctx, options),
+      waitMs: waitMsOf(ctx, options),
     });
     await ctx.out.item(sandboxView, sandbox, { changed: true });
   } catch (error) {

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import type { SandboxTarget } from './choose.ts';
-import { settle, settleWatched, waitDeadlineMs, type Settling, type WaitOptions } from './settle.ts';
+import { settle, settleWatched, waitMsOf, type Settling, type WaitOptions } from './settle.ts';
 
 export interface Transition {
   to: 'paused' | 'running';
@@ -41,6 +41,6 @@ async function stateAfter(
   options: WaitOptions,
 ): Promise<Sandbox> {
   if (options.wait === false) return await server.sandboxes.get(id);
-  const settling: Settling = { server, id, wanted: [to], deadlineMs: waitDeadlineMs(ctx, options) };
+  const settling: Settling = { server, id, wanted: [to], waitMs: waitMsOf(ctx, options) };
   return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }

@@ -5,10 +5,11 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { changeEach, readIds } from '../bulk.ts';
+import { boundLooks } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { collectList, invalidValue } from '../options.ts';
 import { sandboxFinder } from './find.ts';
-import { addWaitTimeout, gone, settle, settleWatched, waitDeadlineMs, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, gone, settle, settleWatched, unanswered, waitMsOf, type WaitOptions } from './settle.ts';
 import { BULK_JSON, SANDBOX_JSON, sandboxView } from './view.ts';
 
 interface WaitForOptions extends WaitOptions {
@@ -86,9 +87,15 @@ async function waitForOne(
   { company, ...options }: WaitForOptions & { company: 'alone' | 'others' },
 ): Promise<Sandbox> {
   const wanted = options.for ?? ['running', 'paused'];
-  const id = await idOf(ctx, server, word, wanted);
+  const waitMs = waitMsOf(ctx, options);
+  const endsAtMs = ctx.clock.now() + waitMs;
+  const looks = await boundLooks(ctx, server, endsAtMs);
+  const found = idOf(ctx, looks.server, word, wanted).finally(looks.clear);
+  const id = await found.catch((error: unknown) => {
+    throw looks.isOver(error) ? unanswered(word, null, waitMs) : error;
+  });
   if (id === null) return gone(word);
-  const settling = { server, id, wanted, deadlineMs: waitDeadlineMs(ctx, options) };
+  const settling = { server, id, wanted, waitMs, endsAtMs };
   return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }
 

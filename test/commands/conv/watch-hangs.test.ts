@@ -5,7 +5,15 @@ import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
 import type { Clock } from '../../../src/servers/index.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { connectTo } from '../../servers/support/connect.ts';
-import { createV1World, finish, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+import {
+  agentMessage,
+  createV1World,
+  finish,
+  ID,
+  status,
+  userMessage,
+  type V1World,
+} from '../../servers/support/v1-world.ts';
 import { idleClock } from '../../support/idle-clock.ts';
 
 let world: V1World;
@@ -48,6 +56,46 @@ describe('watching a run', () => {
     });
     expect([outcome.status, outcome.exit_code, failure?.kind]).toEqual(['running', 124, 'timeout']);
     expect(failure?.message).toMatch(/the server does not answer; conversation \w+ was last seen running/);
+  });
+
+  it('ends at its deadline though the server hangs when a doubtful state is read again', async () => {
+    world.agentEvents.push(finish('of the run before'), status('finished'), userMessage('and now?'));
+    world.conversations.get(ID)!['execution_status'] = 'finished';
+    const { failure } = await watching({
+      deadlineMs: clock.now() + 3_000,
+      waitMs: 3_000,
+      onState: () => {
+        world.before = () => ({ silence: true });
+      },
+    });
+    expect([failure?.kind, failure?.message]).toEqual([
+      'timeout',
+      expect.stringContaining('the server does not answer'),
+    ]);
+  });
+
+  it('ends at its deadline though it hangs to see whether a question was answered elsewhere', async () => {
+    world.conversations.get(ID)!['execution_status'] = 'waiting_for_confirmation';
+    world.agentEvents.push(userMessage('hello'), status('waiting_for_confirmation'));
+    world.fake.acceptSocket = () => false;
+    let looks = 0;
+    const { outcome, failure } = await watching({
+      deadlineMs: clock.now() + 20_000,
+      waitMs: 20_000,
+      answer: {
+        onWaiting() {
+          world.agentEvents.push(agentMessage('while it waits'));
+          return new Promise(() => {});
+        },
+        onHappened() {
+          looks += 1;
+          return new Promise(() => {});
+        },
+        close: () => undefined,
+      },
+    });
+    expect(looks).toBe(1);
+    expect([outcome.status, outcome.exit_code, failure?.kind]).toEqual(['waiting', 8, undefined]);
   });
 
   it('ends with the outcome though a request of following hangs', async () => {

@@ -305,6 +305,25 @@ describe('changing sandboxes', () => {
       }
       expect(proxy.requests).toEqual([]);
     });
+
+    it('takes no limit for a wait that it is told not to make', async () => {
+      for (const args of [
+        ['start'],
+        ['start', 'abcd'],
+        ['pause', 'abcd'],
+        ['resume', '--all'],
+        ['delete', 'abcd', '-y'],
+      ]) {
+        for (const limit of ['--wait-timeout', '--timeout']) {
+          const { code, err } = await acs(...args, '--no-wait', limit, '1m');
+          expect({ code, err }).toEqual({
+            code: 2,
+            err: expect.stringContaining(`--no-wait and ${limit} exclude`) as string,
+          });
+        }
+      }
+      expect(proxy.requests).toEqual([]);
+    });
   });
 
   describe('with a run in progress', () => {
