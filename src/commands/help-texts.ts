@@ -37,10 +37,7 @@ export function topicText(topic: (typeof TOPICS)[number]): string {
 
 function exitCodes(): string {
   const kinds = Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[];
-  const rows = [
-    ...kinds.map((kind) => row(EXIT_CODES[kind], kind, EXIT_MEANINGS[kind])),
-    row(125, '', "`sandbox exec` only: acs itself failed; any other code is the remote command's"),
-  ];
+  const rows = kinds.map((kind) => row(EXIT_CODES[kind], kind, EXIT_MEANINGS[kind]));
   return `Exit codes, and the word that is \`error.code\` with --json:
 
 ${rows.join('\n')}
@@ -78,10 +75,13 @@ to the server it was stored for and to no other. \`local\` takes only its own.
   OPENHANDS_API_KEY         read when ACS_API_KEY is not set
   OPENHANDS_CLOUD_API_KEY   read when neither is set
   ACS_CONFIG_DIR            directory of profiles and caches
+                            (default: ~/.config/acs, or acs in XDG_CONFIG_HOME)
   ACS_DATA_DIR              directory of the local service's data
-  CI                        set to anything: never ask, assume no server
+                            (default: ~/.local/share/acs, or acs in XDG_DATA_HOME)
+                            macOS and Windows: the platform's own places for both
+  CI                        set to anything but false: never ask, assume no server
   NO_COLOR                  set to anything: no colours
-  FORCE_COLOR               set to anything but 0: colours also on a pipe, as for less -R
+  FORCE_COLOR               set to anything but 0 or false: colours also on a pipe
   VISUAL, EDITOR            the editor for messages and settings
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                             proxies; never used for this machine itself
@@ -96,7 +96,7 @@ const OUTPUT = `Data goes to stdout (or --output <file>), everything else to std
 
   --format table    default on a terminal: fitted to its width, relative times
   --format tsv      default in a pipe: no header, no colours, nothing cut;
-                    \\t \\n \\\\ are escaped, times are RFC 3339, columns only grow rightwards
+                    \\t \\n \\\\ are escaped, times are RFC 3339, a new column comes last
   --format json     one document (--json)
   --format ndjson   one object a line, as soon as it is there
   --format id       ids only (-q)
@@ -113,5 +113,6 @@ With json and ndjson every line on stderr is an object: {"notice":…}, or last 
 Streams (conv follow, conv events -f) print plain lines; --json means ndjson there.
 Raw output (conv result, conv diff, completion) is bytes as they are; made safe on a
 terminal.
-Keys, tokens and secret values are never printed, with --debug neither.
+Keys, tokens and secret values are never printed, not with --debug either. The one
+exception is asked for by name: sandbox show --show-secrets.
 `;

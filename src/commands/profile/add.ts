@@ -26,8 +26,8 @@ export function declareAdd(parent: Command, ctx: Context): void {
     .action(async (name: string, options: AddOptions) => addProfile(name, options, ctx));
   explain(command, {
     notes: [
-      'The key comes from --api-key-file <path|->, from --key-command, or from a question on a terminal. The first profile',
-      'becomes the default. Without a key of its own a profile uses ACS_API_KEY.',
+      'The key comes from --api-key-file <path|->, from --key-command, or from a question on a terminal.\n' +
+        'Without a key of its own a profile uses ACS_API_KEY. The first profile becomes the default.',
     ],
     json: ['{"name","base_url","default","key_source","created_at","changed"}'],
     exits: ['conflict', 'rate-limited'],

@@ -142,7 +142,7 @@ function refusedStart(answer: Answer, request: NewConversation): AppError {
   if (id.endsWith('SETTINGS_NOT_FOUND')) {
     return new AppError('config', `the server has no settings to start with: ${text}`, {
       status,
-      hint: 'set a model with acs settings set llm_model=… llm_api_key=-, or replay a recorded run with --replay',
+      hint: 'replay a recorded run with --replay, or set a model where agents run: acs settings set llm_model=… llm_api_key=-',
     });
   }
   if (id.endsWith('MODEL_NOT_SUPPORTED')) return new AppError('unsupported', text, { status });

@@ -140,7 +140,7 @@ function refusedStart(body: unknown, status: number): AppError {
   if (/CONFIGURATION\$SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(JSON.stringify(body ?? ''))) {
     return new AppError('config', text, {
       status,
-      hint: 'set a model with acs settings set llm_model=… llm_api_key=-, or replay a recorded run with --replay',
+      hint: 'replay a recorded run with --replay, or set a model where agents run: acs settings set llm_model=… llm_api_key=-',
     });
   }
   if (/CONFIGURATION\$MODEL_NOT_SUPPORTED/.test(JSON.stringify(body ?? '')))

@@ -145,7 +145,7 @@ function refuseBranch(branch: string | null, member: string): void {
 }
 
 const BOTH_WAYS =
-  'give a recorded trajectory to replay (replay_json; "demo" is built in), or set llm_model, llm_api_key and llm_base_url in the settings';
+  'give a recorded trajectory to replay (replay_json; "demo" is built in), or use a server that runs an agent with the llm_model, llm_api_key and llm_base_url of its settings';
 
 function replayOf(
   text: string | null,

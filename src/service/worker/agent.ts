@@ -35,7 +35,7 @@ export class ReplayAgent implements Agent {
   }
 }
 
-/** Stands where no model is set. */
+/** Stands where there is no recording. */
 export class AbsentAgent implements Agent {
   next(): Promise<AgentDecision> {
     return Promise.resolve(unable('This conversation has no replay'));
@@ -47,7 +47,7 @@ function unable(why: string): AgentDecision {
     type: 'unable',
     code: 'NoModel',
     detail:
-      `${why}, and no model is set, so the agent cannot go on. ` +
-      'Start a conversation with a replay, or set llm_model, llm_api_key and llm_base_url in the settings.',
+      `${why}, and the local service runs no agent with a model, so nobody goes on. ` +
+      'Start a conversation with a replay, or use another server.',
   };
 }

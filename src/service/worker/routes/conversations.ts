@@ -17,7 +17,7 @@ import { type ConversationEntry, policyOf, secretValues } from '../conversations
 import { conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
 import { conversationView, finalResponse } from '../views.ts';
 
-const NO_MODEL = 'No model is set, so nobody can answer. Set llm_model, llm_api_key and llm_base_url in the settings.';
+const NO_MODEL = 'The local service runs no agent with a model, so nobody can answer. Use another server.';
 
 export function conversationRoutes(app: Hono, worker: WorkerContext): void {
   const { conversations } = worker;
