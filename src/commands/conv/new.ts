@@ -37,6 +37,8 @@ export function declareNew(parent: Command, ctx: Context): void {
       'Without a message it asks, on a terminal. It returns when the conversation has started; --wait and\n' +
         '--follow stay until the run has ended and end with its exit code. Ctrl-C ends acs, not the run.',
       'The id goes to stderr as soon as it exists; -q prints it to stdout then, --id-file writes it to a file.',
+      '--replay reads the events of a run as acs conv events --json prints them, or as a server hands them out;\n' +
+        'the actions of the agent are carried out anew.',
       'The file of --members may hold agent_type, agent_profile_id, parent_conversation_id, plugins, processors,\n' +
         'public, pr_number, trigger, observability_metadata, observability_tags, observability_span_name.',
     ],
@@ -159,7 +161,8 @@ async function checkServer(server: Server, { api, id, replay, sandbox }: NewOpti
       hint: 'use -p local, or replay a file',
     });
   }
-  if (sandbox !== undefined) await server.sandboxes.get(sandbox);
+  // A start over V0 takes none, known or not, and says so itself.
+  if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
 }
 
 /** `--id` a second time: the conversation when the same request is done already. Throws `conflict` for another request. */

@@ -1,7 +1,7 @@
 /**
  * Reading a recorded trajectory: V0 events (`action`/`observation` members) or V1 events (`kind`), as a JSON array, as
- * an object that holds the array, or as one JSON object a line. The outcome is what the agent did, in order; what the
- * world answered is left out, since it is to answer anew.
+ * an object that holds the array, or as one JSON object a line; each as a server serves it or as acs prints it. The
+ * outcome is what the agent did, in order; what the world answered is left out, since it is to answer anew.
  */
 import { isTooDeep } from '../../protocol/detail.ts';
 import type { ReplayStep, Trajectory } from './steps.ts';
@@ -24,7 +24,7 @@ export function parseTrajectory(text: string): Trajectory {
 /** The same for a document that is already parsed, as in the body of a request. */
 export function readTrajectory(document: unknown): Trajectory {
   if (isTooDeep(document)) throw new ReplayError('the trajectory is nested too deeply');
-  const entries = listOf(document);
+  const entries = listOf(document).flatMap(asServed);
   const readings: Reading[] = entries.map((entry, index) => {
     const where = `event ${String(index)}`;
     if (!isRecord(entry)) throw new ReplayError(`${where}: an object is expected`);
@@ -38,6 +38,13 @@ export function readTrajectory(document: unknown): Trajectory {
   if (steps.length === 0) throw new ReplayError('the trajectory holds nothing that an agent did');
   const first = readings.find((reading) => reading.type === 'user');
   return { steps, user_message: first === undefined ? null : first.text };
+}
+
+/** acs prints an event with its served form as `payload`; what it prints besides, start and outcome, is no event. */
+function asServed(entry: unknown): unknown[] {
+  if (!isRecord(entry)) return [entry];
+  if (entry['type'] === 'event' && isRecord(entry['payload'])) return [entry['payload']];
+  return entry['type'] === 'started' || entry['type'] === 'outcome' ? [] : [entry];
 }
 
 /** An agent's message ends its turn where the user speaks next or nothing follows. */

@@ -126,6 +126,27 @@ describe('the form of the file', () => {
   });
 });
 
+describe('events as acs prints them', () => {
+  const printed = [said('user', 'x'), v1({ kind: 'FinishAction', message: 'end' })].map((payload) => ({
+    type: 'event',
+    kind: payload.kind,
+    text: 'a line',
+    payload,
+  }));
+
+  it('are read as they were served', () => {
+    expect(parse({ items: printed, has_more: false })).toMatchObject({
+      steps: [{ type: 'finish' }],
+      user_message: 'x',
+    });
+  });
+
+  it('may stand between the lines of the start and the outcome', () => {
+    const lines = [{ type: 'started', id: 'a' }, ...printed, { type: 'outcome', status: 'finished' }];
+    expect(parseTrajectory(lines.map((line) => JSON.stringify(line)).join('\n')).steps).toHaveLength(1);
+  });
+});
+
 describe('a malformed trajectory is refused with the place of what is wrong', () => {
   it.each([
     ['', 'the file is empty'],
