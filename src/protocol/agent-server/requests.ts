@@ -111,7 +111,10 @@ export const bashCommand = record({
 
 const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
 
-/** Query of `…/events/search` and `/count`; `kind` as full class path or as short name. */
+/** Body of `GET …/events`. */
+export const eventIds = list(text());
+
+/** Query of `…/events/search` and `/count`; `kind` as full class path. */
 export const eventSearch = record({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(100), 100),

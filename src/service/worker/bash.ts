@@ -14,8 +14,8 @@ const KEPT_CHARACTERS = 64 * 1024 * 1024;
 const KEPT_HEAD = 8 * 1024 * 1024;
 const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
-/** New output of a started command becomes an event this often. */
-const FLUSH_MS = 250;
+/** So much output of a started command becomes an event while it goes on, as on genuine servers; the rest is the last. */
+const PIECE_CHARACTERS = 1024 * 1024;
 
 export interface BashCommandEvent {
   command: string;
@@ -63,27 +63,25 @@ export class BashService {
     return this.#addOutput(id, 0, result.exitCode, result.stdout, result.stderr);
   }
 
-  /** Starts a command; its output follows in pieces. */
+  /** Starts a command; its output follows when it has ended, and in pieces before where there is much of it. */
   start(wanted: BashCommandRequest): BashCommandEvent {
     const command = this.#begin(wanted);
     const waiting = { stdout: '', stderr: '' };
     let sent = { stdout: 0, stderr: 0 };
     let order = 0;
     const flush = (): void => {
-      if (waiting.stdout === '' && waiting.stderr === '') return;
       this.#addOutput(command.id, order, null, waiting.stdout, waiting.stderr);
       sent = { stdout: sent.stdout + waiting.stdout.length, stderr: sent.stderr + waiting.stderr.length };
       waiting.stdout = waiting.stderr = '';
       order += 1;
     };
-    const timer = setInterval(flush, FLUSH_MS);
     const collect = (stream: 'stdout' | 'stderr', text: string): void => {
       waiting[stream] += text;
+      if (waiting.stdout.length + waiting.stderr.length >= PIECE_CHARACTERS) flush();
     };
     this.#run(wanted, collect)
       .catch((error: unknown) => notRun((error as Error).message))
       .then((result) => {
-        clearInterval(timer);
         const rest = [result.stdout.slice(sent.stdout), result.stderr.slice(sent.stderr)] as const;
         this.#addOutput(command.id, order, result.exitCode, ...rest);
       })
@@ -95,7 +93,7 @@ export class BashService {
     const found = this.#events.filter(
       (event) =>
         (wanted.kind__eq === undefined || event.kind === wanted.kind__eq) &&
-        (wanted.command_id__eq === undefined || commandOf(event) === wanted.command_id__eq.replaceAll('-', '')) &&
+        (wanted.command_id__eq === undefined || isOutputOf(event, wanted.command_id__eq.replaceAll('-', ''))) &&
         (wanted.timestamp__gte === undefined || event.timestamp >= wanted.timestamp__gte) &&
         (wanted.timestamp__lt === undefined || event.timestamp < wanted.timestamp__lt) &&
         (wanted.order__gt === undefined || (event.kind === 'BashOutput' && event.order > wanted.order__gt)),
@@ -172,8 +170,9 @@ export class BashService {
   }
 }
 
-function commandOf(event: BashEvent): string {
-  return event.kind === 'BashOutput' ? event.command_id : event.id;
+/** The command itself has no `command_id`, so a search for one does not find it. */
+function isOutputOf(event: BashEvent, command: string): boolean {
+  return event.kind === 'BashOutput' && event.command_id === command;
 }
 
 function sizeOf(event: BashEvent): number {

@@ -1,4 +1,5 @@
 /** Reading requests and refusing them in the words of genuine agent servers (interface section 8.1). */
+import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import {
@@ -16,6 +17,9 @@ import { ReplayError } from '../replay/reading.ts';
 import { storageTrouble } from '../storage-trouble.ts';
 import type { ConversationEntry, Conversations } from './conversations.ts';
 import { ConflictError } from './run-loop.ts';
+
+/** In bytes; it names ids. */
+const LARGEST_BODY_OF_GET = 64 * 1024;
 
 /** An answer that is a refusal. */
 export class HttpRefusal extends Error {
@@ -49,7 +53,7 @@ export async function readBody<Schema extends v.GenericSchema>(
   context: Context,
   schema: Schema,
 ): Promise<v.InferOutput<Schema>> {
-  const text = await context.req.text();
+  const text = await textOf(context);
   if (text.trim() === '') throw new HttpRefusal(422, missingBody());
   let body: unknown;
   try {
@@ -59,6 +63,20 @@ export async function readBody<Schema extends v.GenericSchema>(
   }
   if (isTooDeep(body)) throw new HttpRefusal(422, tooDeep());
   return checked(schema, body, 'body');
+}
+
+/** The body as text, also that of a GET, which a Request of the web cannot hold. */
+async function textOf(context: Context): Promise<string> {
+  const { incoming } = context.env as { incoming?: IncomingMessage };
+  if (context.req.method !== 'GET' || incoming === undefined) return context.req.text();
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of incoming as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > LARGEST_BODY_OF_GET) throw new HttpRefusal(413, 'Request body is too large');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** The checked query, the last of each name; 422 with the list of what is wrong. */

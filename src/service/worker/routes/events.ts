@@ -1,6 +1,7 @@
 /** Events of a conversation: read them, say something, answer a confirmation. */
 import type { Hono } from 'hono';
 import {
+  eventIds,
   eventSearch,
   type EventSearch,
   respondToConfirmation,
@@ -8,6 +9,7 @@ import {
 } from '../../../protocol/agent-server/requests.ts';
 import type { WorkerContext } from '../context.ts';
 import type { EventFilter } from '../../event-log.ts';
+import { kindAtPath } from '../event-kinds.ts';
 import { conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
 
 const PATH = '/api/conversations/:id/events';
@@ -37,12 +39,10 @@ export function eventRoutes(app: Hono, { conversations }: WorkerContext): void {
     return context.json(event);
   });
 
-  app.get(PATH, (context) => {
+  // A body in a GET, as genuine servers want it.
+  app.get(PATH, async (context) => {
     const { conversation } = conversationOf(context, conversations);
-    const ids = context.req.queries('event_ids') ?? [];
-    if (ids.length === 0) {
-      throw new HttpRefusal(422, [{ type: 'missing', loc: ['query', 'event_ids'], msg: 'Field required', input: {} }]);
-    }
+    const ids = await readBody(context, eventIds);
     if (ids.length > 100) throw new HttpRefusal(400, 'Too many ids');
     return context.json(conversation.log.get(ids));
   });
@@ -65,10 +65,10 @@ export function eventRoutes(app: Hono, { conversations }: WorkerContext): void {
   });
 }
 
-/** Times in the naive form of the log. A kind may be given as genuine servers want it, as a class path. */
+/** Times in the naive form of the log. */
 function filterOf(query: EventSearch): EventFilter {
   return {
-    kind: query.kind?.split('.').at(-1),
+    kind: query.kind === undefined ? undefined : kindAtPath(query.kind),
     source: query.source,
     body: query.body,
     gte: query.timestamp__gte?.slice(0, -1),

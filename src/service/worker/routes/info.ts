@@ -2,6 +2,9 @@
 import type { Hono } from 'hono';
 import type { WorkerContext } from '../context.ts';
 
+const TITLE = 'Agent server of the local service';
+/** For a reader, so they are left out of the document for programs, as on genuine servers. */
+const PAGES = ['/docs', '/redoc'];
 const TOOLS = ['file_editor', 'terminal'];
 
 export function infoRoutes(app: Hono, worker: WorkerContext): void {
@@ -15,22 +18,27 @@ export function infoRoutes(app: Hono, worker: WorkerContext): void {
   const info = (): Record<string, unknown> => ({
     uptime: seconds(started),
     idle_time: seconds(lastUse),
-    title: 'Agent server of the local service',
+    title: TITLE,
     version: worker.version,
     sdk_version: worker.version,
     tools_version: worker.version,
     workspace_version: worker.version,
+    build_git_sha: 'unknown',
+    build_git_ref: 'unknown',
+    python_version: 'none: this server runs on Node.js',
     usable_tools: TOOLS,
     runtime_idle_timeout_seconds: null,
     max_foreground_terminal_timeout_seconds: null,
-    docs: null,
-    redoc: null,
+    docs: '/docs',
+    redoc: '/redoc',
   });
   app.get('/', (context) => context.json(info()));
   app.get('/server_info', (context) => context.json(info()));
   app.get('/alive', (context) => context.json({ status: 'ok' }));
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/openapi.json', (context) => context.json(documentOf(app, worker.version)));
+  app.get('/docs', (context) => context.html(pageOf(app)));
+  app.get('/redoc', (context) => context.html(pageOf(app)));
   app.get('/ready', (context) => context.json({ status: 'ready' }));
   app.get('/api/tools', (context) => context.json(TOOLS));
   app.get('/api/tools/', (context) => context.json(TOOLS));
@@ -38,12 +46,28 @@ export function infoRoutes(app: Hono, worker: WorkerContext): void {
 }
 
 /** Every route that is served; `{name}` is a part of a path. */
+function routesOf(app: Hono): { method: string; path: string }[] {
+  return app.routes
+    .filter(({ method }) => method !== 'ALL')
+    .map(({ method, path }) => ({ method, path: path.replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}') }));
+}
+
 function documentOf(app: Hono, version: string): unknown {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const { path, method } of app.routes) {
-    if (method === 'ALL') continue;
-    const shown = path.replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}');
-    (paths[shown] ??= {})[method.toLowerCase()] = { responses: { '200': { description: 'Successful Response' } } };
+  for (const { path, method } of routesOf(app).filter(({ path }) => !PAGES.includes(path))) {
+    (paths[path] ??= {})[method.toLowerCase()] = { responses: { '200': { description: 'Successful Response' } } };
   }
-  return { openapi: '3.1.0', info: { title: 'Agent server of the local service', version }, paths };
+  return { openapi: '3.1.0', info: { title: TITLE, version }, paths };
+}
+
+/** The same for a reader. */
+function pageOf(app: Hono): string {
+  const routes = routesOf(app).map(({ method, path }) => `<li><code>${method} ${path}</code></li>`);
+  return [
+    '<!doctype html><html lang="en"><meta charset="utf-8">',
+    `<title>${TITLE}</title><h1>${TITLE}</h1>`,
+    '<p>It answers as an OpenHands agent server does. What begins with <code>/api</code> needs the key of the sandbox',
+    'in the header <code>X-Session-API-Key</code>. <a href="/openapi.json">openapi.json</a> lists the same routes.</p>',
+    `<ul>${routes.join('')}</ul></html>`,
+  ].join('\n');
 }

@@ -35,7 +35,8 @@ export function fileRoutes(context: AppContext): Route[] {
     get('config', (c) => {
       // The one route here that knows conversations of V1 too, as on genuine servers.
       const row = findConversation(context, c) ?? knownConversation(context, c);
-      return json({ runtime_id: row.sandbox_id, session_id: row.id });
+      // Without containers a genuine server has no name for a runtime either.
+      return json({ runtime_id: null, session_id: row.id });
     }),
     get('vscode-url', (c) => json({ vscode_url: withRuntime(context, c) && null })),
     get('web-hosts', (c) => json({ hosts: withRuntime(context, c) && {} })),
