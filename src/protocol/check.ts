@@ -10,7 +10,7 @@ export interface Detail {
   /** Where: `body`, `query` or `path`, then keys and indexes. */
   loc: (string | number)[];
   msg: string;
-  /** What was found. Left out where it could be a secret or is large. */
+  /** What was found, with a mask for what could be a secret. Left out where it is large. */
   input?: unknown;
   ctx?: Record<string, unknown>;
 }
@@ -27,7 +27,8 @@ export function check<Schema extends v.GenericSchema>(
   if (Array.isArray(value) && isObject(schema)) return { ok: false, detail: [notAnObject(part, value)] };
   const result = v.safeParse(schema, value);
   if (result.success) return { ok: true, value: result.output };
-  return { ok: false, detail: result.issues.flatMap((issue) => toDetail(issue, [part])) };
+  const known = namesIn(schema);
+  return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part, known)) };
 }
 
 /** To valibot a list is an object too. */
@@ -37,7 +38,7 @@ function isObject(schema: v.GenericSchema): boolean {
 
 function notAnObject(part: string, value: unknown[]): Detail {
   const msg = 'Input should be a valid dictionary or object to extract fields from';
-  return { type: 'model_attributes_type', loc: [part], msg, ...shown([part], value) };
+  return { type: 'model_attributes_type', loc: [part], msg, ...shown([part], value, new Set()) };
 }
 
 /** Deeper than anything that is meant; what walks through a value calls itself for each level. */
@@ -71,49 +72,78 @@ function fromWords(message: string): Pick<Detail, 'type' | 'msg' | 'ctx'> | null
 
 type Issue = v.BaseIssue<unknown>;
 
-function toDetail(issue: Issue, start: (string | number)[]): Detail[] {
-  const loc = [...start, ...(issue.path ?? []).map((item) => item.key as string | number)];
+function toDetail(issue: Issue, part: string, known: ReadonlySet<string>): Detail {
+  const loc = [part, ...(issue.path ?? []).map((item) => item.key as string | number)];
   const isMissing = issue.received === 'undefined' && issue.input === undefined;
   if (isMissing) {
     // Genuine servers echo the whole body, but nothing of a query.
-    const parent = start[0] === 'query' ? null : issue.path?.at(-1)?.input;
-    return [{ type: 'missing', loc, msg: 'Field required', ...shown(loc.slice(0, -1), parent ?? null) }];
+    const parent = part === 'query' ? null : issue.path?.at(-1)?.input;
+    return { type: 'missing', loc, msg: 'Field required', ...shown(loc.slice(0, -1), parent ?? null, known) };
   }
   if (issue.type === 'strict_object' && issue.expected === 'never') {
-    return [{ type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted', ...shown(loc, lastValue(issue)) }];
+    const given = issue.path?.at(-1)?.value;
+    return { type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted', ...shown(loc, given, known) };
   }
-  const said = fromWords(issue.message) ?? { type: 'value_error', msg: issue.message };
-  const { ctx, ...rest } = said;
-  return [
-    {
-      type: rest.type,
-      loc,
-      msg: rest.msg,
-      ...shown(loc, asSent(start, issue.input)),
-      ...(ctx === undefined ? {} : { ctx }),
-    },
-  ];
+  const { type, msg, ctx } = fromWords(issue.message) ?? { type: 'value_error', msg: issue.message };
+  // In a query everything was sent as text.
+  const given = part === 'query' && typeof issue.input === 'number' ? String(issue.input) : issue.input;
+  return { type, loc, msg, ...shown(loc, given, known), ...(ctx === undefined ? {} : { ctx }) };
 }
 
-/** In a query everything was sent as text. */
-function asSent([part]: (string | number)[], input: unknown): unknown {
-  return part === 'query' && typeof input === 'number' ? String(input) : input;
+const MASK = '**********';
+const SECRET_NAME = /key|token|secret|password|value|env|header|auth|replay|args|command/i;
+const CREDENTIALS = /:\/\/[^/]*@/;
+const LONGEST_TEXT = 200;
+const LARGEST = 2000;
+
+/**
+ * Genuine servers echo what they were sent. Here a text is masked where its member may hold a secret, by its name or
+ * because nobody knows the name: a misspelt member may hold one as well.
+ */
+function shown(loc: (string | number)[], input: unknown, known: ReadonlySet<string>): { input?: unknown } {
+  const text = JSON.stringify(input) as string | undefined;
+  if (text === undefined || text.length > LARGEST) return typeof input === 'string' ? { input: MASK } : {};
+  const judge = (before: Secrecy, name: string): Secrecy =>
+    before === 'secret' || SECRET_NAME.test(name) ? 'secret' : known.has(name) ? before : 'unknown';
+  const names = loc.slice(1).filter((each) => typeof each === 'string');
+  return { input: masked(input, names.reduce(judge, 'open'), judge) };
 }
 
-function lastValue(issue: Issue): unknown {
-  return issue.path?.at(-1)?.value;
-}
+/** What is known of a member by its name. */
+type Secrecy = 'open' | 'unknown' | 'secret';
 
-const SECRET_NAME = /key|token|secret|password|value|env|header|auth|replay/i;
-
-/** Genuine servers echo what they were sent; a secret or a large thing is not echoed here. */
-function shown(loc: (string | number)[], input: unknown): { input?: unknown } {
-  if (loc.some((part) => typeof part === 'string' && SECRET_NAME.test(part))) return {};
-  if (typeof input === 'object' && input !== null) {
-    const text = JSON.stringify(input);
-    return text.length > 200 || SECRET_NAME.test(text) ? {} : { input };
+function masked(input: unknown, secrecy: Secrecy, judge: (before: Secrecy, name: string) => Secrecy): unknown {
+  if (typeof input === 'string') {
+    if (input === '') return input;
+    if (secrecy !== 'open' || CREDENTIALS.test(input)) return MASK;
+    return input.length > LONGEST_TEXT ? `${input.slice(0, LONGEST_TEXT)}…` : input;
   }
-  return typeof input === 'string' && input.length > 200 ? {} : { input };
+  if (typeof input === 'number') return secrecy === 'secret' ? MASK : input;
+  if (Array.isArray(input)) return input.map((item) => masked(item, secrecy, judge));
+  if (typeof input !== 'object' || input === null) return input;
+  const members = Object.entries(input).map(([name, member]): [string, unknown] => [
+    name,
+    masked(member, judge(secrecy, name), judge),
+  ]);
+  return Object.fromEntries(members);
+}
+
+/** The names of all members that a schema has, at any depth. */
+function namesIn(schema: unknown, found = new Set<string>(), seen = new Set<unknown>()): Set<string> {
+  if (typeof schema !== 'object' || schema === null || seen.has(schema)) return found;
+  seen.add(schema);
+  const { entries, named, pipe, options, ...single } = schema as Record<string, unknown>;
+  for (const [name, member] of [...Object.entries(entries ?? {}), ...Object.entries(named ?? {})]) {
+    found.add(name);
+    namesIn(member, found, seen);
+  }
+  const below = [single.wrapped, single.item, single.value, ...listed(pipe), ...listed(options)];
+  for (const each of below) namesIn(each, found, seen);
+  return found;
+}
+
+function listed(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The list of a body that is no JSON. */

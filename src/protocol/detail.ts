@@ -3,7 +3,7 @@
  * built from them says the same as a genuine server (check.ts).
  */
 import * as v from 'valibot';
-import { words } from './check.ts';
+import { check, words } from './check.ts';
 
 export { check, isTooDeep, malformedJson, missingBody, tooDeep } from './check.ts';
 export type { Detail } from './check.ts';
@@ -237,3 +237,34 @@ export const filledList = <Item extends v.GenericSchema>(item: Item) =>
 
 /** A member that may be left out or null. */
 export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));
+
+/**
+ * One of some records, by the names that genuine servers give them. A value that is none of them is told for each: where
+ * it fails to be that one.
+ */
+export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) => {
+  type Output = v.InferOutput<Options[keyof Options]>;
+  const schema = v.pipe(
+    v.unknown(),
+    v.rawTransform<unknown, Output>(({ dataset, addIssue, NEVER }) => {
+      const tried = Object.entries(options).map(([name, option]) => ({
+        name,
+        result: check(option, dataset.value, 'body'),
+      }));
+      for (const { result } of tried) if (result.ok) return result.value;
+      for (const { name, result } of tried) {
+        for (const { type, loc, msg, input, ctx } of result.ok ? [] : result.detail) {
+          const path = loc.slice(1).map(pathItem);
+          addIssue({ message: words(type, msg, ctx), input: input ?? null, path: [pathItem(name), ...path] });
+        }
+      }
+      return NEVER;
+    }),
+  );
+  // For who walks through a schema: it does not see what a function holds.
+  return Object.assign(schema, { named: options });
+};
+
+function pathItem(key: string | number): v.UnknownPathItem {
+  return { type: 'unknown', origin: 'value', input: null, key, value: null };
+}

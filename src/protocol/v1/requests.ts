@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { confirmationPolicy } from '../agent-server/requests.ts';
 import {
+  anyOf,
   closedRecord,
   dictionary,
   filledList,
@@ -61,16 +62,19 @@ export const suggestedTask = (taskTypes: readonly string[] = TASK_TYPES) =>
     title: text(),
   });
 
-const textContent = closedRecord({ type: v.literal('text'), text: text(), cache_prompt: v.optional(truth(), false) });
-const imageContent = closedRecord({
-  type: v.literal('image'),
+const textContent = closedRecord({
+  type: v.optional(literal(['text']), 'text'),
+  text: text(),
+  cache_prompt: v.optional(truth(), false),
+});
+const imageContent = record({
+  type: v.optional(literal(['image']), 'image'),
   image_urls: list(text()),
   cache_prompt: v.optional(truth(), false),
 });
 
 /** One block of a message: text or images. */
-export const content = () =>
-  v.lazy((input) => ((input as { type?: unknown } | null)?.type === 'image' ? imageContent : textContent));
+export const content = () => anyOf({ TextContent: textContent, ImageContent: imageContent });
 
 const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
 
