@@ -74,7 +74,8 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
     }
     const value = valueAt(stored, v1PathOf(field.name));
     if (field.name === 'mcp_config') values[field.name] = mcpValue(value);
-    else values[field.name] = record === null ? field.default : (value ?? null);
+    // A model that is not set is an empty text to some servers.
+    else values[field.name] = record === null ? field.default : value === '' ? null : (value ?? null);
   }
   for (const field of V1_FIELDS) values[field.name] = stored[field.name] ?? field.default;
   addNested(stored, values, secrets);

@@ -51,11 +51,13 @@ export function startBody(
   const content = messageContent(request);
   const policy = request.confirm === null ? null : { kind: POLICIES[request.confirm] };
   const task = request.suggested_task;
+  // A message without content begins a replay with its own words; without any message it would wait for one.
+  const isSaid = content.length > 0 || request.replay !== null;
   const members: Record<string, unknown> = {
     conversation_id: dashedId(conversationId),
     // A policy has to stand before the agent sees the message: where the start takes none, the message follows it.
     initial_message:
-      content.length > 0 && (policy === null || startsWithPolicy(facts)) ? { role: 'user', content, run: true } : null,
+      isSaid && (policy === null || startsWithPolicy(facts)) ? { role: 'user', content, run: true } : null,
     sandbox_id: sandboxId,
     system_message_suffix: request.instructions,
     llm_model: request.model,

@@ -32,6 +32,8 @@ export const SETTINGS_NOT_FOUND = 'CONFIGURATION$SETTINGS_NOT_FOUND';
 export const MODEL_NOT_SUPPORTED = 'CONFIGURATION$MODEL_NOT_SUPPORTED';
 const REPLAY_INVALID = 'REPLAY$INVALID';
 const BRANCH_INVALID = 'CONFIGURATION$BRANCH_INVALID';
+/** Said where a replay is to begin that was recorded without words of its user. */
+const BEGIN = 'Replay the recorded trajectory.';
 
 interface Surroundings {
   settings: StoredSettings | null;
@@ -43,9 +45,7 @@ export function startFromV1(given: AppConversationStart, around: Surroundings): 
   const body = { ...given, selected_repository: shownOrNull(given.selected_repository) };
   const replay = replayOf(body.replay_json ?? null, around.settings);
   refuseBranch(body.selected_branch ?? null, 'selected_branch');
-  const said = body.initial_message ?? null;
-  const words = replay.userMessage;
-  const message = said ?? (words === null ? null : { role: 'user' as const, content: [textBlock(words)], run: true });
+  const message = firstMessage(body, replay.userMessage);
   const { secrets, initial_message: _message, replay_json: _replay, ...kept } = body;
   return {
     dialect: 'V1',
@@ -70,6 +70,17 @@ export function startFromV1(given: AppConversationStart, around: Surroundings): 
   };
 }
 
+/**
+ * What is said first. Nothing: the conversation is idle until somebody says something or runs it. A message without
+ * content, and a suggested task, begin the replay with the words that it was recorded with.
+ */
+function firstMessage({ initial_message: said, suggested_task: task }: AppConversationStart, recorded: string | null) {
+  if (said != null && said.content.length > 0) return said;
+  const isBegun = said != null || task != null;
+  const words = recorded ?? (isBegun ? BEGIN : null);
+  return words === null ? null : { role: 'user', content: [textBlock(words)] };
+}
+
 /** A V0 body as a start. Throws StartRefused. */
 export function startFromV0(given: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
   const body = withoutCredentials(given);
@@ -79,10 +90,9 @@ export function startFromV0(given: ConversationCreateV0, around: Surroundings, t
   if (id !== null && toHexId(id) === null) {
     throw new StartRefused('conversation_id must be a UUID, with or without dashes', 'CONVERSATION$INVALID_ID');
   }
-  const words = body.initial_user_msg ?? replay.userMessage;
   const images = body.image_urls ?? [];
   const content = [
-    ...(words === null ? [] : [textBlock(words)]),
+    textBlock(body.initial_user_msg ?? replay.userMessage ?? BEGIN),
     ...(images.length > 0 ? [{ type: 'image', image_urls: images }] : []),
   ];
   const { replay_json: _replay, ...kept } = body;
@@ -91,7 +101,7 @@ export function startFromV0(given: ConversationCreateV0, around: Surroundings, t
     conversationId: id === null ? null : toHexId(id),
     sandboxId: null,
     spec: specOf(null, around),
-    message: content.length === 0 ? null : { role: 'user', content },
+    message: { role: 'user', content },
     replay: replay.steps,
     confirmationPolicy: null,
     repository: body.repository ?? body.create_microagent?.repo ?? null,
@@ -163,7 +173,7 @@ function replayOf(
   if (text.trim() === 'demo') return { steps: demoSteps(), userMessage: 'Show what you can do.' };
   try {
     const { steps, user_message: userMessage } = parseTrajectory(text);
-    return { steps, userMessage: userMessage ?? 'Replay the recorded trajectory.' };
+    return { steps, userMessage };
   } catch (error) {
     if (!(error instanceof ReplayError)) throw error;
     throw new StartRefused(`The replay cannot be used: ${error.message}`, REPLAY_INVALID, 'replay_json');
@@ -214,7 +224,7 @@ function echoV0(body: ConversationCreateV0, content: unknown[]): Record<string, 
   return {
     ...echo,
     conversation_id: body.conversation_id ?? null,
-    initial_message: content.length === 0 ? null : { role: 'user', content, run: true },
+    initial_message: { role: 'user', content, run: true },
     selected_repository: body.repository ?? null,
     selected_branch: body.selected_branch ?? null,
     git_provider: body.git_provider ?? null,

@@ -36,8 +36,8 @@ export function readTrajectory(document: unknown): Trajectory {
   });
   const steps = withTurns(readings);
   if (steps.length === 0) throw new ReplayError('the trajectory holds nothing that an agent did');
-  const first = readings.find((reading) => reading.type === 'user');
-  return { steps, user_message: first === undefined ? null : first.text };
+  const first = readings.find((reading) => reading.type !== 'skipped');
+  return { steps, user_message: first?.type === 'user' ? first.text : null };
 }
 
 /** acs prints an event with its served form as `payload`; what it prints besides, start and outcome, is no event. */

@@ -53,6 +53,16 @@ describe('starting a conversation', () => {
     expect(sentBody()['replay_json']).toBe('demo');
   });
 
+  it('begins a replay that was recorded without words of its user', async () => {
+    const file = path.join(world.dir, 'silent.json');
+    await writeFile(file, JSON.stringify([{ action: 'finish', args: { final_thought: 'Done without a word.' } }]));
+    for (const api of ['v1', 'v0']) {
+      const ended = await acs('--no-repo', '--replay', file, '--api', api, '--wait', '--json');
+      expect(ended.code, ended.err).toBe(0);
+      expect(json(ended)).toMatchObject({ outcome: { status: 'finished', exit_code: 0 } });
+    }
+  });
+
   it('ends with the outcome of the run when told to wait: one document', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--wait', '--json');
     expect(ended.code).toBe(0);

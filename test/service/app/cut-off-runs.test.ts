@@ -13,6 +13,7 @@ interface Event {
 }
 
 const ENDLESS = JSON.stringify([
+  { source: 'user', action: 'message', args: { content: 'Wait' } },
   { source: 'agent', action: 'run', args: { command: 'sleep 1000' } },
   { source: 'agent', action: 'finish', args: {} },
 ]);

@@ -165,7 +165,7 @@ describe('settings of V1', () => {
       [[1], 422],
     ];
     for (const [body, status] of wrong) expect([body, (await post(V1, body)).status]).toEqual([body, status]);
-    expect(await get(V1)).toMatchObject({ language: 'de', agent_settings: { llm: { model: null } } });
+    expect(await get(V1)).toMatchObject({ language: 'de', agent_settings: { llm: { model: '' } } });
     expect((await post(V1, { no_such_setting: 1, agent_settings_diff: { nope: 2 } })).status).toBe(200);
   });
 

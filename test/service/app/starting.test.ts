@@ -59,6 +59,35 @@ describe('a start over V1', () => {
     );
   });
 
+  it('without a message waits for one, or for the word to run, where the replay was recorded without any', async () => {
+    const replay_json = JSON.stringify([{ action: 'finish', args: { final_thought: 'Done.' } }]);
+    const begun: [object, (id: string) => Promise<unknown>][] = [
+      [{ initial_message: { role: 'user', content: [] } }, () => Promise.resolve()],
+      [
+        {},
+        async (id) => {
+          expect(await conversation(app, id)).toMatchObject({ execution_status: 'idle' });
+          expect(await get(`/api/v1/conversation/${id}/events/count`)).toBe(0);
+          const content = [{ type: 'text', text: 'Begin' }];
+          return post(`${CONVERSATIONS}/${id}/send-message`, { role: 'user', content });
+        },
+      ],
+      [
+        {},
+        async (id) => {
+          const { conversation_url: url, session_api_key: key } = (await conversation(app, id)) as Shown;
+          const headers = { 'X-Session-API-Key': String(key) };
+          return fetch(`${String(url)}/run`, { method: 'POST', headers });
+        },
+      ],
+    ];
+    for (const [more, begin] of begun) {
+      const { app_conversation_id: id } = await startedTask(app, { replay_json, ...more });
+      await begin(id ?? '');
+      expect(await finished(id ?? '')).toMatchObject({ execution_status: 'finished' });
+    }
+  });
+
   it('streams every state of the task as one JSON array', async () => {
     const { body } = await post(`${CONVERSATIONS}/stream-start`, { replay_json: 'demo' });
     const states = (body as Task[]).map((task) => task.status);

@@ -245,6 +245,7 @@ describe('a service in the background', () => {
   it('of an old version is replaced when it is idle, and used and named when it is not', async () => {
     const old = await ensureLocalService(options());
     const busy = JSON.stringify([
+      { source: 'user', action: 'message', args: { content: 'Wait' } },
       { source: 'agent', action: 'run', args: { command: `while [ ! -e ${dir}/go ]; do sleep 0.05; done` } },
       { source: 'agent', action: 'finish', args: {} },
     ]);
@@ -273,6 +274,7 @@ describe('a service in the background', () => {
     const client = clientOf(first);
     await client.call('POST', '/api/settings', { language: 'de' });
     const endless = JSON.stringify([
+      { source: 'user', action: 'message', args: { content: 'Wait' } },
       { source: 'agent', action: 'run', args: { command: 'sleep 4321' } },
       { source: 'agent', action: 'finish', args: {} },
     ]);
@@ -315,6 +317,7 @@ describe('a run that a kill of the service and of its worker cut off', () => {
   it('is paused in its log, once, and goes on when it is resumed', async () => {
     const first = await ensureLocalService(options());
     const wait = JSON.stringify([
+      { source: 'user', action: 'message', args: { content: 'Wait' } },
       { source: 'agent', action: 'run', args: { command: `while [ ! -e ${dir}/go ]; do sleep 0.05; done` } },
       { source: 'agent', action: 'finish', args: {} },
     ]);

@@ -37,7 +37,7 @@ function field(
 }
 
 const LLM: SettingField[] = [
-  field('llm.model', 'string', null, 'Model name.', { prominence: 'critical' }),
+  field('llm.model', 'string', '', 'Model name.', { prominence: 'critical' }),
   field('llm.api_key', 'string', null, 'API key.', { prominence: 'critical', isSecret: true }),
   field('llm.base_url', 'string', null, 'Address of the endpoint.', { prominence: 'critical' }),
   field('llm.auth_type', 'string', 'api_key', 'How the model is paid: by key or by subscription.'),
