@@ -26,6 +26,7 @@ export class InStep {
   async before(exchange: Exchange, path: string): Promise<void> {
     const { name, request, answer } = exchange;
     if (name === 'sandbox.search.empty') await this.#makeSandboxes(answer);
+    if (name === 'clone.settings') await this.#forgetSettings(path, answer);
     if (request.method !== 'POST') return;
     if (isToStanding(exchange)) await this.#standing(path);
     if (path === SETTINGS && answer.status >= 400) this.#settings = await this.#ask('GET', SETTINGS);
@@ -39,6 +40,16 @@ export class InStep {
     for (let missing = held - (await items()).length; missing > 0; missing -= 1) {
       await this.#ask('POST', '/api/v1/sandboxes?sandbox_spec_id=process');
     }
+  }
+
+  /** The recorded server was a fresh one, without the settings of the exchanges before. */
+  async #forgetSettings(path: string, { body: recorded }: Answer): Promise<void> {
+    const ours = await this.#ask('GET', path);
+    if (!isObject(recorded) || !isObject(ours)) return;
+    const set = Object.keys(ours).filter((name) => recorded[name] === null && ours[name] !== null);
+    const cleared = Object.fromEntries(set.map((name) => [name, null]));
+    // Over V0 the settings are replaced as a whole.
+    await this.#ask('POST', path, path === SETTINGS ? cleared : { ...ours, ...cleared });
   }
 
   async after({ request, answer: recorded }: Exchange, url: URL, ours: Answer): Promise<void> {

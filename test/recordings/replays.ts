@@ -47,7 +47,9 @@ export function replayFor(exchange: Exchange, later: Exchange[], released: strin
   const given = exchange.request.body['replay_json'];
   if (given !== undefined && !isCut(given)) return null;
   const end = endOf(exchange, later, released);
-  const words = [wordIn(exchange.request.body), ...laterWords(exchange, later), ...SPARE];
+  // Where nothing was said at the start, the first message begins the run.
+  const first = isSilent(exchange) ? [] : [wordIn(exchange.request.body)];
+  const words = [...first, ...laterWords(exchange, later), ...SPARE];
   const spoken = { action: 'message', source: 'user', args: { content: 'go on' } };
   const steps = words.map((word, index) => (index === 0 && end !== null ? end : (TURNS[word] ?? [])));
   return JSON.stringify(steps.flatMap((turn, index) => (index === 0 ? turn : [spoken, ...turn])));
@@ -113,6 +115,10 @@ function laterWords(exchange: Exchange, later: Exchange[]): string[] {
       isRun === true || typeof action === 'string' || path.endsWith('/message') || next.endsWith('/run');
     return isAnswered ? [wordIn(body)] : [];
   });
+}
+
+function isSilent({ request: { path, body } }: Exchange): boolean {
+  return path.startsWith('/api/v1/') && isObject(body) && body['initial_message'] == null;
 }
 
 function isRefusedWithoutModel({ answer }: Exchange): boolean {

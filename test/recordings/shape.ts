@@ -193,7 +193,10 @@ function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string
   if (recorded.length === 1 && ours.length === 1 && isState(single) && isState(only)) {
     return differences(only, single, samples, `${place}[]`);
   }
-  const found = ours.flatMap((item) => {
+  // Of records that are told apart by their place alone, those behind the cut cannot be compared.
+  const isCutOff = patterns.length < recorded.length && patterns.every((pattern) => labelOf(pattern) === null);
+  const compared = isCutOff ? ours.slice(0, patterns.length) : ours;
+  const found = compared.flatMap((item) => {
     const label = labelOf(item);
     const same = label === null ? patterns : patterns.filter((pattern) => labelOf(pattern) === label);
     const candidates = same.length > 0 ? same : label === null ? patterns : samples.of(label);
