@@ -56,6 +56,10 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     await world.acs('settings', 'set', 'llm_model=openai/other');
     expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ name: 'usual', active: true, changed: true });
     expect(await model()).toBe('openai/usual');
+    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: false });
+    await world.acs('settings', 'set', 'llm_model=openai/other');
+    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: true });
+    expect(await model()).toBe('openai/usual');
   });
 
   it('keeps other settings beside the current ones, and shows no key', async () => {

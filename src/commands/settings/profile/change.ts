@@ -15,7 +15,10 @@ export function declareChange(parent: Command, ctx: Context): void {
   const use = parent.command('use').description('make a model profile the current model settings');
   use.argument('<name>', 'the profile');
   explain(use, {
-    notes: ['New conversations start with it; those that run keep their model.'],
+    notes: [
+      'New conversations start with it; those that run keep their model.',
+      'One that is in use and has not been departed from since is used again: exit 0, "changed":false.',
+    ],
     json: [`${MODEL_PROFILE_JSON} plus "changed"`],
     exits: ['not-found', 'unsupported'],
     examples: [
@@ -24,10 +27,10 @@ export function declareChange(parent: Command, ctx: Context): void {
     ],
   });
   use.action((name: string) =>
-    changeModelProfile(ctx, [name], async (server) => ({
-      profile: await server.modelProfiles.use(name),
-      changed: true,
-    })),
+    changeModelProfile(ctx, [name], async (server) => {
+      const before = (await server.modelProfiles.list()).find((profile) => profile.name === name);
+      return { profile: await server.modelProfiles.use(name), changed: before?.active !== true };
+    }),
   );
 
   const rename = parent.command('rename').description('give a model profile another name');
