@@ -52,6 +52,15 @@ describe('conversations of both dialects at one server', () => {
     expect((await list('--older-than', '1d')).items).toEqual([]);
   });
 
+  it('are started in no sandbox over V0, whether there is one of that id or not', async () => {
+    const { sandbox_id: known } = json(await conv('show', await endedRun(world), '--json'));
+    for (const sandbox of [known ?? '', 'A1b2C3d4E5f6G7h8I9j0K1'])
+      for (const flags of [[], ['--dry-run']]) {
+        const ended = await conv('new', 'x', '--no-repo', '--api', 'v0', '--sandbox', sandbox, ...flags);
+        expect([ended.code, ended.err]).toEqual([12, expect.stringContaining('--sandbox')]);
+      }
+  });
+
   it('are found by id, dashes, prefix, URL and @last alike', async () => {
     const id = await endedV0('two');
     const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
