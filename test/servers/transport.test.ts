@@ -179,6 +179,27 @@ describe('retries', () => {
     expect(clock.waited.reduce((sum, ms) => sum + ms, 0)).toBe(9_000);
   });
 
+  it.each([
+    ['4', []],
+    ['40', ['limits how often it is asked; the next request waits: 40 s']],
+  ])('tell once that a used-up limit keeps the next requests, when that is long: %s s', async (reset, expected) => {
+    const told: string[] = [];
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
+    fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
+    const { standing, waits } = standingClock();
+    const stop = new AbortController();
+    const pace = createPace(() => null, standing);
+    const sent = transport({ notice: (text) => void told.push(text), pace, clock: standing, signal: stop.signal });
+    const read = { method: 'GET', path: '/', safe: 'read' } as const;
+    await sent.request(read);
+    expect(told).toEqual([]);
+    const asked = Promise.allSettled([sent.request(read), sent.request(read)]);
+    await until(() => waits.length === 2);
+    stop.abort();
+    await asked;
+    expect(told).toEqual(expected.map((text) => `${fake.url} ${text}`));
+  });
+
   it('do not wait for a daily quota', async () => {
     fake.handler = () => ({
       status: 429,

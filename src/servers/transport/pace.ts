@@ -9,6 +9,8 @@ export interface Pace {
   turn(signal: AbortSignal): Promise<void>;
   /** Nobody goes out before this time (milliseconds since the epoch). */
   pauseUntil(timeMs: number): void;
+  /** Until when nobody goes out; a time that is over where nobody is kept. */
+  pausedUntilMs(): number;
   /** Whether a wait until then is to be told: of requests that wait together the first one tells. */
   isNews(timeMs: number): boolean;
 }
@@ -51,6 +53,7 @@ export function createPace(limit: () => PaceLimit | null, clock: Clock): Pace {
     pauseUntil(timeMs) {
       pausedUntilMs = Math.max(pausedUntilMs, timeMs);
     },
+    pausedUntilMs: () => pausedUntilMs,
     isNews(timeMs) {
       const isFirst = clock.now() >= toldUntilMs;
       toldUntilMs = Math.max(toldUntilMs, timeMs);

@@ -36,6 +36,7 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
   const details: ErrorDetails = { request };
   if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
   for (let attempt = 1; ; attempt++) {
+    tellLongWait(options, 'limits how often it is asked; the next request waits', options.pace.pausedUntilMs());
     await options.pace.turn(options.signal);
     const outcome = await exchange(call, url);
     const last = attempt >= TRIES;
@@ -50,7 +51,7 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
     const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
     if (waitMs === null) return await judge(options, call, answer, details);
     if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + waitMs);
-    tellLongWait(options, answer.status, waitMs);
+    tellLongWait(options, `answers ${answer.status} and asks to wait`, options.clock.now() + waitMs);
     await options.clock.sleep(waitMs, options.signal);
   }
 }
@@ -58,9 +59,11 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
 /** Silence for this long looks like a hang. */
 const LONG_WAIT_MS = 5_000;
 
-function tellLongWait({ pace, clock, notice, baseUrl }: TransportOptions, status: number, waitMs: number): void {
-  if (waitMs <= LONG_WAIT_MS || !pace.isNews(clock.now() + waitMs)) return;
-  notice?.(`${new URL(baseUrl).origin} answers ${status} and asks to wait: ${Math.ceil(waitMs / 1000)} s`);
+/** @param why what the server does, in words */
+function tellLongWait({ pace, clock, notice, baseUrl }: TransportOptions, why: string, untilMs: number): void {
+  const waitMs = untilMs - clock.now();
+  if (waitMs <= LONG_WAIT_MS || !pace.isNews(untilMs)) return;
+  notice?.(`${new URL(baseUrl).origin} ${why}: ${Math.ceil(waitMs / 1000)} s`);
 }
 
 function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunStop {
