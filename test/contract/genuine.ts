@@ -9,7 +9,7 @@ import { startModel } from '../genuine/model.ts';
 import { setUp } from '../genuine/set-up.mjs';
 import { invoke } from '../support/world.ts';
 import { callServer, sharedSandbox } from './arrange.ts';
-import { freeBlock } from './ports.ts';
+import { freeBlock } from '../support/ports.ts';
 import type { Dialect, Target } from './target.ts';
 
 const KEY = 'key-of-the-contract';

@@ -7,7 +7,7 @@ import { startService } from '../../src/service/index.ts';
 import type { Scenario, Target } from './target.ts';
 import { callServer, sharedSandbox } from './arrange.ts';
 import { addConversations } from './many.ts';
-import { freeBlock } from './ports.ts';
+import { freeBlock } from '../support/ports.ts';
 
 const run = (command: string): object => ({ action: 'run', args: { command } });
 const finish = (text: string): object => ({ action: 'finish', args: { final_thought: text } });

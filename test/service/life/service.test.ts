@@ -15,6 +15,7 @@ import {
 } from '../../../src/service/index.ts';
 import { isAlive, startOf } from '../../../src/service/life/process.ts';
 import { openStore } from '../../../src/service/store/index.ts';
+import { freeBlock } from '../../support/ports.ts';
 import { conversation, PACKAGE_ROOT, startedTask, until, type Answer } from '../app/support.ts';
 
 let dir: string;
@@ -46,22 +47,6 @@ async function start(more: Partial<ServiceOptions> = {}): Promise<RunningService
   const service = await startService(options(more));
   running.push(service);
   return service;
-}
-
-async function startedAndEnded(): Promise<RunningService> {
-  const service = await start();
-  await service.close();
-  return service;
-}
-
-/** A server at that port, which does not listen when somebody else does. */
-async function listening(port: number): Promise<http.Server> {
-  const server = http.createServer();
-  await new Promise<void>((resolve) => {
-    server.once('error', () => resolve());
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return server;
 }
 
 /** Requests over HTTP to a service that runs. */
@@ -129,14 +114,21 @@ describe('a service', () => {
   });
 
   it('listens where it listened before, and elsewhere when that is taken', async () => {
-    let { port } = await startedAndEnded();
-    for (let again = await startedAndEnded(); again.port !== port; again = await startedAndEnded()) {
-      // Only where somebody else was quicker to take it.
-      const thief = await listening(port);
-      expect(thief.listening).toBe(false);
-      port = again.port;
-    }
-    const other = await listening(port);
+    const first = await start();
+    await first.close();
+    const kept = path.join(dataDir, 'port');
+    expect(readFileSync(kept, 'utf8')).toBe(`${first.port}\n`);
+    // One that the system does not give to somebody else meanwhile.
+    const port = await freeBlock();
+    writeFileSync(kept, `${port}\n`);
+    const second = await start();
+    expect(second.port).toBe(port);
+    await second.close();
+    const other = http.createServer().listen(port, '127.0.0.1');
+    await until(
+      () => other.listening,
+      (is) => is,
+    );
     try {
       expect((await start()).port).not.toBe(port);
     } finally {

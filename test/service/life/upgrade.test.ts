@@ -10,6 +10,7 @@ import {
   stopService,
   type ServiceOptions,
 } from '../../../src/service/index.ts';
+import { freeBlock } from '../../support/ports.ts';
 import { PACKAGE_ROOT } from '../app/support.ts';
 
 let dir: string;
@@ -40,6 +41,9 @@ function weather(): string {
 describe('an idle service of an older version', () => {
   it('is replaced by one that is started as it was', async () => {
     const scenario = weather();
+    // The port it had before, and none that the system gives to somebody else meanwhile.
+    await (await startService(options('1.0.0'))).close();
+    writeFileSync(path.join(dataDir, 'port'), `${await freeBlock()}\n`);
     const asked = { host: 'localhost', api: 'v0', spec: 'process', idleTimeoutMs: 7_200_000, scenario } as const;
     const old = await ensureLocalService(options('1.0.0', asked));
     const fresh = await ensureLocalService(options('2.0.0'));
@@ -53,8 +57,7 @@ describe('an idle service of an older version', () => {
   });
 
   it('that had a port of its own keeps it, and what is asked for now goes first', async () => {
-    const { port } = await ensureLocalService(options('1.0.0'));
-    await stopService(dataDir);
+    const port = await freeBlock();
     await ensureLocalService(options('1.0.0', { port, api: 'v0', idleTimeoutMs: 0 }));
     const fresh = await ensureLocalService(options('2.0.0', { api: 'v1' }));
     expect(fresh).toMatchObject({ started: true, port });
