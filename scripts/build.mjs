@@ -15,7 +15,7 @@ import { helpLayouts } from './build/help.mjs';
 import { lazyBuiltins } from './build/lazy-builtins.mjs';
 import { licenses } from './build/licenses.mjs';
 import { onUse } from './build/on-use.mjs';
-import { tableWidths } from './build/table-widths.mjs';
+import { table } from './build/table.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
@@ -97,7 +97,7 @@ async function everything() {
       ...common,
       entryPoints: { main: entries.main },
       chunkNames: 'chunks/[name]-[hash]',
-      plugins: [onUse(root, loadedBefore), lazyBuiltins, tableWidths],
+      plugins: [onUse(root, loadedBefore), lazyBuiltins, table],
     });
     gather(main.files, 'main.js', ofCommands, GROUPS);
     parts.push(main);

@@ -47,7 +47,9 @@ async function commonJs(name, text) {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
-    minify: true,
+    // The names are short already, but for those of the helpers, by which gather.mjs knows them.
+    minifySyntax: true,
+    minifyWhitespace: true,
     legalComments: 'none',
     supported: { 'dynamic-import': false },
   });

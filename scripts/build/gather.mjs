@@ -39,7 +39,10 @@ export function gather(files, entry, takes, groups) {
     settle(others, name);
   }
 
-  for (const [, file] of files) file.text = linked(file.text);
+  for (const [name, file] of files) {
+    if (homes.has(name) || name === entry) file.text = withoutHelpers(name, file.text);
+    file.text = linked(file.text);
+  }
   const partsOf = (home) => [...homes].filter(([, each]) => each === home).map(([name]) => name);
   const makersOf = (home) => makers(files, partsOf(home), onUse);
   const places = {};
@@ -47,11 +50,14 @@ export function gather(files, entry, takes, groups) {
     const { text, inputs } = makersOf(name);
     const file = `chunks/${name}-${shortHash(text)}.js`;
     for (const part of partsOf(name)) places[basename(part)] = basename(file);
-    files.set(file, { text: `"use strict";Object.assign(require("../main.js").$makers,{\n${text}\n});\n`, inputs });
+    files.set(file, {
+      text: `"use strict";${HELPERS}Object.assign(require("../main.js").$makers,{\n${text}\n});\n`,
+      inputs,
+    });
   }
   const main = files.get(entry);
   const { text, inputs } = makersOf(entry);
-  main.text = `"use strict";${loader(text, places)}${main.text}\nObject.assign(module.exports,{$makers,$part});\n`;
+  main.text = `"use strict";${HELPERS}${loader(text, places)}${main.text}\nObject.assign(module.exports,{$makers,$part});\n`;
   main.inputs.push(...inputs);
   for (const name of homes.keys()) files.delete(name);
   for (const [name, file] of files)
@@ -88,9 +94,48 @@ function makers(files, names, onUse) {
   return { text: members.join(',\n'), inputs: names.flatMap((name) => files.get(name).inputs) };
 }
 
-/** The code of a chunk, which gets other chunks from the loader in the entry. */
+/**
+ * What esbuild begins each CommonJS file with, for all parts of a file at once: their exports are members that get it from
+ * the variable. What asks for a part gets those, where esbuild would have them copied, twice.
+ */
+const HELPERS = [
+  'const __export=(to,from)=>{',
+  'for(const name in from)Object.defineProperty(to,name,{get:from[name],enumerable:true})};',
+  'const __toCommonJS=(exports)=>Object.defineProperty(exports,"__esModule",{value:true});',
+  // For parts of Node, whose members may be loaded when they are asked for.
+  'const __toESM=(exports)=>Object.create(exports,{default:{value:exports}});',
+].join('');
+
+/** The helpers end where the exports begin. */
+const EXPORTS = 'var stdin_exports={};';
+
+function withoutHelpers(name, text) {
+  const end = text.indexOf(EXPORTS);
+  const helpers = [...text.slice(0, Math.max(0, end)).matchAll(/(?:^|[;,]|var )(__\w+)=/g)].map(([, helper]) => helper);
+  const unknown = helpers.filter((helper) => !ESBUILD_HELPERS.has(helper));
+  if (unknown.length > 0) throw new Error(`${name} begins with helpers that are not known here: ${unknown.join(', ')}`);
+  if (end < 0 && text.startsWith('var __')) throw new Error(`${name} has helpers and no exports`);
+  return end < 0 ? text : text.slice(end);
+}
+
+const ESBUILD_HELPERS = new Set([
+  '__create',
+  '__defProp',
+  '__getOwnPropDesc',
+  '__getOwnPropNames',
+  '__getProtoOf',
+  '__hasOwnProp',
+  '__copyProps',
+  '__export',
+  '__toESM',
+  '__toCommonJS',
+]);
+
+/** The code of a chunk, which gets other chunks from the loader in the entry. They are modules as it wants them. */
 function linked(text) {
-  return text.replace(/require\("\.\/(?:chunks\/)?([\w.-]+\.js)"\)/g, '$part("$1")');
+  return text
+    .replace(/require\("\.\/(?:chunks\/)?([\w.-]+\.js)"\)/g, '$part("$1")')
+    .replace(/__toESM\((\$part\("[\w.-]+"\))\)/g, '$1');
 }
 
 /** How many chunks import a chunk statically. */

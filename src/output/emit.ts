@@ -103,6 +103,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
     check(view, checked) {
       checkOutput(view, checked, globals, cwd);
       kind = checked;
+      if (format() === 'table' && TABLES.has(checked)) prepareTable();
     },
     list: async (view, items, page) => listOr(await listText(view, items, page, shape()), `no ${plural(view.noun)}`),
     item: async (view, item, extra = {}) => outlet.write(await itemText(view, item, extra, shape())),
@@ -125,6 +126,13 @@ export function createEmitter(options: EmitterOptions): Emitter {
     },
     abandon: () => outlet.abandon(),
   };
+}
+
+const TABLES: ReadonlySet<OutputKind> = new Set<OutputKind>(['list', 'bulk']);
+
+/** Once the command waits for its server, which is time to load what the answer will need. */
+function prepareTable(): void {
+  setImmediate(() => void import('./table.ts').catch(() => undefined)); // whoever draws it is told
 }
 
 function plural(noun: string): string {
