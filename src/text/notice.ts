@@ -1,6 +1,6 @@
 /** A word to the user on stderr: a plain line, or one JSON object for programs. */
 import { escapeJson, safeMultiline, safeText } from './safe-text.ts';
-import { simpleRuler } from './width.ts';
+import { roughRuler } from './width.ts';
 import { wrapLines } from './wrap.ts';
 
 /** With json and ndjson stderr is for programs too. */
@@ -13,14 +13,13 @@ const INDENT = 2;
 const LEAST_ROOM = 16;
 
 /**
- * Safe, further lines indented, and for a terminal of so many columns broken at words. Texts of scripts that only a
- * library can measure are left to the terminal: what is told must not wait for one.
+ * Safe, further lines indented, and for a terminal of so many columns broken at words. It is measured without the
+ * library that knows every script: what is told must not wait for one.
  */
 export function plainLines(text: string, columns = 0): string {
   const safe = safeText(text.replaceAll('\r\n', '\n'));
-  const ruler = columns < LEAST_ROOM + INDENT || safe.includes('\t') ? null : simpleRuler(safe);
-  if (ruler === null) return safeMultiline(text);
-  return wrapLines(safe, { columns, indent: INDENT, longWords: 'keep' }, ruler)
+  if (columns < LEAST_ROOM + INDENT || safe.includes('\t')) return safeMultiline(text);
+  return wrapLines(safe, { columns, indent: INDENT, longWords: 'keep' }, roughRuler())
     .map(({ start, end }) => safe.slice(start, end))
     .join(`\n${' '.repeat(INDENT)}`);
 }

@@ -33,9 +33,19 @@ export async function rulerFor(texts: Iterable<string>): Promise<Ruler> {
   return rulerOf(simpleWidth);
 }
 
-/** At once, for a text that needs no library to be measured; null for others. */
-export function simpleRuler(text: string): Ruler | null {
-  return text.split('\n').every((line) => SIMPLE.test(line)) ? rulerOf(simpleWidth) : null;
+/** For any text, at once and without the library: where that knows better, as wide as a terminal may show it. */
+export function roughRuler(): Ruler {
+  return rulerOf((text) => (SIMPLE.test(text) ? simpleWidth(text) : roughWidth(text)));
+}
+
+/** Marks that stand on another character, joiners, the colours of skins. */
+const NO_COLUMN = /[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}\ufe0f]/gu;
+const MAYBE_TWO_COLUMNS =
+  /[\p{Extended_Pictographic}\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Yi}\p{sc=Tangut}\u3000-\u303f\u30fc\uff01-\uff60\uffe0-\uffe6]/gu;
+
+function roughWidth(text: string): number {
+  const shown = text.replace(NO_COLUMN, '');
+  return [...shown].length + (shown.match(MAYBE_TWO_COLUMNS)?.length ?? 0);
 }
 
 /** A ruler for any text. */

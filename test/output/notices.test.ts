@@ -83,5 +83,9 @@ test('a notice and a warning at a terminal are broken at words', () => {
   expect(warningLine('one two three four five', undefined, undefined, 20)).toBe(
     'warning: one two\n  three four five\n',
   );
+  expect(noticeLine('🙂 one 🙂 two 🙂 three 🙂 four 🙂 five', undefined, 24)).toBe(
+    '🙂 one 🙂 two 🙂 three\n  🙂 four 🙂 five\n',
+  );
+  expect(noticeLine('é̂ne mène mò, ça va très bien', undefined, 20)).toBe('é̂ne mène mò, ça va\n  très bien\n');
   expect(noticeLine('one two three four five six seven', undefined)).toBe('one two three four five six seven\n');
 });

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { rulerFor } from '../../src/text/width.ts';
+import { roughRuler, rulerFor } from '../../src/text/width.ts';
 
 test('widths known without the library are the ones of the library, for each character', async () => {
   // The ruler for a text that needs no library knows every simple character; the others are not asked of it.
@@ -31,4 +31,31 @@ test('widths known without the library are the ones of the library, for each cha
     expect(text.filter((character) => simple.width(character) !== stringWidth(character))).toEqual([]);
     expect(simple.width(text.join(''))).toBe(stringWidth(text.join('')));
   }
+});
+
+test('what is measured without the library is as wide as with it, or wider', () => {
+  const texts = [
+    '🙂',
+    '👍🏽',
+    '👩‍👩‍👧',
+    '⚠️',
+    '🇩🇪',
+    '漢字𠀀',
+    'カﾞ',
+    '한국어',
+    'ñ é̂',
+    'שלום',
+    'हिन्दी',
+    'ไทย',
+    'a🙂b',
+    '𝒜',
+    '①',
+    '☎',
+    'ｶ',
+    '＄',
+  ];
+  const narrower = texts.filter((text) => roughRuler().width(text) < stringWidth(text));
+  expect(narrower).toEqual([]);
+  const scripts = ['ñ é̂', 'שלום', 'ไทย', '한국어', '漢字𠀀', '🙂'];
+  expect(scripts.map((text) => roughRuler().width(text))).toEqual(scripts.map((text) => stringWidth(text)));
 });
