@@ -85,6 +85,9 @@ export const updateConversation = record({
   tags: v.nullish(mapOf(text())),
 });
 
+/** `POST …/user_command`, a route of the local service alone. */
+export const userCommand = record({ command: text() });
+
 export const askAgent = record({ question: text() });
 
 /** `POST /api/conversations`. `replay` is a member of the local service alone: the steps that play the agent. */

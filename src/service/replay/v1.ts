@@ -12,7 +12,7 @@ export function readV1(event: JsonRecord, where: string): Reading {
   if (kind === 'MessageEvent') return message(event, where);
   if (kind === 'ActionEvent') {
     // An action the agent got wrong was never carried out: it is there without one.
-    if (event['action'] === null || event['action'] === undefined) return SKIPPED;
+    if (event['action'] === null || event['action'] === undefined || event['source'] === 'user') return SKIPPED;
     return withRisk(readAction(recordMember(event, 'action', where), contentText(event['thought']), where), event);
   }
   if (kind === 'ConversationErrorEvent') {

@@ -28,7 +28,10 @@ export function actionDraft(event: Members): V0Draft {
   const thought = textsOf(event.thought);
   const security_risk = RISKS[asText(event.security_risk)] ?? -1;
   const draft = draftOf(asText(action.kind), action, { thought, security_risk });
-  return { source: 'agent', ...draft, tool_call_metadata: toolCallOf(event) };
+  // The user runs commands too, without a model that would call for them.
+  return event.source === 'user'
+    ? { source: 'user', ...draft }
+    : { source: 'agent', ...draft, tool_call_metadata: toolCallOf(event) };
 }
 
 /** Which call of the model an action or its observation belongs to. */

@@ -75,11 +75,13 @@ class LogTranslator implements Translator {
       case 'MessageEvent':
         return [this.#message(event)];
       case 'ActionEvent':
-        this.#isAnswerLast = false;
+        if (event.source !== 'user') this.#isAnswerLast = false;
         return [actionDraft(event)];
       case 'ObservationEvent': {
         const draft = observationDraft(event, this.#causeOf(event));
-        return draft === null ? [] : [{ ...draft, tool_call_metadata: toolCallOf(event) }];
+        if (draft === null) return [];
+        if (event.source === 'user') return [{ ...draft, source: 'user' }];
+        return [{ ...draft, tool_call_metadata: toolCallOf(event) }];
       }
       case 'AgentErrorEvent':
         return [{ source: 'agent', ...this.#caused(event), ...errorDraft(asText(event.error)) }];

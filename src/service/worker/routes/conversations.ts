@@ -10,11 +10,13 @@ import {
   startConversation,
   switchLlm,
   updateConversation,
+  userCommand,
 } from '../../../protocol/agent-server/requests.ts';
 import { toHexId } from '../../../protocol/detail.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
 import { conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
+import { runForUser } from '../user-command.ts';
 import { conversationView, finalResponse } from '../views.ts';
 
 const NO_MODEL = 'The local service runs no agent with a model, so nobody can answer. Use another server.';
@@ -94,7 +96,7 @@ function inOrder(entries: ConversationEntry[], order: string): ConversationEntry
   return [...entries].sort((a, b) => (a.conversation.state[member] < b.conversation.state[member] ? -sign : sign));
 }
 
-function runRoutes(app: Hono, { conversations }: WorkerContext): void {
+function runRoutes(app: Hono, { conversations, sandbox }: WorkerContext): void {
   app.post('/api/conversations/:id/run', (context) => {
     conversationOf(context, conversations).loop.start();
     return context.json({ success: true });
@@ -107,6 +109,12 @@ function runRoutes(app: Hono, { conversations }: WorkerContext): void {
 
   app.post('/api/conversations/:id/interrupt', async (context) => {
     await conversationOf(context, conversations).loop.interrupt();
+    return context.json({ success: true });
+  });
+
+  app.post('/api/conversations/:id/user_command', async (context) => {
+    const { conversation } = conversationOf(context, conversations);
+    runForUser(conversation, sandbox, (await readBody(context, userCommand)).command);
     return context.json({ success: true });
   });
 

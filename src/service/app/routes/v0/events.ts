@@ -54,9 +54,14 @@ export function eventRoutes(context: AppContext): Route[] {
         }
         if (action === 'change_agent_state')
           return act(context, c, (row) => changeState(context, row, String(args.agent_state)));
+        if (action === 'run') {
+          const { command } = args;
+          if (typeof command !== 'string') throw refuse(400, 'A run needs args.command');
+          return act(context, c, (row) => post(context, row, 'user_command', { command }));
+        }
         throw refuse(
           400,
-          `The local service takes the actions message and change_agent_state, not '${action.slice(0, 50)}'`,
+          `The local service takes the actions message, run and change_agent_state, not '${action.slice(0, 50)}'`,
         );
       },
     },
