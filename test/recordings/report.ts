@@ -28,8 +28,8 @@ export function shareOf(part: number, all: number): number {
 }
 
 /**
- * Two shares: of all exchanges of the routes that the local service has, and of those that are meant to agree, which
- * leaves out where a genuine server breaks and where only a model can answer. Below, what was not played.
+ * Three shares: of all exchanges of the routes that the local service has, of those where no genuine server breaks, and
+ * of those that are meant to agree, which leaves out as well where only a model can answer. Below, what was not played.
  */
 export function reportOf(results: ReadonlyMap<Release, Playing>): string {
   const lines = [...results].flatMap(([release, playing]) => [
@@ -40,9 +40,14 @@ export function reportOf(results: ReadonlyMap<Release, Playing>): string {
 }
 
 function linesOf(name: string, counts: Counts): string[] {
-  const meant = counts.all - counts.breakage - counts.model;
+  const sound = counts.all - counts.breakage;
+  const shares = [
+    `${share(counts.agreed, counts.all)} of all agree`,
+    `${share(counts.agreed, sound)} of those where no genuine server breaks`,
+    `${share(counts.agreed, sound - counts.model)} of those meant to`,
+  ];
   return [
-    `${name}: ${share(counts.agreed, counts.all)} of all agree, ${share(counts.agreed, meant)} of those meant to`,
+    `${name}: ${shares.join(', ')}`,
     ...CLASSES.map((each) => `  ${String(counts[each]).padStart(4)} differ: ${meaningOf(each)}`),
   ];
 }

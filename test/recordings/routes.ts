@@ -18,7 +18,9 @@ export async function routesOf(url: string): Promise<Routes> {
 
 export function routesIn({ paths }: Document): Routes {
   const routes = Object.entries(paths).flatMap(([path, methods]) => {
-    const pattern = new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+(?::path)?\}/g, '[^/]+')}$`);
+    const literal = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+(?::path)?\}/g, '[^/]+');
+    // With a slash too many it is still that route: servers send the client there.
+    const pattern = new RegExp(`^${literal}/?$`);
     return (isObject(methods) ? Object.keys(methods) : methods.split(',')).map((method) => ({
       method: method.toUpperCase(),
       path,
