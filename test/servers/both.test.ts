@@ -137,11 +137,47 @@ describe('the list of a server that speaks both dialects', () => {
     newer = [{ id: idOf('b', 1), minute: 1 }];
     before = ({ path }) =>
       path === '/api/conversations' ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : null;
-    expect((await failure(listed())).kind).toBe('server');
+    const half = await failure(listed());
+    expect([half.kind, half.message]).toEqual([
+      'server',
+      expect.stringContaining('the list of V0 conversations fails'),
+    ]);
+    expect(half.details.status).toBe(500);
   });
 });
 
 describe('one conversation of a server that speaks both dialects', () => {
+  it('that neither knows is not found, whatever is asked of it, and nothing is sent', async () => {
+    const id = idOf('b', 9);
+    before = ({ path }) => {
+      if (path === '/api/v1/app-conversations' || path === '/api/v1/app-conversations/start-tasks')
+        return { json: [null] };
+      // V0 answers null with 200.
+      return path === `/api/conversations/${id}` ? { json: null } : null;
+    };
+    const { conversations } = server;
+    const message = { text: 'hello', image_urls: [] };
+    const asked = [
+      conversations.get(id),
+      conversations.getSettled(id),
+      conversations.result(id),
+      conversations.send(id, message),
+      conversations.pending(id),
+      conversations.answer(id, { decision: 'accept', reason: null, action_id: null }),
+      conversations.run(id),
+      conversations.stop(id),
+      conversations.diff(id),
+      (async () => {
+        for await (const event of conversations.events(id, {})) expect(event).toBeUndefined();
+      })(),
+    ];
+    const failures = await Promise.all(asked.map((promise) => failure<unknown>(promise)));
+    expect(failures.map(({ kind, message: text }) => [kind, text])).toEqual(
+      asked.map(() => ['not-found', `there is no conversation ${id} at this server`]),
+    );
+    expect(fake.asked.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
   it('is of V1 when it appears there between the looks at V1 and at V0', async () => {
     const kept = { id: idOf('b', 1), minute: 1 };
     let looks = 0;

@@ -1,6 +1,6 @@
 /** One list of the conversations of both dialects, newest first, each once. */
-import type { Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../errors.ts';
+import type { Conversation, Dialect } from '../../domain/conversation.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { parseTime } from '../../text/time.ts';
 import { allPages } from '../pages.ts';
 import type { ListQuery, Server } from '../server.ts';
@@ -11,6 +11,7 @@ const PAGE_SIZE = 100;
 
 /** One dialect's list as far as it was read. */
 interface Side {
+  dialect: Dialect;
   items: AsyncGenerator<Conversation, void, void>;
   /** Read and not told yet; undefined: not read yet, null: there is no more. */
   head: Conversation | null | undefined;
@@ -38,8 +39,12 @@ interface Reading {
 }
 
 function createReading(newer: List, older: List, query: ListQuery): Reading {
-  const side = (list: List): Side => ({ items: allPages<Conversation>((page) => list(query, page)), head: undefined });
-  return { sides: [side(newer), side(older)], told: new Set() };
+  const side = (dialect: Dialect, list: List): Side => ({
+    dialect,
+    items: allPages<Conversation>((page) => list(query, page)),
+    head: undefined,
+  });
+  return { sides: [side('v1', newer), side('v0', older)], told: new Set() };
 }
 
 async function readPage(reading: Reading, size: number): Promise<{ items: Conversation[]; more: boolean }> {
@@ -60,8 +65,21 @@ async function readPage(reading: Reading, size: number): Promise<{ items: Conver
 
 async function readHead(side: Side): Promise<void> {
   if (side.head !== undefined) return;
-  const next = await side.items.next();
-  side.head = next.done === true ? null : next.value;
+  try {
+    const next = await side.items.next();
+    side.head = next.done === true ? null : next.value;
+  } catch (error) {
+    throw isAppError(error) && error.kind === 'server' ? halfFails(side.dialect, error) : error;
+  }
+}
+
+/** Half of a list is none: a script would take what is missing for gone. So it fails, and says which half it is. */
+function halfFails(dialect: Dialect, error: AppError): AppError {
+  return new AppError(error.kind, `the list of ${dialect.toUpperCase()} conversations fails: ${error.message}`, {
+    ...error.details,
+    hint:
+      error.details.hint ?? 'without them it would not be whole; by its id each can be asked for: acs conv show <id>',
+  });
 }
 
 /** Of two of the same time that of V1. One without a time keeps its place in its own list. */
