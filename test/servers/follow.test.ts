@@ -62,7 +62,7 @@ function following(options: Partial<FollowOptions> = {}): Follower {
       );
       await until(() => {
         if (condition(lines())) return true;
-        if (end !== null) throw (end).error ?? new Error(`ended before: ${lines().join(' | ')}`);
+        if (end !== null) throw end.error ?? new Error(`ended before: ${lines().join(' | ')}`);
         return false;
       });
     },
