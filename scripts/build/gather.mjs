@@ -89,7 +89,7 @@ return made.exports;
  * everybody uses who loads the file.
  */
 function makers(files, names, onUse) {
-  const makerOf = (name) => `(module)=>{${files.get(name).text}}`;
+  const makerOf = (name) => `function(module){${files.get(name).text}}`;
   const members = names.map((name) => `"${basename(name)}":${onUse.has(name) ? makerOf(name) : `(${makerOf(name)})`}`);
   return { text: members.join(',\n'), inputs: names.flatMap((name) => files.get(name).inputs) };
 }
