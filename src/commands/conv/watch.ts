@@ -1,10 +1,8 @@
 /**
  * Watching one run to its end: what follow, wait and `conv new --wait` have in common. The server's port tells events
- * and changes of the record; here they are judged, and deadlines and silences are kept.
- *
- * A state that may be older than the latest message is not believed at once: it is read again until the events agree,
- * or until it has stood long enough. So a fast run that ends where it began is not missed, and none is waited for
- * for ever.
+ * and changes of the record; here they are judged, and deadlines and silences are kept. A state that may be older than
+ * the latest message is not believed at once: it is read again until the events agree, or until it has stood long
+ * enough. So a fast run that ends where it began is not missed, and none is waited for without end.
  */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
