@@ -171,7 +171,7 @@ describe('one conversation of a server that speaks both dialects', () => {
         for await (const event of conversations.events(id, {})) expect(event).toBeUndefined();
       })(),
     ];
-    const failures = await Promise.all(asked.map((promise) => failure<unknown>(promise)));
+    const failures = await Promise.all(asked.map((promise) => failure(promise)));
     expect(failures.map(({ kind, message: text }) => [kind, text])).toEqual(
       asked.map(() => ['not-found', `there is no conversation ${id} at this server`]),
     );

@@ -157,6 +157,47 @@ describe('a server that is busy with another conversation', () => {
   });
 });
 
+describe('the cost', () => {
+  const steps = (accumulated_cost: number): void =>
+    happens(server, {
+      source: 'agent',
+      message: '',
+      action: 'think',
+      args: {},
+      llm_metrics: { accumulated_cost, accumulated_token_usage: { prompt_tokens: 200, completion_tokens: 40 } },
+    });
+  const told = async (): Promise<unknown> => {
+    const { cost_usd, tokens } = JSON.parse((await trap.acs('conv', 'show', V0_ID, '--json')).out) as {
+      cost_usd: unknown;
+      tokens: unknown;
+    };
+    return [cost_usd, tokens];
+  };
+
+  it('is what was spent on all messages, also before the agent has begun with the next', async () => {
+    userSays(server, 'one');
+    steps(0.001);
+    steps(0.002);
+    userSays(server, 'two');
+    expect(await told()).toEqual([0.002, { input: 200, output: 40 }]);
+    steps(0.003);
+    expect(await told()).toEqual([0.003, { input: 200, output: 40 }]);
+  });
+
+  it('is not known once the server has counted anew after a wake, and does not go down', async () => {
+    userSays(server, 'one');
+    steps(0.0018);
+    for (const state of ['stopped', 'loading', 'awaiting_user_input']) stateChanges(server, state);
+    expect(await told()).toEqual([0.0018, { input: 200, output: 40 }]);
+    userSays(server, 'two');
+    steps(0.0009);
+    expect(await told()).toEqual([null, null]);
+    userSays(server, 'three');
+    steps(0.0027);
+    expect(await told()).toEqual([null, null]);
+  });
+});
+
 describe('an answer in text', () => {
   it('is the end of a run, whose state only says that it waits for its user', async () => {
     userSays(server, 'do it');

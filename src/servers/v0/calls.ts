@@ -133,12 +133,19 @@ export async function* eventsForwardV0(
 export async function* eventsBackwardV0(
   links: Links,
   info: ConversationInfo,
-  limit = MOST_EVENTS,
 ): AsyncGenerator<EventRecordV0, void, void> {
+  for await (const page of eventPagesBackwardV0(links, info)) yield* page;
+}
+
+/** The same, as each request brings them. */
+export async function* eventPagesBackwardV0(
+  links: Links,
+  info: ConversationInfo,
+): AsyncGenerator<EventRecordV0[], void, void> {
   let end: number | undefined;
   for (;;) {
-    const { events, has_more } = await eventsPageV0(links, info, { end, reverse: 'true', limit });
-    for (const event of events) if (end === undefined || event.id <= end) yield event;
+    const { events, has_more } = await eventsPageV0(links, info, { end, reverse: 'true' });
+    yield events.filter(({ id }) => end === undefined || id <= end);
     const last = events.at(-1);
     if (!has_more || last === undefined || (end !== undefined && last.id > end) || last.id <= 0) return;
     end = last.id - 1;

@@ -4,12 +4,11 @@
  */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import type { Links } from '../links.ts';
-import { eventsBackwardV0, eventsForwardV0 } from './calls.ts';
+import { eventPagesBackwardV0, eventsForwardV0 } from './calls.ts';
 import { agentStateOf, answerOfV0, costOf, isUserMessage, type RunNews } from './records.ts';
 
 /** A run may be long; what is further back than this is no longer news. */
 const MOST_READ = 400;
-const PAGE = 50;
 /** A conversation that is stopped says so last; how its run had ended is said before. */
 const PASSED_OVER = new Set(['stopped', 'loading', 'init']);
 
@@ -35,7 +34,7 @@ export function createNewsReader(links: Links, onNew: (event: EventRecordV0) => 
     },
     async read(info) {
       if (next === null) {
-        const newest = await readSinceUserMessage(links, info);
+        const newest = await readNewest(links, info);
         for (const event of newest) run.take(event);
         next = (newest.at(-1)?.id ?? -1) + 1;
         return run.news(info.status);
@@ -52,12 +51,12 @@ export function createNewsReader(links: Links, onNew: (event: EventRecordV0) => 
   };
 }
 
-/** Oldest first, the user's latest message the first of them, where it is near enough. */
-async function readSinceUserMessage(links: Links, info: ConversationInfo): Promise<EventRecordV0[]> {
+/** Oldest first, with the user's latest message where it is near enough, and what came with it from before. */
+async function readNewest(links: Links, info: ConversationInfo): Promise<EventRecordV0[]> {
   const newestFirst: EventRecordV0[] = [];
-  for await (const event of eventsBackwardV0(links, info, PAGE)) {
-    newestFirst.push(event);
-    if (isUserMessage(event) || newestFirst.length >= MOST_READ) break;
+  for await (const page of eventPagesBackwardV0(links, info)) {
+    newestFirst.push(...page);
+    if (page.some(isUserMessage) || newestFirst.length >= MOST_READ) break;
   }
   return newestFirst.reverse();
 }
@@ -69,6 +68,9 @@ interface Run {
   news(status: string): RunNews;
 }
 
+type Spent = Pick<RunNews, 'cost' | 'tokens'>;
+const UNKNOWN: Spent = { cost: null, tokens: null };
+
 type State = NonNullable<ReturnType<typeof agentStateOf>>;
 
 function createRun(): Run {
@@ -76,7 +78,9 @@ function createRun(): Run {
   /** As `newest`, but nothing that only tells of a stop or a start. */
   let telling: State | null = null;
   let answered: RunNews['answered'] = 'no';
-  let spent: Pick<RunNews, 'cost' | 'tokens'> = { cost: null, tokens: null };
+  let spent: Spent = UNKNOWN;
+  /** An agent that was woken counts on from what it had stored, which may be less than what was spent. */
+  let isCountLost = false;
   return {
     take(event) {
       const state = agentStateOf(event);
@@ -84,7 +88,11 @@ function createRun(): Run {
         newest = state;
         if (!PASSED_OVER.has(state.state)) telling = state;
       }
-      spent = costOf(event) ?? spent;
+      const told = costOf(event);
+      if (told !== null) {
+        isCountLost ||= (told.cost ?? 0) < (spent.cost ?? 0);
+        spent = told;
+      }
       // What the agent said before its action was rejected is no answer.
       if (event.observation === 'user_rejected') answered = 'no';
       if (answerOfV0(event) !== null) answered = 'yes';
@@ -95,7 +103,12 @@ function createRun(): Run {
     },
     news(status) {
       const state = status.toUpperCase() === 'RUNNING' ? newest : (telling ?? newest);
-      return { agentState: state?.state ?? null, reason: state?.reason ?? '', answered, ...spent };
+      return {
+        agentState: state?.state ?? null,
+        reason: state?.reason ?? '',
+        answered,
+        ...(isCountLost ? UNKNOWN : spent),
+      };
     },
   };
 }
