@@ -2,12 +2,12 @@
  * Runs whose worker can write no more, because it was killed: how they ended is written into their logs from here. A log
  * has one writer at a time, so the worker must be gone.
  */
-import { existsSync, readdirSync } from 'node:fs';
 import type { Clock } from '../life/clock.ts';
 import { eventLogFile, openEventLog } from '../event-log.ts';
 import { Conversation } from '../worker/conversation.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
-import { stateInLog } from './event-logs.ts';
+import type { ConversationState } from '../conversation-state.ts';
+import { readLogStates } from './log-states.ts';
 
 /** `paused`: the service was stopped, and the run can go on. `failed`: the sandbox broke down; `why` in words. */
 export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
@@ -22,18 +22,20 @@ export interface CutOffOptions {
 /**
  * Ends the runs that their logs say are under way. What has an end keeps it, so a second call writes nothing.
  * @param eventsDir folder of the logs of one sandbox
+ * @returns the states that were left as they are, by conversation
  */
-export function endCutOffRuns(eventsDir: string, how: CutOff, options: CutOffOptions): void {
-  if (!existsSync(eventsDir)) return;
-  for (const name of readdirSync(eventsDir)) {
-    const id = /^([0-9a-f]{32})\.db$/.exec(name)?.[1];
-    if (id === undefined) continue;
+export function endCutOffRuns(eventsDir: string, how: CutOff, options: CutOffOptions): Map<string, ConversationState> {
+  const states = readLogStates(eventsDir, options.log);
+  for (const [id, { execution_status }] of states) {
+    if (execution_status !== 'running') continue;
     try {
-      if (stateInLog(eventsDir, id)?.execution_status === 'running') endRun(eventsDir, id, how, options);
+      endRun(eventsDir, id, how, options);
+      states.delete(id);
     } catch (error) {
       options.log(`conversation ${id}: the end of its run could not be written: ${String(error)}`);
     }
   }
+  return states;
 }
 
 function endRun(eventsDir: string, id: string, how: CutOff, { clock, onConversation }: CutOffOptions): void {

@@ -4,6 +4,7 @@ import { makeFolder } from '../../files/make-folder.ts';
 import { ServiceError } from './failure.ts';
 import { readKey } from './key.ts';
 import { dataPaths } from './paths.ts';
+import { refuseUnlessFile, refuseUnlessFolder } from './small-file.ts';
 
 /**
  * Where the local service keeps its data unless it is told otherwise: `$ACS_DATA_DIR`; on macOS
@@ -37,10 +38,17 @@ export function prepareDataDir(dataDir: string): void {
     // An existing directory may have been made with a wider mode; only its owner can change that.
     if ((statSync(dataDir).mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    refuseWhatIsInTheWay(dataDir);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw refusal(dataDir, reasonAt(dataDir, error), 'Set ACS_DATA_DIR to a folder that you can write.', error);
   }
+}
+
+function refuseWhatIsInTheWay(dataDir: string): void {
+  const { workspaces, events, staging, ...files } = dataPaths(dataDir);
+  for (const folder of [workspaces, events, staging]) refuseUnlessFolder(folder);
+  for (const file of Object.values(files)) refuseUnlessFile(file);
 }
 
 /** What may be there before the database is, whenever a first start was cut off; a new volume is not quite empty. */

@@ -1,7 +1,6 @@
 /** What a service does about the one before it, which may have been killed at any moment. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { endCutOffRuns, type CutOff } from '../app/cut-off-runs.ts';
-import { stateInLog } from '../app/event-logs.ts';
 import { removeTreeSync } from '../app/remove-tree.ts';
 import { reapLeftovers } from '../jail/processes.ts';
 import type { Store } from '../store/index.ts';
@@ -20,6 +19,7 @@ export interface RecoverOptions {
 }
 
 const KILL_TIMEOUT_MS = 2000;
+const SANDBOX_ID = /^[0-9A-Za-z]{22}$/;
 const CUT_OFF = 'the service was stopped while this conversation was being started';
 
 /**
@@ -29,18 +29,16 @@ const CUT_OFF = 'the service was stopped while this conversation was being start
 export function recover({ store, paths, clock, log }: RecoverOptions): void {
   for (const folder of [paths.workspaces, paths.events]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
-  for (const row of store.sandboxes.all()) {
-    endLeftovers(row, log);
-    endRuns(row, { store, paths, clock, log });
-    const wasUp = row.status === 'RUNNING' || row.status === 'STARTING';
-    if (!wasUp && row.worker_pid === null) continue;
-    store.sandboxes.update(row.id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
-    if (wasUp) readConversations(row.id, store, paths.events);
-  }
+  const rows = store.sandboxes.all();
+  for (const row of rows) endLeftovers(row, log);
+  // Written at once: each write of its own waits for the disk, and there may be thousands.
+  store.transaction(() => {
+    for (const row of rows) settle(row, { store, paths, clock, log });
+  });
   for (const task of store.startTasks.unfinished()) giveUp(task, store, paths.workspaces, clock);
   for (const name of readdirSync(paths.workspaces)) {
-    // Made for a sandbox of which nothing was written any more.
-    if (store.sandboxes.get(name) === null) removeTreeSync(path.join(paths.workspaces, name));
+    // Made for a sandbox of which nothing was written any more. What has another name is not ours.
+    if (SANDBOX_ID.test(name) && store.sandboxes.get(name) === null) removeTreeSync(path.join(paths.workspaces, name));
   }
 }
 
@@ -63,37 +61,45 @@ function giveUp(task: StartTaskRow, store: Store, workspacesDir: string, clock: 
 
 /** A worker ends with its service; one that hangs is killed, and so is what escaped from it. */
 function endLeftovers(row: SandboxRow, log: (line: string) => void): void {
-  if (row.worker_pid !== null && isAlive({ pid: row.worker_pid, start: row.worker_start })) {
-    log(`sandbox ${row.id}: its worker (pid ${row.worker_pid}) outlived the service and is ended`);
-    sendSignal(-row.worker_pid, 'SIGKILL');
-    awaitEnd({ pid: row.worker_pid, start: row.worker_start }, KILL_TIMEOUT_MS);
+  const { worker_pid: pid, worker_start: start } = row;
+  // Without its start the number may be anybody's, and one below 2 stands for more than one process.
+  if (pid !== null && pid > 1 && start !== null && isAlive({ pid, start })) {
+    log(`sandbox ${row.id}: its worker (pid ${pid}) outlived the service and is ended`);
+    sendSignal(-pid, 'SIGKILL');
+    awaitEnd({ pid, start }, KILL_TIMEOUT_MS);
   }
-  const reaped = row.worker_pid === null ? 0 : reapLeftovers(row.id);
+  const reaped = pid === null ? 0 : reapLeftovers(row.id);
   if (reaped > 0) log(`sandbox ${row.id}: ended ${reaped} processes that had been left behind`);
 }
 
-/** A worker that was killed with the service, or that the service did not come to speak for, has left its runs open. */
-function endRuns({ id, status, worker_pid, status_detail }: SandboxRow, options: RecoverOptions): void {
-  const { store, paths, clock, log } = options;
+/**
+ * Writes a sandbox that was up as PAUSED, ends the runs that its worker left open, because it was killed with the service
+ * or the service did not come to speak for it, and takes over what its logs say of the others.
+ */
+function settle(row: SandboxRow, { store, paths, clock, log }: RecoverOptions): void {
+  const { id, status, worker_pid } = row;
   if (status === 'PAUSED' && worker_pid === null) return;
-  const why = status_detail ?? 'its worker ended unexpectedly';
+  const why = row.status_detail ?? 'its worker ended unexpectedly';
   const how: CutOff = status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' };
-  endCutOffRuns(path.join(paths.events, id), how, {
+  const left = endCutOffRuns(path.join(paths.events, id), how, {
     clock,
     log,
     onConversation: ({ conversation_id, execution_status, metrics, updated_at }) => {
       store.conversations.update(conversation_id, { execution_status, metrics, updated_at });
     },
   });
-}
-
-function readConversations(sandboxId: string, store: Store, eventsDir: string): void {
-  for (const { id } of store.conversations.ofSandbox(sandboxId)) {
-    const inLog = stateInLog(path.join(eventsDir, sandboxId), id);
-    if (inLog === null) continue;
-    const { title: _, ...told } = inLog; // the one in the store may have been given by the user
-    // Nothing runs while its sandbox is paused; the worker that wakes it says what it does then.
-    const execution_status = told.execution_status === 'running' ? 'paused' : told.execution_status;
-    store.conversations.update(id, { ...told, execution_status });
+  const wasUp = status === 'RUNNING' || status === 'STARTING';
+  if (wasUp || worker_pid !== null) {
+    store.sandboxes.update(id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
+  }
+  for (const conversation of wasUp ? store.conversations.ofSandbox(id) : []) {
+    const state = left.get(conversation.id);
+    if (state === undefined) continue;
+    // The title in the store may have been given by the user. Nothing runs while its sandbox is paused; the worker that
+    // wakes it says what it does then.
+    const { metrics, updated_at } = state;
+    const execution_status = state.execution_status === 'running' ? 'paused' : state.execution_status;
+    if (conversation.updated_at === updated_at && conversation.execution_status === execution_status) continue;
+    store.conversations.update(conversation.id, { execution_status, metrics, updated_at });
   }
 }

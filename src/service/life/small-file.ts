@@ -10,7 +10,9 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
+  type Stats,
 } from 'node:fs';
 import { ServiceError } from './failure.ts';
 
@@ -51,16 +53,30 @@ export function readSmallRecord(file: string): Record<string, unknown> | null {
 
 /**
  * Refuses a name that is taken by something that is no file (a link to one counts as one): whatever it is, it is not
- * ours to remove.
+ * ours to remove, and opening it may wait for ever.
  * @throws ServiceError `data-dir`
  */
 export function refuseUnlessFile(file: string): void {
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined || found.isFile() || found.isSymbolicLink()) return;
-  const what = found.isDirectory() ? 'a directory' : 'no file';
-  throw new ServiceError('data-dir', `${file} is ${what}`, {
-    hint: 'Move it away, or set ACS_DATA_DIR to another folder.',
-  });
+  const found = statOf(file);
+  if (found === null || (found !== 'dangling' && found.isFile())) return;
+  const what = found === 'dangling' ? 'a link to nothing' : found.isDirectory() ? 'a directory' : 'no file';
+  throw inTheWay(`${file} is ${what}`);
+}
+
+/** The same for a folder. */
+export function refuseUnlessFolder(folder: string): void {
+  const found = statOf(folder);
+  if (found === null || (found !== 'dangling' && found.isDirectory())) return;
+  throw inTheWay(`${folder} is ${found === 'dangling' ? 'a link to nothing' : 'no directory'}`);
+}
+
+function statOf(file: string): Stats | 'dangling' | null {
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return null;
+  return statSync(file, { throwIfNoEntry: false }) ?? 'dangling';
+}
+
+function inTheWay(text: string): ServiceError {
+  return new ServiceError('data-dir', text, { hint: 'Move it away, or set ACS_DATA_DIR to another folder.' });
 }
 
 /** Writes a small private file whole or not at all. */

@@ -72,7 +72,10 @@ async function busyService(spec: SandboxSpecName) {
     return { status: answer.status, headers: answer.headers, body: await answer.json() };
   };
   const command = '(setsid sleep 4321 > /dev/null 2>&1 &); sleep 4321';
-  const endless = JSON.stringify([{ source: 'agent', action: 'run', args: { command } }]);
+  const endless = JSON.stringify([
+    { source: 'user', action: 'message', args: { content: 'Wait.' } },
+    { source: 'agent', action: 'run', args: { command } },
+  ]);
   const { app_conversation_id: id, sandbox_id: sandbox } = await startedTask({ call }, { replay_json: endless });
   await until(
     async () => (await call('GET', `/api/v1/conversation/${id}/events/count?kind__eq=ActionEvent`)).body,
