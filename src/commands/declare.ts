@@ -1,6 +1,6 @@
 /**
  * How a command says what it is. Every verb has a file that exports `declare<Verb>(parent, ctx)` and the function that
- * does it; help states what it prints as JSON, its exit codes and at least two examples (a test runs them).
+ * does it; help states what it prints as JSON, its exit codes and at least two examples.
  */
 import type { Command } from 'commander';
 import { EXIT_CODES, type ErrorKind } from '../errors.ts';
@@ -11,13 +11,13 @@ export interface CommandHelp {
   /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
   exits?: ErrorKind[];
   examples: { command: string; does: string }[];
-  /** Paragraphs before the JSON shape. */
+  /** Paragraphs before the JSON shape, each with its own line ends. */
   notes?: string[];
 }
 
 const ALWAYS: (keyof typeof EXIT_CODES)[] = ['ok', 'usage', 'config', 'auth', 'server', 'network'];
 
-/** Adds aliases' and readers' common part: notes, JSON shape, exit codes, examples. */
+/** Adds to the help of a command, in this order: notes, JSON, exit codes, examples. */
 export function explain(command: Command, help: CommandHelp): Command {
   return command.addHelpText('after', () => helpText(help));
 }
