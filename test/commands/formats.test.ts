@@ -1,6 +1,6 @@
 /**
  * A table of command × format: what each command prints in each of them, in `formats/<command>.txt`. What differs from
- * run to run (ids, times, places) is put as a word in angle brackets. `vitest -u` takes a change over.
+ * run to run (ids, times, places) is put as a word in angle brackets. `vitest run … --update` takes a change over.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';

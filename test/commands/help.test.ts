@@ -9,7 +9,7 @@ const nodes = flatten(completionTree(await realTree()));
 const commands = nodes.map(({ path }) => path).filter((path) => !path.startsWith('acs conv'));
 const nouns = [...new Set(commands.map((path) => path.split(' ')[1] ?? 'acs'))];
 
-/** What users read, in `help/<noun>.txt`; a change of it shows in review, and `vitest -u` takes it over. */
+/** What users read, in `help/<noun>.txt`; a change of it shows in review, and `vitest run … --update` takes it over. */
 describe('the help of', () => {
   it.each(nouns)('%s', async (noun) => {
     let text = '';

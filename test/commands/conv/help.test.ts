@@ -24,7 +24,7 @@ const help = async (...words: string[]): Promise<string> => {
   return out;
 };
 
-/** What users read; a change of it shows in review, and `vitest -u` takes it over. */
+/** What users read; a change of it shows in review, and `vitest run … --update` takes it over. */
 describe('the help of', () => {
   it('conv', async () => {
     await expect(await help('conv')).toMatchFileSnapshot('help/conv.txt');
