@@ -5,7 +5,7 @@
  */
 import { isObject, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
 import type { Door } from './player.ts';
-import { isToStanding } from './replays.ts';
+import { isPauseOfEnded, isToStanding } from './replays.ts';
 
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 25;
@@ -22,13 +22,16 @@ export class InStep {
     this.#app = app;
   }
 
-  /** @param path the path of the request, with our ids */
-  async before(exchange: Exchange, path: string): Promise<void> {
+  /**
+   * @param path the path of the request, with our ids
+   * @param next what was asked after it
+   */
+  async before(exchange: Exchange, path: string, next: Exchange | undefined): Promise<void> {
     const { name, request, answer } = exchange;
     if (name === 'sandbox.search.empty') await this.#makeSandboxes(answer);
     if (name === 'clone.settings') await this.#forgetSettings(path, answer);
     if (request.method !== 'POST') return;
-    if (isToStanding(exchange)) await this.#standing(path);
+    if (isToStanding(exchange) || isPauseOfEnded(exchange, next)) await this.#standing(path);
     if (path === SETTINGS && answer.status >= 400) this.#settings = await this.#ask('GET', SETTINGS);
   }
 

@@ -128,11 +128,11 @@ export class Player {
   async #compare(exchange: Exchange, index: number): Promise<Omit<Played, 'name' | 'route'>> {
     const { name, request, answer } = exchange;
     const watched = WATCHED.exec(name)?.[1];
-    const next = this.#exchanges[index + 1]?.name ?? '';
-    const isPassing = watched !== undefined && (WATCHED.exec(next)?.[1] === watched || STARTING.test(name));
+    const next = this.#exchanges[index + 1];
+    const isPassing = watched !== undefined && (WATCHED.exec(next?.name ?? '')?.[1] === watched || STARTING.test(name));
     const expected = this.#listed.get(name)?.differs ?? [];
     // The recorded client waited, or came back until it saw what it looked for; only reading can be repeated.
-    await this.#inStep.before(exchange, this.#identities.translateText(request.path));
+    await this.#inStep.before(exchange, this.#identities.translateText(request.path), next);
     const patienceMs = request.method === 'GET' ? Math.min(PATIENCE_MS, this.#patienceMs) : 0;
     const deadline = Date.now() + patienceMs;
     for (;;) {

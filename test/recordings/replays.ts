@@ -60,6 +60,11 @@ export function isToStanding(exchange: Exchange): boolean {
   return isMessage(exchange) && !exchange.name.includes('while') && !isReleasing(exchange);
 }
 
+/** Whether it is a pause that came when the run had ended, as the record that was read next shows. */
+export function isPauseOfEnded({ request: { method, path } }: Exchange, next: Exchange | undefined): boolean {
+  return method === 'POST' && path.endsWith('/pause') && next?.name.endsWith('.execution_status.finished') === true;
+}
+
 /** Whether it is the message that was to find its run under way: the run may end now. */
 export function isReleasing(exchange: Exchange): boolean {
   return isMessage(exchange) && exchange.name.startsWith(UNDER_WAY);
