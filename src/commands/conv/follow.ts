@@ -99,17 +99,15 @@ export async function showRun(
   const since = readSince(ctx, options);
   const shown = new Set<string>();
   const isFromBeginning = since === null && options.tail === undefined;
-  // What the run did before the place to start at is not shown, but it is what the run is judged by.
-  const known = isFromBeginning
-    ? null
-    : await withinDeadline(ctx, server, options, id, (bounded) => readKnownRun(bounded, id));
+  const { tail: length } = options;
+  const { known, tail } = await withinDeadline(ctx, server, options, id, async (bounded) => ({
+    // What the run did before the place to start at is not shown, but it is what the run is judged by.
+    known: isFromBeginning ? null : await readKnownRun(bounded, id),
+    tail: length === undefined ? null : await readTail(bounded, id, { ...options, tail: length }),
+  }));
   let start = since?.kind === 'time' ? since.time : null;
   let tailEnd: ConversationEvent | null = null;
-  if (options.tail !== undefined) {
-    const { tail: length } = options;
-    const tail = await withinDeadline(ctx, server, options, id, (bounded) =>
-      readTail(bounded, id, { ...options, tail: length }),
-    );
+  if (tail !== null) {
     for (const event of tail) {
       shown.add(event.id);
       if (!isHidden(ctx, options, event)) await ctx.out.line(view, event);
