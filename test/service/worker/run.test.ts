@@ -187,7 +187,7 @@ describe('a replay', () => {
     await untilStatus(worker, 'error');
     const last = (await eventsOf(worker)).at(-1);
     expect(last).toMatchObject({ kind: 'ConversationErrorEvent', code: 'NoModel' });
-    expect(String(last?.['detail'])).toMatch(/replay.*llm_model/);
+    expect(String(last?.['detail'])).toMatch(/replay.*another server/);
   });
 
   it('ends as the recorded run did when that failed, and goes on behind it', async () => {
