@@ -18,13 +18,13 @@ export interface LocalService {
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
   logFile(dataDir?: string): Promise<string>;
-  /** What ended longer ago than the retention (milliseconds), to be deleted. Starts one in the background if need be. */
+  /** What nobody has used for longer than the retention (milliseconds), to be deleted. Starts one in the background if need be. */
   old(retentionMs: number, dataDir?: string): Promise<OldThings & { pid: number; started: 'now' | 'before' }>;
 }
 
 /** Nothing is among them that is at work, or that was used since. */
 export interface OldThings {
-  conversations: OldThing[];
+  conversations: OldConversation[];
   /** Those that hold no conversation. */
   sandboxes: OldThing[];
 }
@@ -33,6 +33,13 @@ export interface OldThing {
   id: string;
   /** Deletes it; fine when it is gone already. */
   remove(): Promise<void>;
+}
+
+export interface OldConversation extends OldThing {
+  /** How its run stands, looked up in the events where its sandbox sleeps. */
+  state: string;
+  /** It was stopped before its end and could be resumed. */
+  isUnfinished: boolean;
 }
 
 export interface ServeOptions {

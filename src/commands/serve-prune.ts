@@ -1,11 +1,11 @@
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
-import type { LocalService, ServeOptions } from '../service-control.ts';
+import type { LocalService, OldConversation, ServeOptions } from '../service-control.ts';
 import { confirmChange } from './bulk.ts';
 import { planSteps } from './dry-run.ts';
 import { pruneView } from './serve-view.ts';
 
-/** Deletes what has ended longer ago than the retention (milliseconds) at the local service, and prints how much that was. */
+/** Deletes what nobody has used for longer than the retention (milliseconds) at the local service, and prints how much that was. */
 export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(pruneView, 'item');
   const isDryRun = ctx.globals.mode === 'dry-run';
@@ -23,13 +23,25 @@ export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx:
       all.map(({ id, remove }) => ({ what: `delete ${id}`, task: remove })),
     );
   const hit = [
-    ...conversations.map(({ id }) => `conversation ${id}`),
+    ...conversations.map((one) => `conversation ${one.id} (${stateOf(one)})`),
     ...sandboxes.map(({ id }) => `sandbox ${id}, which holds no conversation`),
   ];
   if (ctx.interactive && all.length > 0) await confirmChange(ctx, { message, hit });
+  const unfinished = conversations.filter((one) => one.isUnfinished);
+  if (!ctx.interactive && unfinished.length > 0) await ctx.notice(unfinishedNotice(unfinished));
   for (const { remove } of all) await remove();
   const gone = { conversations: conversations.length, sandboxes: sandboxes.length };
   await ctx.out.item(pruneView, gone, { changed: all.length > 0 });
+}
+
+function stateOf({ state, isUnfinished }: OldConversation): string {
+  return isUnfinished ? `${state} before its end, can be resumed` : state;
+}
+
+function unfinishedNotice(unfinished: OldConversation[]): string {
+  const [first, ...rest] = unfinished;
+  const more = rest.length === 0 ? '' : ` and ${rest.length} more`;
+  return `deleting runs that were stopped before their end, too: ${first?.id ?? ''}${more}`;
 }
 
 function notStarted(): AppError {

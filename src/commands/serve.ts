@@ -46,7 +46,7 @@ export function declareServe(root: Command, ctx: Context): void {
     .option('--status', 'show whether it runs; never starts it')
     .option('--stop', 'end it and everything it started')
     .option('--logs', 'print the log of the service in the background')
-    .option('--prune <age>', 'delete what has ended longer ago than this, e.g. 30d; asks first', duration)
+    .option('--prune <age>', 'delete what does not run and was not used for this long, e.g. 30d; asks first', duration)
     .option('--host <address>', 'listen there instead of on loopback')
     .option('--port <n>', 'listen on this port (default: one that is free)', portNumber)
     .option('--data-dir <dir>', 'keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)')

@@ -1,28 +1,45 @@
 /** What has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
 import { AppError, isAppError } from '../errors.ts';
 import type { Page, Server } from '../servers/server.ts';
-import type { OldThing, OldThings } from '../service-control.ts';
+import type { OldConversation, OldThing, OldThings } from '../service-control.ts';
 
 const AT_WORK = new Set<string>(['starting', 'running', 'waiting']);
+/** States from which a run can go on, once they are looked up in the events. */
+const UNFINISHED = new Set<string>(['paused', 'waiting']);
 const MOST_PAGES = 10_000;
 
 /** @param before milliseconds since the epoch; what was touched later stays */
 export async function findOld(server: Server, before: number): Promise<OldThings> {
   const isOld = (time: string | null) => time !== null && Date.parse(time) < before;
   const all = await everyPage((page) => server.conversations.list({}, page));
-  const ended = all.filter(({ status, updated_at, created_at }) => {
-    return !AT_WORK.has(status) && isOld(updated_at ?? created_at);
+  const sandboxes = await everyPage((page) => server.sandboxes.list(page)).catch(noneOverV0);
+  // Whoever resumes a sandbox, or works in it by hand, still needs the conversation that it belongs to.
+  const usedSince = new Set(
+    sandboxes.filter((one) => !isOld(one.last_active_at ?? one.created_at)).map(({ id }) => id),
+  );
+  const ended = all.filter(({ status, updated_at, created_at, sandbox_id }) => {
+    return !AT_WORK.has(status) && isOld(updated_at ?? created_at) && !usedSince.has(sandbox_id ?? '');
   });
   // A sandbox goes with the last conversation in it; what is left over was started by hand.
   const inUse = new Set(all.map((one) => one.sandbox_id));
-  const sandboxes = await everyPage((page) => server.sandboxes.list(page)).catch(noneOverV0);
-  const alone = sandboxes.filter(
-    ({ id, last_active_at, created_at }) => !inUse.has(id) && isOld(last_active_at ?? created_at),
-  );
-  return {
-    conversations: ended.map(({ id }) => thing(id, () => server.conversations.remove(id))),
-    sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))),
-  };
+  const alone = sandboxes.filter(({ id }) => !inUse.has(id) && !usedSince.has(id));
+  const conversations: OldConversation[] = [];
+  for (const { id, status } of ended) {
+    const state = status === 'paused' ? await settled(server, id) : status;
+    const remove = () => server.conversations.remove(id);
+    conversations.push({ ...thing(id, remove), state, isUnfinished: UNFINISHED.has(state) });
+  }
+  return { conversations, sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))) };
+}
+
+/** A sandbox that sleeps hides how the run in it stands. One that is gone meanwhile is none of our business any more. */
+async function settled(server: Server, id: string): Promise<string> {
+  try {
+    return (await server.conversations.getSettled(id)).status;
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'not-found') return 'paused';
+    throw error;
+  }
 }
 
 async function everyPage<T>(fetch: (page: string | null) => Promise<Page<T>>): Promise<T[]> {

@@ -128,6 +128,26 @@ describe('serve --prune', () => {
     expect(await ids('sandbox')).toEqual([sandbox]);
   });
 
+  it('leaves a conversation whose sandbox was used since, and says of a run that can be resumed that it goes', async () => {
+    writeFileSync(path.join(base, 'endless.json'), '[{"action":"run","args":{"command":"sleep 600"}}]');
+    const paused = await start('--replay', 'endless.json');
+    const { sandbox_id: sandbox } = await json(['conv', 'show', paused, '-p', 'local']);
+    await local('sandbox', 'pause', String(sandbox));
+    const { updated_at: updatedAt } = await json(['conv', 'show', paused, '-p', 'local']);
+    await local('sandbox', 'resume', String(sandbox));
+    await local('sandbox', 'pause', String(sandbox));
+    const { last_active_at: usedAt } = await json(['sandbox', 'show', String(sandbox), '-p', 'local']);
+    const [from, to] = [Date.parse(String(updatedAt)), Date.parse(String(usedAt))];
+    expect(to).toBeGreaterThan(from);
+    const between = { clock: clockFrom(() => Math.ceil((from + to) / 2)) };
+    expect(JSON.parse((await acs(['serve', '--prune', '0s', '-y', '--json'], between)).out)).toMatchObject({
+      conversations: 0,
+    });
+    const { out, err } = await acs(['serve', '--prune', '0s', '-y', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ conversations: 1 });
+    expect(JSON.parse(err)).toEqual({ notice: `deleting runs that were stopped before their end, too: ${paused}` });
+  });
+
   it('works on a service that speaks V0 alone', async () => {
     await acs(['serve', '--detach', '--api', 'v0']);
     await start('--replay', 'demo', '--wait');
