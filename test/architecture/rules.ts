@@ -46,7 +46,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   diff: ['src/servers/text-patch.ts'],
   fflate: ['src/service/'],
   hono: ['src/service/'],
-  libsql: ['src/service/event-log.ts', 'src/service/store/database.ts'],
+  libsql: ['src/service/event-log.ts', 'src/service/app/log-states.ts', 'src/service/store/database.ts'],
   ora: ['src/terminal/'],
   'string-width': ['src/text/'],
   undici: ['src/servers/transport/'],
