@@ -220,6 +220,16 @@ describe('a conversation of V0', () => {
     expect(await get(at(id, '/select-file?file=mine.txt'))).toEqual({ code: 'mine\n' });
   });
 
+  it('takes no feedback, and says so', async () => {
+    const id = await create({ initial_user_msg: 'Please go on', replay_json: TRAJECTORY });
+    const feedback = { email: 'a@b.test', polarity: 'positive', permissions: 'private', token: '', trajectory: [] };
+    expect(await post(at(id, '/submit-feedback'), feedback)).toMatchObject({
+      status: 501,
+      body: { error: expect.stringContaining('nothing was kept') as string },
+    });
+    expect((await post(at('0'.repeat(32), '/submit-feedback'), feedback)).status).toBe(404);
+  });
+
   it('is not confirmed while nothing waits for it', async () => {
     const id = await create({ replay_json: TRAJECTORY });
     await stateReached(id, 'finished');

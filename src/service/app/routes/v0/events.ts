@@ -10,6 +10,7 @@ import { createV0EventReader } from '../../v0-events/reader.ts';
 import { knownConversation, reached } from './known.ts';
 
 const MAX_LIMIT = 100;
+const NO_FEEDBACK = 'Feedback goes nowhere from the local service: it sends nothing to anybody, and nothing was kept.';
 
 export function eventRoutes(context: AppContext): Route[] {
   const reader = createV0EventReader(context.logs);
@@ -32,6 +33,15 @@ export function eventRoutes(context: AppContext): Route[] {
       method: 'GET',
       path: at('trajectory'),
       handle: (c) => json({ trajectory: reader.read(knownConversation(context, c)) }),
+    },
+    {
+      // A genuine server hands it on to a service of its makers. Kept here, it would look as if somebody read it.
+      method: 'POST',
+      path: at('submit-feedback'),
+      handle: (c) => {
+        knownConversation(context, c);
+        throw new HttpAnswer(501, { error: NO_FEEDBACK });
+      },
     },
     {
       method: 'POST',
