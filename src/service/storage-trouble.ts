@@ -19,7 +19,13 @@ export function storageTrouble(error: unknown): StorageTrouble | null {
   if (/EACCES|EPERM|SQLITE_CANTOPEN|unable to open database/.test(words)) {
     return { status: 500, text: 'The data directory cannot be opened; nothing was stored.' };
   }
-  if (/SQLITE_IOERR|SQLITE_CORRUPT|SQLITE_NOTADB|disk I\/O error|malformed/.test(words)) {
+  if (/SQLITE_CORRUPT|SQLITE_NOTADB|malformed|not a database/.test(words)) {
+    return {
+      status: 500,
+      text: 'A file of the data directory is damaged; it is left as it is, and nothing was stored.',
+    };
+  }
+  if (/SQLITE_IOERR|disk I\/O error/.test(words)) {
     return { status: 500, text: 'The data directory could not be read or written; nothing was stored.' };
   }
   return null;

@@ -32,12 +32,12 @@ export async function findOld(server: Server, before: number): Promise<OldThings
   return { conversations, sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))) };
 }
 
-/** A sandbox that sleeps hides how the run in it stands. One that is gone meanwhile is none of our business any more. */
+/** A sandbox that sleeps hides how the run in it stands. What cannot be read, damaged or gone meanwhile, may go. */
 async function settled(server: Server, id: string): Promise<string> {
   try {
     return (await server.conversations.getSettled(id)).status;
   } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return 'paused';
+    if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return 'unknown';
     throw error;
   }
 }

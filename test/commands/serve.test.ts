@@ -148,6 +148,21 @@ describe('serve --prune', () => {
     expect(JSON.parse(err)).toEqual({ notice: `deleting runs that were stopped before their end, too: ${paused}` });
   });
 
+  it('deletes a conversation whose log is damaged, too', async () => {
+    const damaged = await start('--replay', 'demo', '--wait');
+    await acs(['serve', '--stop']);
+    const logs = path.join(dataDir, 'events');
+    const [sandbox = ''] = readdirSync(logs);
+    writeFileSync(path.join(logs, sandbox, `${damaged}.db`), 'no database at all '.repeat(500));
+    const shown = await local('conv', 'show', damaged);
+    expect({ code: shown.code, err: shown.err }).toEqual({
+      code: 9,
+      err: expect.stringContaining('is damaged') as string,
+    });
+    expect(await json(['serve', '--prune', '0s', '-y'])).toMatchObject({ conversations: 1 });
+    expect(await ids('conv')).toEqual([]);
+  });
+
   it('works on a service that speaks V0 alone', async () => {
     await acs(['serve', '--detach', '--api', 'v0']);
     await start('--replay', 'demo', '--wait');

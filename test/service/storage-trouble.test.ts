@@ -14,6 +14,11 @@ describe('a storage that refuses', () => {
     expect(trouble).toMatchObject({ status, text: expect.stringContaining('nothing was stored') });
   });
 
+  it('because it is damaged is told as damaged', () => {
+    const trouble = storageTrouble(new Error('database disk image is malformed'));
+    expect(trouble).toMatchObject({ status: 500, text: expect.stringContaining('is damaged') });
+  });
+
   it('is not seen in an ordinary failure', () => {
     expect(storageTrouble(new TypeError('x is not a function'))).toBeNull();
   });

@@ -51,6 +51,8 @@ function refuseWhatIsInTheWay(dataDir: string): void {
   for (const file of Object.values(files)) refuseUnlessFile(file);
 }
 
+const DAMAGED = /not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i;
+
 /** What may be there before the database is, whenever a first start was cut off; a new volume is not quite empty. */
 const BEFORE_THE_DATABASE = /^(?:service\.lock|start\.lock|service\.log)(?:\.|$)|^key\.|^lost\+found$/;
 
@@ -77,7 +79,9 @@ export function inDataDir<Result>(dataDir: string, work: () => Result): Result {
     return work();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    const hint = 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.';
+    const hint = DAMAGED.test(words(error))
+      ? `Move ${dataDir} away and start again; what is damaged in it has not been overwritten.`
+      : 'Make room in it, or set ACS_DATA_DIR to a folder that you can write.';
     throw refusal(dataDir, reason(error), hint, error);
   }
 }
@@ -91,7 +95,7 @@ export function inDatabase<Result>(dataDir: string, file: string, work: () => Re
     try {
       return work();
     } catch (error) {
-      if (!/not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i.test(words(error))) throw error;
+      if (!DAMAGED.test(words(error))) throw error;
       throw new ServiceError('data-dir', `${file} is damaged: ${(error as Error).message}`, {
         hint: `Move ${dataDir} away and start again; nothing in it has been overwritten.`,
         cause: error,

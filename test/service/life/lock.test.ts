@@ -99,6 +99,19 @@ describe('what cannot be done in the data directory', () => {
     expect(() => inDataDir(dir, refuse)).toThrow(`cannot use the data directory ${dir}: ${words}`);
   });
 
+  it('for a damage that is found later has the way out of a damage', () => {
+    const refuse = (): never => {
+      throw new Error('database disk image is malformed');
+    };
+    try {
+      inDataDir(dir, refuse);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'data-dir', hint: expect.stringMatching(/^Move .+ away/) });
+      return;
+    }
+    expect.unreachable();
+  });
+
   it('is a damaged database, which is named, with a way out', () => {
     const database = path.join(dir, 'service.db');
     const refuse = (): never => {
