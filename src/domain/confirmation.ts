@@ -19,12 +19,13 @@ export type ConfirmationDecision = 'accept' | 'reject';
 export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): PendingAction[] {
   const answered = new Set<string>();
   const pending: PendingAction[] = [];
-  for (const { id, kind, payload } of newestFirst) {
+  for (const { id, kind, source, payload } of newestFirst) {
     if (kind !== 'ActionEvent') {
       for (const name of ['action_id', 'tool_call_id']) answered.add(textOf(payload[name]));
       continue;
     }
-    if (!isRecord(payload['action'])) continue;
+    // A command of the user is under way while it has no observation: nobody is asked for it.
+    if (source === 'user' || !isRecord(payload['action'])) continue;
     if (answered.has(id) || answered.has(textOf(payload['tool_call_id']))) continue;
     pending.unshift(pendingActionV1(id, payload, payload['action']));
   }

@@ -73,9 +73,10 @@ async function textOf(context: Context): Promise<string> {
   let size = 0;
   for await (const piece of incoming as AsyncIterable<Buffer>) {
     size += piece.length;
-    if (size > LARGEST_BODY_OF_GET) throw new HttpRefusal(413, 'Request body is too large');
-    pieces.push(piece);
+    // What is too much is read all the same: who still sends does not listen, and would never hear why it is refused.
+    if (size <= LARGEST_BODY_OF_GET) pieces.push(piece);
   }
+  if (size > LARGEST_BODY_OF_GET) throw new HttpRefusal(413, 'Request body is too large');
   return Buffer.concat(pieces).toString('utf8');
 }
 

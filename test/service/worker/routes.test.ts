@@ -268,6 +268,8 @@ describe('events', () => {
     expect(await ask([unknown, first?.id])).toEqual([null, first]);
     expect(await ask()).toEqual({ detail: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }] });
     expect(await ask(Array.from({ length: 101 }, () => unknown))).toEqual({ detail: 'Too many ids' });
+    // More than fits into what the system keeps of a connection that nobody reads.
+    expect(await ask(Array.from({ length: 400_000 }, () => unknown))).toEqual({ detail: 'Request body is too large' });
   });
 
   it('from an unknown page are the first page', async () => {
