@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { killProcesses } from '../jail/processes.ts';
+import { toldWhenOrphaned } from '../told-when-orphaned.ts';
 import type { RepositorySource } from './repository.ts';
 
 export interface CloneRequest {
@@ -38,6 +39,10 @@ export class CloneError extends Error {
 const CLONE_TIMEOUT_MS = 15 * 60_000;
 /** Git has ended, but what it started, such as a shared ssh connection, may keep its output open for long. */
 const LAST_WORDS_MS = 500;
+/** Git does not hand a signal on to the helper that waits for a host: all of its group gets it. */
+const AS_GROUP = `trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait $!`;
+/** The shell's word for a program that is not there. */
+const NOT_FOUND = 127;
 /** Every git of a service, and what it starts, has this in its environment. */
 const MARKER = 'ACS_STAGING';
 
@@ -206,7 +211,14 @@ interface GitEnd {
 
 function runGit(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<GitEnd> {
   return new Promise((resolve, reject) => {
-    const child = spawn('git', argv, { env, signal, timeout: CLONE_TIMEOUT_MS, stdio: ['ignore', 'pipe', 'pipe'] });
+    const { file, args } = toldWhenOrphaned('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', 'git', ...argv]);
+    const child = spawn(file, args, {
+      detached: true,
+      env,
+      signal,
+      timeout: CLONE_TIMEOUT_MS,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const heard = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => {
       heard.stdout = (heard.stdout + chunk.toString('utf8')).slice(-10_000);
@@ -214,12 +226,12 @@ function runGit(argv: string[], env: Record<string, string>, signal: AbortSignal
     child.stderr.on('data', (chunk: Buffer) => {
       heard.stderr = (heard.stderr + chunk.toString('utf8')).slice(-20_000);
     });
-    child.on('error', (error: NodeJS.ErrnoException) => {
-      const text = error.code === 'ENOENT' ? 'git is not installed' : `git could not be run: ${error.message}`;
-      reject(new CloneError(text));
+    child.on('error', (error) => {
+      reject(new CloneError(`git could not be run: ${error.message}`));
     });
     const end = (code: number | null): void => {
-      resolve({ code, ...heard });
+      if (code === NOT_FOUND) reject(new CloneError('git is not installed'));
+      else resolve({ code, ...heard });
     };
     child.on('close', end);
     child.on('exit', (code) => {

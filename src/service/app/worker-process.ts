@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { nodeExecutable, sendSignal } from '../life/process.ts';
-import { wokenWhenOrphaned } from '../woken-when-orphaned.ts';
+import { toldWhenOrphaned } from '../told-when-orphaned.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
 
 export interface WorkerEvents {
@@ -37,7 +37,7 @@ export function startWorker(
   env: Readonly<Record<string, string | undefined>>,
   events: WorkerEvents,
 ): WorkerProcess {
-  const { file, args } = wokenWhenOrphaned([nodeExecutable(), path.join(config.root, 'dist', 'worker.js')]);
+  const { file, args } = toldWhenOrphaned('CONT', [nodeExecutable(), path.join(config.root, 'dist', 'worker.js')]);
   const child = spawn(file, args, {
     cwd: config.workspace_dir,
     detached: true,

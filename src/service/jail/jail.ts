@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
-import { wokenWhenOrphaned } from '../woken-when-orphaned.ts';
+import { toldWhenOrphaned } from '../told-when-orphaned.ts';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
 import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap, hiddenFolders } from './bubblewrap.ts';
 import { JailConnection } from './connection.ts';
@@ -100,7 +100,7 @@ async function startPlain(config: WorkerConfig, warning: string | null): Promise
   reapLeftovers(config.sandbox_id);
   const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
   const marked = ['/bin/sh', '-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper];
-  const { file, args } = wokenWhenOrphaned(marked); // a command may have stopped it
+  const { file, args } = toldWhenOrphaned('CONT', marked); // a command may have stopped it
   const child = spawn(file, args, {
     cwd: config.workspace_dir,
     detached: true,

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,6 +43,14 @@ function survivors(): number[] {
 function cwdOf(pid: string): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return '';
+  }
+}
+
+function cmdlineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
     return '';
   }
@@ -115,6 +125,35 @@ describe.each(SPECS)('a service that is killed and never started again, with a s
     );
     process.kill(pid, 'SIGKILL');
     await noneLeft();
+  });
+});
+
+describe('a service that is killed while it clones', () => {
+  it.runIf(canWake)('leaves no git that waits for a host that says nothing', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    try {
+      const repository = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/owner/name.git`;
+      const { pid, url, key } = await ensureLocalService({
+        dataDir,
+        root: PACKAGE_ROOT,
+        version: '1.0.0',
+        env: { PATH: process.env.PATH, HOME: dir },
+        spec: 'process',
+      });
+      await fetch(`${url}/api/v1/app-conversations`, {
+        method: 'POST',
+        headers: { 'X-Session-API-Key': key, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ selected_repository: repository, replay_json: 'demo' }),
+      });
+      const clones = () => selectProcesses({ below: null, marked: `ACS_STAGING=${dataDir}/staging`, except: [] });
+      const helpers = (all: number[]) => all.filter((each) => cmdlineOf(each).includes('git-remote-http'));
+      await until(clones, (all) => helpers(all).length > 0);
+      process.kill(pid, 'SIGKILL');
+      await until(clones, (all) => all.length === 0);
+    } finally {
+      silent.close();
+    }
   });
 });
 
