@@ -106,16 +106,17 @@ function raw(route: string, headers: Record<string, string>): Promise<number> {
   });
 }
 
-/** The answer to a GET that has a body, which `fetch` cannot send. */
+/** The answer to a GET that has a body, which `fetch` cannot send; like most clients it listens when all was sent. */
 function getWithBody(route: string, body: unknown): Promise<unknown> {
   const text = body === undefined ? '' : JSON.stringify(body);
   const headers = { 'X-Session-API-Key': KEY, 'Content-Type': 'application/json', 'Content-Length': text.length };
   return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port: worker.port, path: route, headers }, (response) => {
-      json(response).then(resolve, reject);
-    })
-      .on('error', reject)
-      .end(text);
+    const asking = request({ host: '127.0.0.1', port: worker.port, path: route, headers }).on('error', reject);
+    const sent = new Promise((finish) => asking.once('finish', finish));
+    asking.once('response', (response) => {
+      sent.then(() => json(response)).then(resolve, reject);
+    });
+    asking.end(text);
   });
 }
 
