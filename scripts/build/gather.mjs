@@ -43,6 +43,7 @@ export function gather(files, entry, takes, groups) {
     if (homes.has(name) || name === entry) file.text = withoutHelpers(name, file.text);
     file.text = linked(file.text);
   }
+  const others = [...files].filter(([name]) => name !== entry && !homes.has(name)).map(([, file]) => file);
   const partsOf = (home) => [...homes].filter(([, each]) => each === home).map(([name]) => name);
   const makersOf = (home) => makers(files, partsOf(home), onUse);
   const places = {};
@@ -51,7 +52,7 @@ export function gather(files, entry, takes, groups) {
     const file = `chunks/${name}-${shortHash(text)}.js`;
     for (const part of partsOf(name)) places[basename(part)] = basename(file);
     files.set(file, {
-      text: `"use strict";${HELPERS}Object.assign(require("../main.js").$makers,{\n${text}\n});\n`,
+      text: `"use strict";const{$makers,$part}=require("../main.js");${HELPERS}Object.assign($makers,{\n${text}\n});\n`,
       inputs,
     });
   }
@@ -60,11 +61,14 @@ export function gather(files, entry, takes, groups) {
   main.text = `"use strict";${HELPERS}${loader(text, places)}${main.text}\nObject.assign(module.exports,{$makers,$part});\n`;
   main.inputs.push(...inputs);
   for (const name of homes.keys()) files.delete(name);
-  for (const [name, file] of files)
-    if (name !== entry && file.text.includes('$part(')) file.text = `const{$part}=require("../main.js");${file.text}`;
+  for (const file of others)
+    if (file.text.includes('$part(')) file.text = `const{$part}=require("../main.js");${file.text}`;
 }
 
-/** Finds a part: where it is made in this file, in the file of a group, or in one of its own. */
+/**
+ * Finds a part: where it is made in this file, in the file of a group, or in one of its own. One that fails while it is
+ * made is made anew for who asks next, as Node does: half a part would fail later with something else.
+ */
 function loader(makersText, places) {
   return `const $made={},$places=${JSON.stringify(places)},$makers={
 ${makersText}
@@ -78,7 +82,12 @@ if(!place)return require("./chunks/"+name);
 require("./chunks/"+place);
 }
 made=$made[name]={exports:{}};
+try{
 $makers[name](made);
+}catch(error){
+delete $made[name];
+throw error;
+}
 return made.exports;
 }
 `;
