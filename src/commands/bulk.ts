@@ -4,10 +4,10 @@
  */
 import type { Context, DryRunRequest } from '../context.ts';
 import { AppError, isAppError, type ErrorKind } from '../errors.ts';
-import type { BulkItem, BulkResult } from '../output/emit.ts';
 import type { View } from '../output/view.ts';
 import type { Server } from '../servers/server.ts';
 import { hasSeveralProfiles } from './paging.ts';
+import type { BulkItem, BulkResult } from '../output/options.ts';
 
 const CONCURRENCY = 4;
 

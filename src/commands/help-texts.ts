@@ -1,6 +1,6 @@
 /** The texts of `acs help <topic>`. */
 import { EXIT_CODES } from '../errors.ts';
-import type { TOPICS } from './help-topics.ts';
+import type { TOPICS } from './topics.ts';
 
 const MEANING_WIDTH = 56;
 

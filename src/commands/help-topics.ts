@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
-
-export const TOPICS = ['exit-codes', 'environment', 'output'] as const;
+import { TOPICS } from './topics.ts';
 
 /** Takes the place of commander's own `help`, which knows no topics. */
 export function declareHelpTopics(root: Command, ctx: Context): void {

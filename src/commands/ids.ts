@@ -1,4 +1,4 @@
-/** Which conversation a word on the command line means: contract section 2, "Ids". Shared by all nouns. */
+/** Which conversation a word on the command line means. Shared by all nouns. */
 import type { Context } from '../context.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { matchPrefix, normalizeId, PREFIX_MIN, readIdWord } from '../domain/ids.ts';

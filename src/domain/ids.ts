@@ -1,5 +1,5 @@
 /**
- * What a word on the command line means as an id, and which record it names: pure rules of contract section 2, "Ids".
+ * What a word on the command line means as an id, and which record it names: pure rules.
  * Conversation ids are 32 hexadecimal digits, written with or without dashes; servers that take a caller's own id may
  * know others, so any plain word is taken as the beginning of one.
  */

@@ -1,6 +1,6 @@
 /**
- * How a run ended, and with which exit code: contract section 5. Pure: records and events in, an outcome out, or null
- * while the run has not ended.
+ * How a run ended, and with which exit code (`acs help exit-codes`). Pure: records and events in, an outcome out, or
+ * null while the run has not ended.
  *
  * A run is judged by the latest user message. A state that was read before that message, or before the agent took it
  * up, says how the run before ended; `RunEvidence` is what keeps the two apart.

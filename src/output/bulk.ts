@@ -1,6 +1,6 @@
 /** The result of a bulk command as rows: one for each thing that was matched. */
-import type { BulkItem } from './emit.ts';
 import type { View } from './view.ts';
+import type { BulkItem } from './options.ts';
 
 const bulkView: View<BulkItem> = {
   noun: 'result',

@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../errors.ts';
-import type { EmitterSettings, Format, OutputKind } from './emit.ts';
 import { chosenFields } from './fields.ts';
 import type { View } from './view.ts';
+import type { EmitterSettings, Format, OutputKind } from './options.ts';
 
 const FORMATS: readonly Format[] = ['table', 'tsv', 'json', 'ndjson', 'id'];
 

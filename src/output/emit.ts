@@ -2,7 +2,6 @@
  * Data on its way out. Commands hand over records and a view; format, --fields, --output and safety are decided here.
  * `createEmitter` makes the one of a context; what a table needs is loaded when there is one.
  */
-import type { Palette } from '../text/palette.ts';
 import { safeMultiline } from '../text/safe-text.ts';
 import { bulkViewFor } from './bulk.ts';
 import { checkOutput } from './check.ts';
@@ -10,6 +9,7 @@ import { jsonLine, mapStrings } from './json.ts';
 import { createOutlet } from './outlet.ts';
 import { itemText, lineText, listText, type Shape } from './shape.ts';
 import type { View } from './view.ts';
+import type { Format, OutputKind, BulkResult, EmitterOptions } from './options.ts';
 
 /**
  * What commands write data with. Format, --fields, --output and safety are decided here, never in a command.
@@ -33,54 +33,6 @@ export interface Emitter {
   abandon(): Promise<void>;
   /** The format in force. After `check` of a stream, json is ndjson there. */
   readonly format: Format;
-}
-
-export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
-
-export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw';
-
-export interface BulkItem {
-  /** Null: a server that could not be asked; nothing was matched there. */
-  id: string | null;
-  profile?: string;
-  ok: boolean;
-  changed: boolean;
-  before: string | null;
-  after: string | null;
-  error: { code: string; message: string } | null;
-}
-
-export interface BulkResult {
-  items: BulkItem[];
-  matched: number;
-  failed: number;
-}
-
-/** The part of the global flags that is about output. */
-export interface EmitterSettings {
-  format?: Format;
-  fields?: readonly string[];
-  output?: string;
-  mode?: 'live' | 'dry-run';
-}
-
-export interface EmitterOptions {
-  io: { stdout: EmitterStream; stderr: { write(chunk: string): Promise<void> } };
-  globals: EmitterSettings;
-  /** Folder that --output is relative to. */
-  cwd?: string;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-  /** Colours of stdout; asked for only for tables and plain lines. None: no colours. */
-  palette?: () => Promise<Palette>;
-  /** Applied to every text but raw bytes, as the last net for secrets in free text (`createRedactor(…).text`). */
-  redact?: (text: string) => string;
-}
-
-interface EmitterStream {
-  write(chunk: string | Uint8Array): Promise<void>;
-  readonly isTTY: boolean;
-  readonly columns: number | undefined;
 }
 
 export function createEmitter(options: EmitterOptions): Emitter {

@@ -3,10 +3,10 @@ import type { AppError } from '../errors.ts';
 import { isForPrograms, noticeLine, plainLines } from '../text/notice.ts';
 import { NO_COLORS, type Palette } from '../text/palette.ts';
 import { safeMultiline } from '../text/safe-text.ts';
-import type { Format } from './emit.ts';
 import { jsonLine, mapStrings } from './json.ts';
 import { renderParts } from './lines.ts';
 import type { LinePart } from './view.ts';
+import type { Format } from './options.ts';
 
 export { noticeLine };
 

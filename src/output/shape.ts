@@ -1,10 +1,10 @@
 /** Records in the format asked for, as text. What is exact for scripts and what is short for people is decided by the view. */
-import type { Format } from './emit.ts';
 import { chosenFields, namedFields, recordOf } from './fields.ts';
 import { jsonDocument, jsonLine, mapStrings } from './json.ts';
 import { renderParts } from './lines.ts';
 import { type Look, renderIds, renderPairs, renderTable, renderTsv } from './render.ts';
 import type { Field, View } from './view.ts';
+import type { Format } from './options.ts';
 
 export interface Shape {
   format: Format;

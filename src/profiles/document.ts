@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../errors.ts';
 import { isProfileName, LOCAL_PROFILE } from './names.ts';
-import type { Profile } from './store.ts';
 
 /** `members` of a newer acs are kept on write. */
 export interface ProfileDocument {
@@ -11,7 +10,15 @@ export interface ProfileDocument {
   [member: string]: unknown;
 }
 
-export type StoredProfile = Omit<Profile, 'name'>;
+/** A profile as it is kept under its name. */
+export interface StoredProfile {
+  base_url: string;
+  /** At most one of key and key_command. */
+  key?: string;
+  key_command?: string;
+  created_at: string;
+  defaults?: Record<string, string>;
+}
 
 /** No file, and no folder for it, is an empty document. Throws `config` with the path for anything unreadable. */
 export async function readDocument(file: string): Promise<ProfileDocument> {

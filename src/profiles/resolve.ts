@@ -1,6 +1,6 @@
 /**
- * Which server and which key: contract section 4, as a pure reading of flags, variables and stored profiles. Nothing is
- * read, run or started here: a plan says where the key is, key.ts fetches it.
+ * Which server and which key (`acs help environment`), as a pure reading of flags, variables and stored profiles.
+ * Nothing is read, run or started here: a plan says where the key is, key.ts fetches it.
  */
 import { AppError } from '../errors.ts';
 import { LOCAL_PROFILE } from './names.ts';

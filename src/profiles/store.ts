@@ -1,25 +1,19 @@
 /**
- * Profiles: named servers with their keys, where they are kept, and which server and key a command uses
- * (contract section 4). This file is the store and the only importer of conf, which is loaded on the first write:
- * reading through it would cost every command 67 ms.
+ * Profiles: named servers with their keys, where they are kept, and which server and key a command uses. This file is
+ * the store and the only importer of conf, which is loaded on the first write: reading through it would cost every
+ * command 67 ms.
  */
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError, isAppError } from '../errors.ts';
 import { makeFolder } from '../files/make-folder.ts';
-import { readDocument, type ProfileDocument } from './document.ts';
+import { readDocument, type ProfileDocument, type StoredProfile } from './document.ts';
 import { withFileLock } from './lock.ts';
 import { checkNewProfileName, LOCAL_PROFILE } from './names.ts';
 import { normalizeServerUrl } from './url.ts';
 
-export interface Profile {
+export interface Profile extends StoredProfile {
   name: string;
-  base_url: string;
-  /** At most one of key and key_command. */
-  key?: string;
-  key_command?: string;
-  created_at: string;
-  defaults?: Record<string, string>;
 }
 
 /** The stored profiles. Reading throws `config` when the file is corrupt; it is never overwritten then. */

@@ -4,7 +4,6 @@ import { setMaxListeners } from 'node:events';
 import { AppError, isAppError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
 import { createServerFacts, type ServerFacts } from './facts.ts';
-import type { ConnectOptions } from './index.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
 import type { Server, ServerInfo } from './server.ts';
@@ -15,6 +14,7 @@ import { createPace, PACE_LIMITS, type Pace, type PaceLimit } from './transport/
 import { createRedaction } from './transport/redaction.ts';
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from './transport/call.ts';
 import { createTransport, type Transport } from './transport/transport.ts';
+import type { ConnectOptions } from './options.ts';
 
 /** See `connect` in index.ts. */
 export async function openServer(options: ConnectOptions): Promise<Server> {

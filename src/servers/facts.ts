@@ -3,8 +3,8 @@
  * there. A server that was upgraded meanwhile is told as such, instead of by whatever its missing route seems to say.
  */
 import { AppError, isAppError } from '../errors.ts';
-import type { ConnectOptions } from './index.ts';
 import type { probe, ProbeFacts } from './probe.ts';
+import type { ConnectOptions } from './options.ts';
 
 const LIFETIME_MS = 24 * 3_600_000;
 

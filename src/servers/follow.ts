@@ -8,10 +8,10 @@ import { AppError, isAppError } from '../errors.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { NO_STATUS } from '../domain/run-status.ts';
 import { parseTime } from '../text/time.ts';
-import type { Clock } from './index.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
 import { createFollowWindow, type FollowWindow } from './follow-window.ts';
 import type { FollowItem, FollowOptions } from './server.ts';
+import type { Clock } from './options.ts';
 
 const SILENT_MS = 5_000;
 const GIVE_UP_MS = 300_000;

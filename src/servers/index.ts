@@ -3,41 +3,7 @@
  * so that commands which ask no server pay nothing.
  */
 import type { Server } from './server.ts';
-
-/** Time as the context gives it; tests give their own. */
-export interface Clock {
-  now(): number;
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
-/** What a probe learnt about a server; plain JSON, kept between runs by the caller. */
-export interface ProbeCache {
-  get(origin: string): Promise<unknown>;
-  set(origin: string, value: unknown): Promise<void>;
-  drop(origin: string): Promise<void>;
-}
-
-export interface ConnectOptions {
-  /** http(s) URL of the app server, a path prefix allowed. */
-  baseUrl: string;
-  key: string | null;
-  /** True when this is the built-in profile of the local service: no pace, no proxy. */
-  local: boolean;
-  env: Readonly<Record<string, string | undefined>>;
-  clock: Clock;
-  signal: AbortSignal;
-  /** In `dry-run` reads go out, the first write throws DryRunStop. */
-  mode: 'live' | 'dry-run';
-  /** One request: connect, headers, silence between bytes. Default 30 s, longer where a server needs it. */
-  requestTimeoutMs?: number;
-  /** Requests a second to this server. */
-  rate?: number;
-  /** One line for each request and answer, redacted (`--debug`). */
-  log?: (line: string) => void;
-  /** News worth a line on stderr, e.g. that a secret may get lost. */
-  notice?: (text: string) => void;
-  cache?: ProbeCache;
-}
+import type { ConnectOptions } from './options.ts';
 
 /**
  * Finds out what the server speaks (from the cache, or by probing, at most 10 s) and returns the port to it.

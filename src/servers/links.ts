@@ -1,10 +1,10 @@
 /** What an adapter works with: the app server, the agent servers it points to, and the run's surroundings. */
 import { AppError } from '../errors.ts';
 import { isShapeError } from '../protocol/shape.ts';
-import type { Clock } from './index.ts';
 import type { Answer } from './transport/answer.ts';
 import type { Network } from './transport/network.ts';
 import type { Transport } from './transport/transport.ts';
+import type { Clock } from './options.ts';
 
 export interface Links {
   app: Transport;

@@ -7,11 +7,11 @@ import { AppError } from '../errors.ts';
 import type { Dialect } from '../domain/conversation.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { documentFacts, isAgentServer, type DocumentFacts } from './probe-document.ts';
-import type { Clock } from './index.ts';
 import type { Feature } from './server.ts';
 import { isJsonType, type Answer } from './transport/answer.ts';
 import { RETRY_STATUSES } from './transport/retry.ts';
 import type { Transport } from './transport/transport.ts';
+import type { Clock } from './options.ts';
 
 export interface ProbeFacts {
   format: 1;

@@ -1,5 +1,17 @@
 /** What is kept of a conversation: its events and its state, as the worker writes and the app server reads them. */
-import type { ExecutionStatus } from './worker-protocol.ts';
+
+/** Status of a conversation as the agent server says it. */
+export const EXECUTION_STATUSES = [
+  'idle',
+  'running',
+  'paused',
+  'waiting_for_confirmation',
+  'finished',
+  'error',
+  'stuck',
+] as const;
+
+export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
 /**
  * An event as an agent server serves it: `timestamp` naive (no zone), UTC, with microseconds, strictly increasing

@@ -13,8 +13,6 @@ import type { ConversationState, StoredEvent } from './conversation-state.ts';
 import { makePrivateDatabase } from './private-file.ts';
 import type { ReplayStep } from './replay/steps.ts';
 
-export type { ConfirmationPolicy, ConversationState, Metrics, StoredEvent } from './conversation-state.ts';
-
 /** Which events. Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
 export interface EventFilter {
   kind?: string;

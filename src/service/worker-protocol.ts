@@ -6,8 +6,8 @@
  * the worker answers `ready` or `failed`. Each command line is answered by the notice with the same `request`.
  * The end of stdin means that the app server is gone: the worker kills everything inside the sandbox and exits.
  */
-import type { Metrics } from './event-log.ts';
 import type { WeatherRule } from './weather/schema.ts';
+import type { ExecutionStatus, Metrics } from './conversation-state.ts';
 
 /** How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process` isolates nothing. */
 export type SandboxSpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
@@ -38,18 +38,6 @@ export interface WorkerConfig {
 /** The further lines of the worker's stdin. `request` is an id chosen by the app server. */
 export type WorkerCommand =
   { type: 'pause'; request: string } | { type: 'resume'; request: string } | { type: 'stop'; request: string };
-
-/** Status of a conversation as the agent server says it. */
-export const EXECUTION_STATUSES = [
-  'idle',
-  'running',
-  'paused',
-  'waiting_for_confirmation',
-  'finished',
-  'error',
-  'stuck',
-] as const;
-export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
 /** What changed in a conversation; sent after the change is written to its event log. */
 export interface ConversationNotice {

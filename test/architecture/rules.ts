@@ -125,11 +125,14 @@ function globalBreach({ from, name, line }: Sources['globalUses'][number]): stri
   return `${from}:${line} uses ${name}: the context hands over what a command needs`;
 }
 
-/** Circles among files that load each other, whenever that is; each once, from its first file in the alphabet. */
+/**
+ * Circles among files that name each other, whether they load each other at once, on use, or know a type alone; each
+ * once, from its first file in the alphabet.
+ */
 function cycles(imports: readonly Import[]): string[][] {
   const next = new Map<string, string[]>();
-  for (const { from, to, origin, loading } of imports) {
-    if (origin === 'ours' && loading !== 'type') next.set(from, [...(next.get(from) ?? []), to]);
+  for (const { from, to, origin } of imports) {
+    if (origin === 'ours') next.set(from, [...(next.get(from) ?? []), to]);
   }
   const found = new Map<string, string[]>();
   const done = new Set<string>();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { EmitterSettings, OutputKind } from '../../src/output/emit.ts';
 import { capture, taskView } from './capture.ts';
+import type { EmitterSettings, OutputKind } from '../../src/output/options.ts';
 
 const refused = (settings: EmitterSettings, kind: OutputKind, view: typeof taskView | null = taskView) => {
   try {

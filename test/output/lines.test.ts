@@ -2,11 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { createEmitter, type EmitterSettings } from '../../src/output/emit.ts';
+import { createEmitter } from '../../src/output/emit.ts';
 import { renderParts } from '../../src/output/lines.ts';
 import type { LinePart } from '../../src/output/view.ts';
 import { NO_COLORS, type Palette } from '../../src/text/palette.ts';
 import { capture, TASKS, taskView } from './capture.ts';
+import type { EmitterSettings } from '../../src/output/options.ts';
 
 const LAYOUT = { indent: 7, longWords: 'break' } as const;
 /** Colours that can be read. */

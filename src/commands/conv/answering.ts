@@ -1,4 +1,4 @@
-/** What a command that watches a run does when the agent asks for leave: contract section 8, `--on-confirm`. */
+/** What a command that watches a run does when the agent asks for leave: `--on-confirm`. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';

@@ -2,7 +2,6 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
-import type { BulkItem } from '../../output/emit.ts';
 import type { Server } from '../../servers/server.ts';
 import {
   changeEach,
@@ -21,6 +20,7 @@ import { readSelection, type SelectorOptions } from '../selectors.ts';
 import { blankConversation } from './blank.ts';
 import { conversationTest } from './selection.ts';
 import { conversationView, idOf } from './view.ts';
+import type { BulkItem } from '../../output/options.ts';
 
 export interface ChangeOptions extends SelectorOptions {
   all?: boolean;

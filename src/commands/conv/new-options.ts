@@ -1,4 +1,4 @@
-/** The flags of `conv new`: contract section 7. */
+/** The flags of `conv new`. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';

@@ -3,11 +3,11 @@ import type { Context } from '../../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import type { Selection } from '../../domain/selectors.ts';
 import { isAppError } from '../../errors.ts';
-import type { BulkItem } from '../../output/emit.ts';
 import { failedItem, serversOf, type Target } from '../bulk.ts';
 import { collectList } from '../paging.ts';
 import { sandboxFinder } from './find.ts';
 import { sandboxTest } from './runs.ts';
+import type { BulkItem } from '../../output/options.ts';
 
 export interface SandboxTarget extends Target {
   /** As it was when it was chosen. */

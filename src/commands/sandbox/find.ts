@@ -1,4 +1,4 @@
-/** Which sandbox a word on the command line means: contract 2, "Ids". */
+/** Which sandbox a word on the command line means. */
 import type { Context } from '../../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';

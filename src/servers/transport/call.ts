@@ -1,10 +1,10 @@
 /** What a request is and what a transport needs. */
 import type { AppError, ErrorDetails } from '../../errors.ts';
-import type { Clock } from '../index.ts';
 import type { Query } from './address.ts';
 import type { Answer } from './answer.ts';
 import type { Network } from './network.ts';
 import type { Pace } from './pace.ts';
+import type { Clock } from '../options.ts';
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';

@@ -12,17 +12,7 @@ import { weather } from '../weather/middleware.ts';
 import { commonRoutes } from './routes/common.ts';
 import { v0Routes } from './routes/v0/index.ts';
 import { v1Routes } from './routes/v1/index.ts';
-
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** One route. `path` in the form of the document: `{name}` is a part of the path, `{name:path}` may hold slashes. */
-export interface Route {
-  method: Method;
-  path: string;
-  handle(c: Context): Response | Promise<Response>;
-  /** Served without the key. */
-  isOpen?: true;
-}
+import type { Route } from './route.ts';
 
 /** Builds the app server of a service. */
 export function createApp(context: AppContext): Hono {

@@ -1,9 +1,9 @@
 /** A conversation as V1 shows it (interface section 4.3). */
 import type { ConversationRow } from '../store/conversations.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
-import type { Metrics } from '../event-log.ts';
 import type { AppContext } from './context.ts';
 import { shownRepository } from './repository.ts';
+import type { Metrics } from '../conversation-state.ts';
 
 const NO_METRICS: Metrics = {
   model_name: 'default',

@@ -1,7 +1,7 @@
 /** The document of `/openapi.json`: every route that is served, and the members that starting a conversation takes. */
 import { appConversationStart } from '../../protocol/v1/requests.ts';
 import { conversationCreate } from '../../protocol/v0/requests.ts';
-import type { Route } from './app.ts';
+import type { Route } from './route.ts';
 
 /** Reads the names from the schemas that check the requests, so that the document cannot lag behind them. */
 export function openapiDocument(routes: Route[], version: string): unknown {

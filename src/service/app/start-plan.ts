@@ -3,8 +3,9 @@ import type { ConfirmationPolicyRequest } from '../../protocol/agent-server/requ
 import type { Provider } from '../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import { givenTitle, type ConversationRow } from '../store/conversations.ts';
-import { valueAt, type Json, type StoredSettings } from './settings/record.ts';
+import { valueAt, type StoredSettings } from './settings/record.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { Json } from './settings/json.ts';
 
 /** What to start, whatever the dialect of the request. */
 export interface StartRequest {

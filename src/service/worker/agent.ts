@@ -2,8 +2,8 @@
  * The agent of a conversation: what it does next. Everything else of a run (confirmation, iteration limit, pause,
  * interrupt, crash) is the business of run-loop.ts, so an agent is only asked and told.
  */
-import type { StoredEvent } from '../event-log.ts';
 import type { ReplayStep } from '../replay/steps.ts';
+import type { StoredEvent } from '../conversation-state.ts';
 
 /** What an agent decides. `unable`: it cannot go on, and why; the run ends in error. */
 export type AgentDecision = { type: 'step'; step: ReplayStep } | { type: 'unable'; code: string; detail: string };

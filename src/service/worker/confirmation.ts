@@ -1,5 +1,5 @@
-import type { ConfirmationPolicy } from '../event-log.ts';
 import { riskOf, type ToolStep } from './events.ts';
+import type { ConfirmationPolicy } from '../conversation-state.ts';
 
 const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 

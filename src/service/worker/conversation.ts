@@ -3,11 +3,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { ConversationState, EventLog, StoredEvent } from '../event-log.ts';
+import type { EventLog } from '../event-log.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import { EventClock } from './clock.ts';
 import { conversationError, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
 import { agentError, type Cause } from './observations.ts';
+import type { ConversationState, StoredEvent } from '../conversation-state.ts';
 
 const SYSTEM_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +

@@ -1,7 +1,7 @@
 /** The conversations of a sandbox: kept, found, started, deleted. */
 import { readdirSync } from 'node:fs';
 import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
-import { type ConversationState, deleteEventLog, eventLogFile, openEventLog } from '../event-log.ts';
+import { deleteEventLog, eventLogFile, openEventLog } from '../event-log.ts';
 import { zonedTimestamp } from '../event-time.ts';
 import { readSteps } from '../replay/schema.ts';
 import type { WorkerNotice } from '../worker-protocol.ts';
@@ -10,6 +10,7 @@ import { Conversation } from './conversation.ts';
 import { noMetrics } from './events.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
+import type { ConversationState } from '../conversation-state.ts';
 
 export interface ConversationEntry {
   conversation: Conversation;

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/emit.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import {
   endedRun,
@@ -11,6 +10,7 @@ import {
   type ConversationJson,
   type OutcomeJson,
 } from './support.ts';
+import type { BulkResult } from '../../../src/output/options.ts';
 
 interface ListJson {
   items: ConversationJson[];

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/emit.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import {
   endedRun,
@@ -14,6 +13,7 @@ import {
   startHeldRun,
   type OutcomeJson,
 } from './support.ts';
+import type { BulkResult } from '../../../src/output/options.ts';
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {

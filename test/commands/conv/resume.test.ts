@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/emit.ts';
 import { recordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import { putToSleep } from './asleep.ts';
 import { endedRun, json, jsonLines, startHeldRun, until, type OutcomeJson } from './support.ts';
 import { startWaitingRun, statusOf } from './waiting-run.ts';
+import type { BulkResult } from '../../../src/output/options.ts';
 
 describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
   let world: World;

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
 import type { Context } from '../../../src/context.ts';
 import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
-import type { Clock } from '../../../src/servers/index.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { connectTo } from '../../servers/support/connect.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type V1World,
 } from '../../servers/support/v1-world.ts';
 import { idleClock } from '../../support/idle-clock.ts';
+import type { Clock } from '../../../src/servers/options.ts';
 
 let world: V1World;
 let server: Server;

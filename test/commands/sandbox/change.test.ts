@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/emit.ts';
 import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import { startRun, startSandbox, type SandboxJson } from './support.ts';
+import type { BulkResult } from '../../../src/output/options.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/emit.ts';
 import { startFake } from '../../servers/support/fake-server.ts';
 import { recordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
+import type { BulkResult } from '../../../src/output/options.ts';
 
 const VALUE = 'value-of-a-secret-4711';
 

@@ -4,7 +4,8 @@ import path from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readLogStates } from '../../../src/service/app/log-states.ts';
-import { eventLogFile, openEventLog, type ConversationState } from '../../../src/service/event-log.ts';
+import { eventLogFile, openEventLog } from '../../../src/service/event-log.ts';
+import type { ConversationState } from '../../../src/service/conversation-state.ts';
 
 let dir: string;
 let eventsDir: string;

@@ -1,8 +1,8 @@
 /** Routes of both dialects: probes, and the document that lists every route. */
 import type { AppContext } from '../context.ts';
 import { json } from '../answers.ts';
-import type { Route } from '../app.ts';
 import { openapiDocument } from '../openapi.ts';
+import type { Route } from '../route.ts';
 
 export function commonRoutes(context: AppContext, served: Route[]): Route[] {
   const open = (path: string, body: () => unknown): Route => ({

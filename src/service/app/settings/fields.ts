@@ -3,7 +3,7 @@
  * tell (interface section 2.5).
  */
 import type { MASK } from './mcp.ts';
-import { isObject, type Json, type JsonObject } from './record.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 export interface SettingField {
   /** Place within its object, such as `llm.model`. */

@@ -3,7 +3,7 @@
  * have names; V1 has one map. Both directions keep what the other cannot say.
  */
 import type { McpConfigV0 } from '../../../protocol/v0/requests.ts';
-import { isObject, type Json, type JsonObject } from './record.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 export interface McpEntry {
   name: string;

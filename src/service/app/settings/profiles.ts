@@ -2,7 +2,8 @@
 import type { DocumentStore } from '../../store/documents.ts';
 import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
 import type { MASK } from './mcp.ts';
-import { isObject, overlay, valueAt, type Json, type JsonObject, type StoredSettings } from './record.ts';
+import { overlay, valueAt, type StoredSettings } from './record.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 /** `profiles`: what was set of each one's llm, secrets in clear. */
 export interface Profiles {

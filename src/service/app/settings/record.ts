@@ -2,9 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DocumentStore } from '../../store/documents.ts';
 import type { McpEntry } from './mcp.ts';
-
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-export type JsonObject = { [name: string]: Json };
+import { type Json, type JsonObject, isObject } from './json.ts';
 
 /** Top-level members that both dialects, or one of them, name alike; absent ones have their default. */
 export const PLAIN_DEFAULTS = {
@@ -84,10 +82,6 @@ export function setAt(object: JsonObject, dotted: string, value: Json | undefine
   }
   if (value === undefined) Reflect.deleteProperty(holder, last);
   else holder[last] = value;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Puts what is set over what holds otherwise, level by level. */

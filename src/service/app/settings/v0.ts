@@ -1,16 +1,8 @@
 /** The flat settings of V0: what is shown, and the replacement of the whole (interface sections 2.1 and 2.2). */
 import type { SettingsV0 } from '../../../protocol/v0/requests.ts';
 import { fromV0, toV0 } from './mcp.ts';
-import {
-  PLAIN_DEFAULTS,
-  plainValue,
-  setAt,
-  valueAt,
-  type Json,
-  type JsonObject,
-  type PlainName,
-  type StoredSettings,
-} from './record.ts';
+import { PLAIN_DEFAULTS, plainValue, setAt, valueAt, type PlainName, type StoredSettings } from './record.ts';
+import type { Json, JsonObject } from './json.ts';
 
 /** Members of V0 that V1 nests: name, object, place. */
 const NESTED: [keyof SettingsV0, 'agent' | 'conversation', string][] = [

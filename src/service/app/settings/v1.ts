@@ -22,18 +22,8 @@ import {
   type SettingField,
 } from './fields.ts';
 import { fromV1, MASK, McpError, toV1 } from './mcp.ts';
-import {
-  isObject,
-  overlay,
-  PLAIN_DEFAULTS,
-  plainValue,
-  setAt,
-  valueAt,
-  type Json,
-  type JsonObject,
-  type PlainName,
-  type StoredSettings,
-} from './record.ts';
+import { overlay, PLAIN_DEFAULTS, plainValue, setAt, valueAt, type PlainName, type StoredSettings } from './record.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 /** Nothing of this has an effect here: there are no skills and no marketplaces. */
 const AGENT_CONTEXT = {

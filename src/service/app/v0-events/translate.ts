@@ -2,10 +2,10 @@
  * The event log of a conversation as V0 has it. Pure: the same log gives the same events with the same ids, however
  * often and in whatever pieces it is read.
  */
-import type { StoredEvent } from '../../event-log.ts';
 import { actionDraft, asRecord, asText, textsOf, toolCallOf } from './actions.ts';
 import { stateChanged, type V0Draft, type V0Event } from './event.ts';
 import { errorDraft, observationDraft } from './observations.ts';
+import type { StoredEvent } from '../../conversation-state.ts';
 
 export interface Translator {
   /**

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import WebSocket from 'ws';
-import type { StoredEvent } from '../../../../src/service/event-log.ts';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
+import type { StoredEvent } from '../../../../src/service/conversation-state.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
 /** Long enough for a machine ten times as slow: a bound that is hit means that the condition never comes true. */

@@ -2,7 +2,6 @@
 import type { Context } from 'hono';
 import { conversationCreate, conversationPatch, conversationStart } from '../../../../protocol/v0/requests.ts';
 import { HttpAnswer, json, readJson } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo, statusOf } from '../../conversation-info.ts';
 import { isOwnerAndName, isPlaced } from '../../repository.ts';
@@ -14,6 +13,7 @@ import { StartRefused, startFromV0 } from '../../start-request.ts';
 import { toHexId } from '../../../../protocol/detail.ts';
 import { findConversation, findOwn, givenId } from './known.ts';
 import { listConversations } from './list.ts';
+import type { Route } from '../../route.ts';
 
 const ROOT = '/api/conversations';
 

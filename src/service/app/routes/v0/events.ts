@@ -4,10 +4,10 @@ import { eventListQuery, eventPost, messagePost } from '../../../../protocol/v0/
 import type { ConversationRow } from '../../../store/conversations.ts';
 import { textOf } from '../../agent-client.ts';
 import { HttpAnswer, json, readJson, readQuery, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { createV0EventReader } from '../../v0-events/reader.ts';
 import { knownConversation, reached } from './known.ts';
+import type { Route } from '../../route.ts';
 
 const MAX_LIMIT = 100;
 const NO_FEEDBACK = 'Feedback goes nowhere from the local service: it sends nothing to anybody, and nothing was kept.';

@@ -11,10 +11,10 @@ import {
 import type { ConversationRow } from '../../../store/conversations.ts';
 import { jsonOf, textOf, type AgentAnswer } from '../../agent-client.ts';
 import { HttpAnswer, json, readBody, readQuery, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { placeIn } from '../../places.ts';
 import { findConversation, knownConversation, reached, withRuntime } from './known.ts';
+import type { Route } from '../../route.ts';
 
 export function fileRoutes(context: AppContext): Route[] {
   const get = (route: string, handle: Route['handle']): Route => ({

@@ -2,13 +2,13 @@
 import type { Context } from 'hono';
 import { record, text } from '../../../../protocol/detail.ts';
 import { HttpAnswer, json, readQuery } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import type { Forgejo } from '../../forgejo.ts';
 import { microagentContent, microagentsOf } from '../../microagents.ts';
 import { knownModels } from '../../settings/models.ts';
 import { connectedForgejo } from '../../settings/providers.ts';
 import { answered } from '../providers.ts';
+import type { Route } from '../../route.ts';
 
 export function optionRoutes(context: AppContext): Route[] {
   const { store } = context;

@@ -1,9 +1,9 @@
 /** Secrets and tokens of git providers (interface section 2.4). Values are never told. */
 import { gitProviders, secretCreate, secretUpdate } from '../../../../protocol/v0/requests.ts';
 import { HttpAnswer, json, readJson, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { refusingProvider, replaceProviders, unknownProviders } from '../../settings/providers.ts';
+import type { Route } from '../../route.ts';
 
 export function secretRoutes({ store }: AppContext): Route[] {
   const { secrets, documents } = store;

@@ -1,12 +1,12 @@
 /** The flat settings (interface sections 2.1 and 2.2). */
 import { settings as settingsSchema } from '../../../../protocol/v0/requests.ts';
 import { HttpAnswer, json, readJson } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { leaveActiveProfile } from '../../settings/profiles.ts';
 import { providerHostsOf } from '../../settings/providers.ts';
 import { emptySettings, readSettings, writeSettings } from '../../settings/record.ts';
 import { replacedV0, shownV0 } from '../../settings/v0.ts';
+import type { Route } from '../../route.ts';
 
 export function settingsRoutes({ store }: AppContext): Route[] {
   const { documents } = store;

@@ -4,13 +4,13 @@ import { toDashedId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../store/conversations.ts';
 import { jsonOf, textOf } from '../../agent-client.ts';
 import { json, pathId, refuse, HttpAnswer, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord } from '../../conversation-record.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
 import { zipStream, type ZipMember } from '../../../zip-stream.ts';
 import { placeIn } from '../../places.ts';
 import { findConversation } from './known.ts';
+import type { Route } from '../../route.ts';
 
 export function conversationFileRoutes(context: AppContext): Route[] {
   const at = (path: string): string => `/api/v1/app-conversations/{conversation_id}${path}`;

@@ -8,12 +8,12 @@ import {
 } from '../../../../protocol/v1/requests.ts';
 import type { ConversationChange, ConversationFilter } from '../../../store/conversations.ts';
 import { json, offsetPage, pathId, readJson, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord, sandboxLookup } from '../../conversation-record.ts';
 import { isRepositoryForm } from '../../repository.ts';
 import { removeConversation } from '../../removal.ts';
 import { findConversation } from './known.ts';
+import type { Route } from '../../route.ts';
 
 const MAX_IDS = 99;
 const NO_REPOSITORY = refuseDetail([

@@ -4,9 +4,9 @@ import { toHexId } from '../../../../protocol/detail.ts';
 import { eventCountQuery, eventSearchQuery } from '../../../../protocol/v1/requests.ts';
 import type { EventFilter, EventLog } from '../../../event-log.ts';
 import { json, pathId, readQuery, readQueryList, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { findConversation } from './known.ts';
+import type { Route } from '../../route.ts';
 
 /** Reads from the log of the conversation that a request is about; null: there is nothing to read. */
 export type ReadLog = <Result>(work: (log: EventLog) => Result) => Result | null;

@@ -1,5 +1,4 @@
 /** The routes of V1, by noun. */
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationFileRoutes } from './conversation-files.ts';
 import { conversationRoutes } from './conversations.ts';
@@ -15,6 +14,7 @@ import { sharedRoutes } from './shared.ts';
 import { startRoutes } from './starts.ts';
 import { switchRoutes } from './switches.ts';
 import { webClientRoutes } from './web-client.ts';
+import type { Route } from '../../route.ts';
 
 export function v1Routes(context: AppContext): Route[] {
   return [

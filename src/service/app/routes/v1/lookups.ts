@@ -2,12 +2,12 @@
 import type { Context } from 'hono';
 import { branchSearchQuery, configSearchQuery, gitSearchQuery, pageQuery } from '../../../../protocol/v1/requests.ts';
 import { type HttpAnswer, json, offsetPage, readQuery, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { knownModels } from '../../settings/models.ts';
 import type { Forgejo } from '../../forgejo.ts';
 import { connectedForgejo, readProviders } from '../../settings/providers.ts';
 import { answered } from '../providers.ts';
+import type { Route } from '../../route.ts';
 
 export function lookupRoutes(context: AppContext): Route[] {
   return [...providerRoutes(context), ...configRoutes(context)];

@@ -4,11 +4,11 @@ import { toHexId } from '../../../../protocol/detail.ts';
 import { pendingMessage, sendMessage } from '../../../../protocol/v1/requests.ts';
 import { textOf } from '../../agent-client.ts';
 import { json, pathId, readJson, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverPending } from '../../pending.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
 import { findConversation, findStartTask, runningSandbox } from './known.ts';
+import type { Route } from '../../route.ts';
 
 export function messageRoutes(context: AppContext): Route[] {
   return [

@@ -3,7 +3,6 @@ import type { Context } from 'hono';
 import { check } from '../../../../protocol/detail.ts';
 import { profileName, profileRename, profileSave } from '../../../../protocol/v1/requests.ts';
 import { json, readBody, readJson, refuse, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import {
   checkedLlm,
@@ -14,15 +13,9 @@ import {
   writeProfiles,
   type Profiles,
 } from '../../settings/profiles.ts';
-import {
-  isObject,
-  emptySettings,
-  readSettings,
-  setAt,
-  valueAt,
-  writeSettings,
-  type JsonObject,
-} from '../../settings/record.ts';
+import { emptySettings, readSettings, setAt, valueAt, writeSettings } from '../../settings/record.ts';
+import type { Route } from '../../route.ts';
+import { isObject, type JsonObject } from '../../settings/json.ts';
 
 const ROOT = '/api/v1/settings/profiles';
 

@@ -5,9 +5,9 @@
 import type { Context } from 'hono';
 import { isKey } from '../../../is-key.ts';
 import { json, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { readProviders } from '../../settings/providers.ts';
+import type { Route } from '../../route.ts';
 
 const PATH = '/api/v1/sandboxes/{sandbox_id}/settings/secrets';
 

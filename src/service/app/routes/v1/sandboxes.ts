@@ -3,10 +3,10 @@ import type { Context } from 'hono';
 import { pageQuery } from '../../../../protocol/v1/requests.ts';
 import type { SandboxRow } from '../../../store/sandboxes.ts';
 import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverWhenRunning } from '../../pending.ts';
 import { isSpecName, specInForce } from '../../specs.ts';
+import type { Route } from '../../route.ts';
 
 const MAX_IDS = 100;
 

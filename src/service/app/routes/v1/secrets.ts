@@ -2,9 +2,9 @@
 import { gitProviders } from '../../../../protocol/v0/requests.ts';
 import { secretCreate, secretSearchQuery, secretUpdate } from '../../../../protocol/v1/requests.ts';
 import { json, readJson, readQuery, refuse, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { refusingProvider, replaceProviders, unknownProviders } from '../../settings/providers.ts';
+import type { Route } from '../../route.ts';
 
 export function secretRoutes({ store }: AppContext): Route[] {
   const { secrets, documents } = store;

@@ -1,15 +1,16 @@
 /** Settings and what they may hold (interface sections 2.5, 2.6 and the user of 2.8). */
 import { dictionary } from '../../../../protocol/detail.ts';
 import { HttpAnswer, json, readJson, refuse, refuseDetail } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { AGENT_FIELDS, CONVERSATION_FIELDS, schemaOf } from '../../settings/fields.ts';
 import { MASK } from '../../settings/mcp.ts';
 import { leaveActiveProfile, profileConfig, readProfiles } from '../../settings/profiles.ts';
 import { connectedForgejo, providerHostsOf } from '../../settings/providers.ts';
-import { emptySettings, readSettings, writeSettings, type JsonObject } from '../../settings/record.ts';
+import { emptySettings, readSettings, writeSettings } from '../../settings/record.ts';
 import { mergedV1, shownAsUser, shownV1, type ShownContext } from '../../settings/v1.ts';
 import { answered } from '../providers.ts';
+import type { Route } from '../../route.ts';
+import type { JsonObject } from '../../settings/json.ts';
 
 export function settingsRoutes(context: AppContext): Route[] {
   const { documents } = context.store;

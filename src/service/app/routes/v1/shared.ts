@@ -8,12 +8,12 @@ import { eventCountQuery, eventSearchQuery } from '../../../../protocol/v1/reque
 import type { EventFilter } from '../../../event-log.ts';
 import type { ConversationRow } from '../../../store/conversations.ts';
 import { json, pathId, readQuery } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { sharedConversationRecord } from '../../conversation-record.ts';
 import { idsOf } from './conversations.ts';
 import { eventIdsOf, filterOf, searchEvents, type ReadLog } from './events.ts';
 import { findConversation } from './known.ts';
+import type { Route } from '../../route.ts';
 
 /** How the agent is set up is nobody else's matter: it names places and settings of this machine. */
 const HIDDEN = 'ConversationStateUpdateEvent';

@@ -18,11 +18,11 @@ import {
   refuse,
   refuseDetail,
 } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { readSettings } from '../../settings/record.ts';
 import { StartRefused, startFromV1 } from '../../start-request.ts';
 import { findConversation, findStartTask } from './known.ts';
+import type { Route } from '../../route.ts';
 
 export function startRoutes(context: AppContext): Route[] {
   const { starter, store } = context;

@@ -2,11 +2,11 @@
 import { switchAcpModel, switchProfile } from '../../../../protocol/v1/requests.ts';
 import { textOf } from '../../agent-client.ts';
 import { json, pathId, readJson, refuse } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import type { AppContext } from '../../context.ts';
 import { readProfiles } from '../../settings/profiles.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';
 import { runningSandbox } from './known.ts';
+import type { Route } from '../../route.ts';
 
 export function switchRoutes(context: AppContext): Route[] {
   const { store } = context;

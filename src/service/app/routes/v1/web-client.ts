@@ -1,7 +1,7 @@
 /** What a client learns before it has a key (interface section 9). */
 import { json } from '../../answers.ts';
-import type { Route } from '../../app.ts';
 import { PROVIDER_HOSTS } from '../../repository.ts';
+import type { Route } from '../../route.ts';
 
 export function webClientRoutes(): Route[] {
   return [{ method: 'GET', path: '/api/v1/web-client/config', isOpen: true, handle: () => json(CONFIG) }];
