@@ -218,6 +218,16 @@ describe('profiles', () => {
     expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: null });
   });
 
+  it('are not active any more with another key than theirs', async () => {
+    await post(V1, { agent_settings_diff: { llm: { model: 'openai/a', api_key: 'sk-first' } } });
+    await post(`${V1}/profiles/first`, undefined);
+    await post(`${V1}/profiles/first/activate`, undefined);
+    await post(V1, { agent_settings_diff: { llm: { api_key: 'sk-first' } } });
+    expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: 'first' });
+    await post(V1, { agent_settings_diff: { llm: { api_key: 'sk-second' } } });
+    expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: null });
+  });
+
   it('are saved, listed, activated, renamed and deleted', async () => {
     await post(V1, { agent_settings_diff: { llm: { model: 'openai/a', api_key: 'sk' } } });
     expect(await post(`${V1}/profiles/first`, undefined)).toMatchObject({ status: 201, body: { name: 'first' } });

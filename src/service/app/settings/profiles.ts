@@ -1,4 +1,5 @@
 /** Named model settings that can be made the current ones (interface section 2.7). */
+import { isDeepStrictEqual } from 'node:util';
 import type { DocumentStore } from '../../store/documents.ts';
 import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
 import type { MASK } from './mcp.ts';
@@ -27,7 +28,7 @@ export function leaveActiveProfile(documents: DocumentStore, settings: StoredSet
   const all = readProfiles(documents);
   const active = all.active === null ? undefined : all.profiles[all.active];
   const current = isObject(settings.agent.llm) ? settings.agent.llm : {};
-  if (active === undefined || JSON.stringify(profileConfig(active)) === JSON.stringify(profileConfig(current))) return;
+  if (active === undefined || isDeepStrictEqual(withDefaults(active), withDefaults(current))) return;
   writeProfiles(documents, { ...all, active: null });
 }
 
@@ -38,8 +39,12 @@ export function profileLine(name: string, llm: JsonObject): JsonObject {
 
 /** A profile's model settings with all defaults; a secret that is set is the mask. */
 export function profileConfig(llm: JsonObject, mask: typeof MASK | null = null): JsonObject {
-  const whole = overlay(defaultsOf(AGENT_FIELDS), { llm });
-  return withoutSecrets(AGENT_FIELDS, whole, mask).llm as JsonObject;
+  return withoutSecrets(AGENT_FIELDS, withDefaults(llm), mask).llm as JsonObject;
+}
+
+/** Secrets in clear. */
+function withDefaults(llm: JsonObject): JsonObject {
+  return overlay(defaultsOf(AGENT_FIELDS), { llm });
 }
 
 /** The known members of a given llm object, or what is wrong with it. */
