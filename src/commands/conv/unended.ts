@@ -9,7 +9,7 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
     'timeout',
     `conversation ${id} is still ${status} after ${formatDuration(waitMs)}; it ${future(status)}`,
     {
-      hint: goOnHint(id),
+      hint: goOnHint(id, status),
       data: { reason: 'timeout', id, last_status: status },
     },
   );
@@ -27,7 +27,7 @@ export function deadlinePassedUnseen({ id, status }: Conversation, waitMs: numbe
 export function noEvents({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): AppError {
   const action = last === null ? '' : `; the last was: ${last.text}`;
   return new AppError('timeout', `no event of conversation ${id} for ${formatDuration(quietMs)}${action}`, {
-    hint: goOnHint(id),
+    hint: goOnHint(id, status),
     data: { reason: 'no-events', id, last_status: status },
   });
 }
@@ -38,7 +38,7 @@ export function interruption(error: AppError, id: string, last: Conversation | n
   return new AppError('interrupted', `${error.message}; conversation ${id} ${state}`, {
     ...error.details,
     exitCode: error.exitCode,
-    hint: goOnHint(id),
+    hint: goOnHint(id, last?.status ?? null),
     data: { reason: 'interrupted', id, ...(last === null ? {} : { last_status: last.status }) },
   });
 }
@@ -66,6 +66,8 @@ function future(status: string): string {
   return ['paused', 'stopped', 'idle', 'waiting'].includes(status) ? 'stays so' : 'goes on';
 }
 
-function goOnHint(id: string): string {
-  return `watch it: acs conv follow ${id}   stop it: acs conv stop ${id}`;
+/** A run that waits for a confirmation is answered: over V1 a stop would change nothing of it. */
+function goOnHint(id: string, status: string | null): string {
+  const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
+  return `watch it: acs conv follow ${id}   ${end}`;
 }

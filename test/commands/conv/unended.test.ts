@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { blankConversation } from '../../../src/commands/conv/blank.ts';
+import { deadlinePassed, interruption } from '../../../src/commands/conv/unended.ts';
+import { AppError } from '../../../src/errors.ts';
+
+const ID = '0123456789abcdef0123456789abcdef';
+
+describe('a command that leaves a run', () => {
+  it.each([
+    ['running', 'goes on', `stop it: acs conv stop ${ID}`],
+    ['waiting', 'stays so', `answer it: acs conv confirm ${ID}`],
+  ] as const)('that is %s says that it %s, and what ends that', (status, future, end) => {
+    const conversation = blankConversation(ID, status);
+    const signal = new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 });
+    for (const { message, details } of [deadlinePassed(conversation, 60_000), interruption(signal, ID, conversation)]) {
+      expect(message).toContain(future);
+      expect(details.hint).toBe(`watch it: acs conv follow ${ID}   ${end}`);
+    }
+  });
+
+  it('of which nothing was seen says how to stop it', () => {
+    const { exitCode, details } = interruption(new AppError('interrupted', 'x', { exitCode: 143 }), ID, null);
+    expect([exitCode, details.hint]).toEqual([143, expect.stringContaining(`stop it: acs conv stop ${ID}`)]);
+  });
+});
