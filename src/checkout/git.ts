@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { AppError } from '../errors.ts';
+import { endTree } from '../processes/end-tree.ts';
 
 export interface GitOptions {
   cwd: string;
@@ -23,30 +24,39 @@ const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR',
 
 /**
  * Asks git. Never prompts, takes no locks, and does not run what a repository's own configuration names as a file
- * system monitor. Throws `config` when git is not installed, and the signal's reason.
+ * system monitor. Nothing that git started outlives the answer. Throws `config` when git is not installed, and the
+ * signal's reason.
  */
 export function git(args: readonly string[], options: GitOptions): Promise<GitResult> {
   const { cwd, signal, timeoutMs = 10_000 } = options;
   return new Promise((resolve, reject) => {
-    execFile(
+    if (signal?.aborted) return reject(reasonOf(signal));
+    const child = execFile(
       'git',
       ['-c', 'core.fsmonitor=false', '-c', 'protocol.ext.allow=never', ...args],
-      {
-        cwd,
-        env: gitEnvironment(options.env),
-        signal,
-        timeout: timeoutMs,
-        killSignal: 'SIGKILL',
-        maxBuffer: 64 * 1024 * 1024,
-      },
+      { cwd, env: gitEnvironment(options.env), maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
-        if (signal?.aborted) return reject(signal.reason instanceof Error ? signal.reason : error);
+        clearTimeout(deadline);
+        signal?.removeEventListener('abort', stop);
+        if (signal?.aborted) return reject(reasonOf(signal));
         const code = error ? (error as NodeJS.ErrnoException).code : 0;
         if (code === 'ENOENT') return reject(gitMissing(cwd, error));
         resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hideCredentials(stderr.trim()) });
       },
     );
+    const stop = () =>
+      void endTree(child).then(() => {
+        // What has left git by then may hold the pipes open.
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      });
+    const deadline = setTimeout(stop, timeoutMs);
+    signal?.addEventListener('abort', stop);
   });
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new AppError('interrupted', 'interrupted');
 }
 
 /** Replaces user names, passwords and tokens inside URLs. */
@@ -60,7 +70,9 @@ function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: '',
-    SSH_ASKPASS: '',
+    // ssh would ask on the terminal, whatever git was told.
+    SSH_ASKPASS: 'false',
+    SSH_ASKPASS_REQUIRE: 'force',
     GIT_OPTIONAL_LOCKS: '0',
     LC_ALL: 'C',
   };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { AppError } from '../errors.ts';
-import { endTree } from './process-tree.ts';
+import { endTree } from '../processes/end-tree.ts';
 
 export interface KeyCommandOptions {
   cwd: string;

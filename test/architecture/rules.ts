@@ -17,13 +17,14 @@ const ROOMS: Record<string, { loads: readonly string[]; types?: readonly string[
   service: { loads: ['protocol', 'text', 'files'] },
   protocol: { loads: [] },
   output: { loads: ['errors', 'domain', 'text'], types: ['context'] },
-  profiles: { loads: ['errors', 'domain', 'text', 'files'], types: ['context'] },
+  profiles: { loads: ['errors', 'domain', 'text', 'files', 'processes'], types: ['context'] },
   terminal: { loads: ['errors', 'domain', 'text'], types: ['context'] },
-  checkout: { loads: ['errors', 'domain', 'text'], types: ['context'] },
+  checkout: { loads: ['errors', 'domain', 'text', 'processes'], types: ['context'] },
   clock: { loads: ['errors'], types: ['context'] },
   ports: { loads: [], types: ['context', 'errors', 'domain'] },
   text: { loads: [] },
   files: { loads: [] },
+  processes: { loads: [] },
 };
 
 /** Files at the top of src/ that are part of a room. Any other is a room of its own, by its name. */

@@ -1,9 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { branchOnRemote, readCheckout } from '../../src/checkout/index.ts';
+import { until } from '../support/until.ts';
 
 const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-checkout-')));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -189,6 +201,42 @@ describe('a branch on a remote', () => {
     expect(asked.state).toBe('unknown');
   });
 
+  it.runIf(existsSync('/proc')).each(['when its time is over', 'when it is interrupted'])(
+    'leaves no process behind %s',
+    async (when) => {
+      const sockets: Socket[] = [];
+      const host = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+      await once(host, 'listening');
+      const remote = `http://127.0.0.1:${(host.address() as AddressInfo).port}/silent.git`;
+      const interruption = new AbortController();
+      const timeoutMs = when === 'when its time is over' ? 10_000 : 600_000;
+      const asking = branchOnRemote(remote, 'main', { cwd: base, env, timeoutMs, signal: interruption.signal });
+      try {
+        await until(() => sockets.length > 0);
+        if (timeoutMs === 600_000) {
+          expect(commandsThatName(remote).length).toBeGreaterThan(1); // git, and its helper for such remotes
+          const reason = new Error('interrupted');
+          interruption.abort(reason);
+          await expect(asking).rejects.toBe(reason);
+        } else {
+          expect(await asking).toEqual({ state: 'unknown', reason: 'the remote did not answer in time' });
+        }
+        await until(() => commandsThatName(remote).length === 0);
+      } finally {
+        for (const socket of sockets) socket.destroy();
+        host.close();
+      }
+    },
+  );
+
+  it('is asked without a question on the terminal, over ssh too', async () => {
+    const told = path.join(base, `ssh-${count}`);
+    const ssh = `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS" > ${told}; false`;
+    const options = { cwd: base, env: { ...env, GIT_SSH_VARIANT: 'simple', GIT_SSH_COMMAND: ssh } };
+    expect((await branchOnRemote('host:name.git', 'main', options)).state).toBe('unknown');
+    expect(readFileSync(told, 'utf8')).toBe('force false\n');
+  });
+
   it('is not asked of a program: the remote is never a flag or a command', async () => {
     const trace = path.join(base, `trace-${count}`);
     for (const remote of [`ext::sh -c "touch ${trace}"`, `--upload-pack=touch ${trace}`]) {
@@ -197,3 +245,17 @@ describe('a branch on a remote', () => {
     expect(() => realpathSync(trace)).toThrow('ENOENT');
   });
 });
+
+/** Command lines of living processes with this word in them. */
+function commandsThatName(word: string): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(commandOf).filter((command) => command.includes(word));
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
