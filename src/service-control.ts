@@ -31,8 +31,8 @@ export interface OldThings {
 
 export interface OldThing {
   id: string;
-  /** Deletes it; fine when it is gone already. */
-  remove(): Promise<void>;
+  /** Deletes it; fine when it is gone already. `at-work`: it is left alone, for it has begun to work since. */
+  remove(): Promise<'gone' | 'at-work'>;
 }
 
 export interface OldConversation extends OldThing {

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
-import type { LocalService, OldConversation, ServeOptions } from '../service-control.ts';
+import type { LocalService, OldConversation, OldThing, ServeOptions } from '../service-control.ts';
 import { confirmChange } from './bulk.ts';
 import { planSteps } from './dry-run.ts';
 import { pruneView } from './serve-view.ts';
@@ -29,9 +29,18 @@ export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx:
   if (ctx.interactive && all.length > 0) await confirmChange(ctx, { message, hit });
   const unfinished = conversations.filter((one) => one.isUnfinished);
   if (!ctx.interactive && unfinished.length > 0) await ctx.notice(unfinishedNotice(unfinished));
-  for (const { remove } of all) await remove();
-  const gone = { conversations: conversations.length, sandboxes: sandboxes.length };
-  await ctx.out.item(pruneView, gone, { changed: all.length > 0 });
+  const gone = { conversations: await removed(ctx, conversations), sandboxes: await removed(ctx, sandboxes) };
+  await ctx.out.item(pruneView, gone, { changed: gone.conversations + gone.sandboxes > 0 });
+}
+
+/** How many are gone. */
+async function removed(ctx: Context, things: readonly OldThing[]): Promise<number> {
+  let count = 0;
+  for (const { id, remove } of things) {
+    if ((await remove()) === 'gone') count += 1;
+    else await ctx.notice(`${id} is left alone: it has begun to work meanwhile`);
+  }
+  return count;
 }
 
 function stateOf({ state, isUnfinished }: OldConversation): string {

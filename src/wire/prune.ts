@@ -26,8 +26,14 @@ export async function findOld(server: Server, before: number): Promise<OldThings
   const conversations: OldConversation[] = [];
   for (const { id, status } of ended) {
     const state = status === 'paused' ? await settled(server, id) : status;
-    const remove = () => server.conversations.remove(id);
-    conversations.push({ ...thing(id, remove), state, isUnfinished: UNFINISHED.has(state) });
+    const { remove } = thing(id, () => server.conversations.remove(id));
+    conversations.push({
+      id,
+      // The question before it may have stood for long.
+      remove: async () => ((await isAtWork(server, id)) ? 'at-work' : await remove()),
+      state,
+      isUnfinished: UNFINISHED.has(state),
+    });
   }
   return { conversations, sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))) };
 }
@@ -38,6 +44,15 @@ async function settled(server: Server, id: string): Promise<string> {
     return (await server.conversations.getSettled(id)).status;
   } catch (error) {
     if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return 'unknown';
+    throw error;
+  }
+}
+
+async function isAtWork(server: Server, id: string): Promise<boolean> {
+  try {
+    return AT_WORK.has((await server.conversations.get(id)).status);
+  } catch (error) {
+    if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return false;
     throw error;
   }
 }
@@ -62,8 +77,12 @@ function noneOverV0(error: unknown): never[] {
 
 /** Already deleted is as good as deleted. */
 function thing(id: string, remove: () => Promise<void>): OldThing {
-  const gone = (error: unknown) => {
+  const missing = (error: unknown) => {
     if (!isAppError(error) || error.kind !== 'not-found') throw error;
   };
-  return { id, remove: () => remove().catch(gone) };
+  const removed = async () => {
+    await remove().catch(missing);
+    return 'gone' as const;
+  };
+  return { id, remove: removed };
 }
