@@ -29,7 +29,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const current: Current = { command: null, root: null };
   try {
     const root = await commandTree(argv, context, output, current);
-    await root.parseAsync([...argv], { from: 'user' });
+    await parse(root, argv);
     await context.out.close();
     if (context.dryRun.requests.length > 0) await printDryRun(context);
     return context.exitCode;
@@ -38,6 +38,27 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   } finally {
     await context.dispose();
   }
+}
+
+/** Commander shows what help it has before it looks whether there is such a command. */
+async function parse(root: Command, argv: readonly string[]): Promise<void> {
+  try {
+    await root.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    const words = error instanceof CommanderError && isHelp(error) ? unknownWords(root) : null;
+    if (words === null) throw error;
+    await root.parseAsync(words, { from: 'user' });
+  }
+}
+
+/** The words that led to a command, and one more that names none below it; null when each names one. */
+function unknownWords(command: Command): string[] | null {
+  const [word] = command.args;
+  if (word === undefined || word.startsWith('-') || command.commands.length === 0) return null;
+  const known = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+  if (known === undefined) return [word];
+  const below = unknownWords(known);
+  return below === null ? null : [word, ...below];
 }
 
 async function commandTree(

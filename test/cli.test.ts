@@ -50,6 +50,15 @@ describe('the command line', () => {
     expect(err).toBe("error: unknown command 'lst'\n  Did you mean one of list, ls?\n");
   });
 
+  it.each([
+    [['lst', '--help'], "error: unknown command 'lst'\n  see: acs --help\n"],
+    [['conv', 'lst', '-h'], "error: unknown command 'lst'\n  Did you mean one of list, ls?\n"],
+    [['--quiet', 'settings', 'profil', '--help'], "error: unknown command 'profil'\n  Did you mean profile?\n"],
+  ])('has no help for a command that is not there: %j', async (args, said) => {
+    const { code, out, err } = await acs(args);
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: said });
+  });
+
   it('refuses an unknown flag and points to the help', async () => {
     const { code, out, err } = await acs(['conv', 'list', '--nope']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
