@@ -92,7 +92,7 @@ function settle(row: SandboxRow, { store, paths, clock, log }: RecoverOptions): 
   if (wasUp || worker_pid !== null) {
     store.sandboxes.update(id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
   }
-  for (const conversation of wasUp ? store.conversations.ofSandbox(id) : []) {
+  for (const conversation of store.conversations.ofSandbox(id)) {
     const state = left.get(conversation.id);
     if (state === undefined) continue;
     // The title in the store may have been given by the user. Nothing runs while its sandbox is paused; the worker that

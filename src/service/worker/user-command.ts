@@ -17,6 +17,7 @@ export function runForUser(conversation: Conversation, sandbox: Sandbox, command
     .then((observation) => {
       if (observation !== null) conversation.record([{ ...observation, source }]);
     })
-    // The conversation was deleted meanwhile, or the worker ends: nobody is left to be told.
+    // The conversation was deleted meanwhile, or the worker ends: nobody is left to be told. Or its log takes nothing more,
+    // which the agent's run tells; the command then stands there without what it observed.
     .catch(() => undefined);
 }

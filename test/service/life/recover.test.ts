@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newSandbox } from '../../../src/service/app/new-sandbox.ts';
+import type { ConversationState } from '../../../src/service/conversation-state.ts';
+import { eventLogFile, openEventLog } from '../../../src/service/event-log.ts';
 import { createClock } from '../../../src/service/life/clock.ts';
 import { dataPaths } from '../../../src/service/life/paths.ts';
 import { isAlive, startOf } from '../../../src/service/life/process.ts';
 import { recover } from '../../../src/service/life/recover.ts';
+import type { ConversationRow } from '../../../src/service/store/conversations.ts';
 import { openStore, type Store } from '../../../src/service/store/index.ts';
 
 let dir: string;
@@ -34,6 +37,32 @@ function afterCrash(worker_pid: number, worker_start: string | null): string {
   return row.id;
 }
 
+function conversationIn(sandbox_id: string, stamp: string): ConversationRow {
+  return {
+    id: 'c'.repeat(32),
+    dialect: 'V1',
+    start_state: 'ready',
+    start_detail: null,
+    sandbox_id,
+    title: null,
+    execution_status: 'running',
+    parent_id: null,
+    public: null,
+    repository: null,
+    branch: null,
+    git_provider: null,
+    trigger: 'gui',
+    pr_number: [],
+    llm_model: null,
+    metrics: null,
+    working_dir: null,
+    base_commit: null,
+    extras: {},
+    created_at: stamp,
+    updated_at: stamp,
+  };
+}
+
 describe('after a crash', () => {
   const pid = (): number => child.pid ?? 0;
 
@@ -52,6 +81,21 @@ describe('after a crash', () => {
     const id = afterCrash(number(), start);
     expect(isAlive({ pid: pid(), start: null })).toBe(true);
     expect(store.sandboxes.get(id)).toMatchObject({ status: 'PAUSED', worker_pid: null });
+  });
+
+  it('takes over how runs ended in a sandbox that had broken down, where the service was killed before it had noted it', () => {
+    const stamp = createClock().stamp();
+    const row = newSandbox('process', stamp);
+    store.sandboxes.insert({ ...row, status: 'ERROR' });
+    const conversation = conversationIn(row.id, stamp);
+    store.conversations.insert(conversation);
+    const logs = path.join(dataPaths(dir).events, row.id);
+    mkdirSync(logs, { recursive: true });
+    const log = openEventLog(eventLogFile(logs, conversation.id));
+    log.writeState({ conversation_id: conversation.id, execution_status: 'error' } as ConversationState);
+    log.close();
+    recover({ store, paths: dataPaths(dir), clock: createClock(), log: () => undefined });
+    expect(store.conversations.get(conversation.id)).toMatchObject({ execution_status: 'error' });
   });
 
   it('removes workspaces of sandboxes that were never written, and nothing of another name', () => {
