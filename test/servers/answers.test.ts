@@ -178,6 +178,8 @@ describe('over V0', () => {
     action: 'message',
     args: { content: 'go', image_urls: [] },
   });
+  /** Why the server refuses what is posted. */
+  let refusal: string | null;
   const runAction = (id: number) => ({
     id,
     timestamp: `2026-11-21T10:33:34.${String(100000 + id)}`,
@@ -200,10 +202,11 @@ describe('over V0', () => {
       url: `/api/conversations/${V0_ID}`,
     };
     posted = [];
+    refusal = null;
     fake = await startFake((asked) => {
       if (asked.method === 'POST') {
         posted.push(asked);
-        return { json: { success: true } };
+        return refusal === null ? { json: { success: true } } : { status: 409, json: { detail: refusal } };
       }
       if (asked.path === '/api/options/config') return older.reply('probe.options-config');
       if (asked.path === `/api/conversations/${V0_ID}`) return { json: record };
@@ -274,6 +277,15 @@ describe('over V0', () => {
     expect(refused.kind).toBe('needs-input');
     expect(refused.details.hint).toContain('acs conv send');
     expect(posted).toEqual([]);
+  });
+
+  it.each([
+    ['Conversation is waiting for confirmation. Accept or reject the pending action first.', 'needs-input'],
+    ['No conversation', 'conflict'],
+  ])('does not go on where the server says meanwhile: %s', async (words, kind) => {
+    events = [message(0), runAction(1), state(2, 'paused')];
+    refusal = words;
+    expect((await failure(server.conversations.run(V0_ID))).kind).toBe(kind);
   });
 
   it('wakes with a start, and goes on with an agent that stands still', async () => {

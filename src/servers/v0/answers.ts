@@ -85,10 +85,11 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
     accept: [409],
   });
   if (answer.status !== 409) return 'started';
-  if (state === 'running' && /already running/i.test(serverText(answer.body) ?? '')) return 'already-running';
-  throw new AppError('conflict', `the server refuses this: ${serverText(answer.body) ?? 'it names no reason'}`, {
-    status: 409,
-  });
+  const text = serverText(answer.body) ?? 'it names no reason';
+  if (state === 'running' && /already running/i.test(text)) return 'already-running';
+  // The next action has begun to wait since the state was read.
+  if (state === 'running' && /waiting for confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
+  throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409 });
 }
 
 /** Starts a stopped one; one that runs stays as it is. */
