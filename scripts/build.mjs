@@ -54,7 +54,7 @@ const fresh = `${dist}.${process.pid}`;
 rmSync(fresh, { recursive: true, force: true });
 for (const [name, { text }] of files) {
   mkdirSync(path.dirname(path.join(fresh, name)), { recursive: true });
-  writeFileSync(path.join(fresh, name), text);
+  writeFileSync(path.join(fresh, name), strict(text));
 }
 writeFileSync(path.join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
 writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, inputs));
@@ -73,6 +73,11 @@ const previous = `${fresh}.previous`;
 if (existsSync(dist)) renameSync(dist, previous);
 renameSync(fresh, dist);
 rmSync(previous, { recursive: true, force: true });
+
+/** As the modules are from which it was made, and as the tests run them. */
+function strict(text) {
+  return text.startsWith('"use strict"') ? text : `"use strict";${text}`;
+}
 
 /** What has certainly been loaded when a file of ours is loaded on use. */
 function loadedBefore(file) {
