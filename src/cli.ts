@@ -3,6 +3,7 @@
  * below is caught here, once, and becomes a line on stderr and a code.
  */
 import { Command, CommanderError } from 'commander';
+import { childNamed } from './commands/entries.ts';
 import { declareCommands } from './commands/index.ts';
 import type { Context, DryRunRequest } from './context.ts';
 import { AppError, isAppError } from './errors.ts';
@@ -55,7 +56,7 @@ async function parse(root: Command, argv: readonly string[]): Promise<void> {
 function unknownWords(command: Command): string[] | null {
   const [word] = command.args;
   if (word === undefined || word.startsWith('-') || command.commands.length === 0) return null;
-  const known = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+  const known = childNamed(command, word);
   if (known === undefined) return [word];
   const below = unknownWords(known);
   return below === null ? null : [word, ...below];
@@ -176,7 +177,7 @@ function commandWords(root: Command, argv: readonly string[]): string[] {
   const words: string[] = [];
   let command = root;
   for (const word of argv) {
-    const next = command.commands.find((known) => known.name() === word || known.aliases().includes(word));
+    const next = childNamed(command, word);
     if (!next) continue;
     words.push(word);
     command = next;

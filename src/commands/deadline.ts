@@ -9,7 +9,30 @@ import type { Server } from '../servers/server.ts';
 /** How long a look that is under way at a deadline may still take. */
 export const LAST_LOOK_MS = 5_000;
 /** Timers hold at most 2^31 ms. */
-const LONGEST_TIMER_MS = 2_000_000_000;
+export const LONGEST_TIMER_MS = 2_000_000_000;
+
+export interface TimeLimit {
+  signal: AbortSignal;
+  /** To be called in the end: its timer would hold the process. */
+  clear(): void;
+}
+
+/**
+ * A signal that aborts when the time is over.
+ * @param dueMs on the context's clock; Infinity, or more than a timer holds: never
+ * @param reason what it aborts with
+ */
+export function timeLimit({ clock }: Pick<Context, 'clock'>, dueMs: number, reason?: AppError): TimeLimit {
+  const limit = new AbortController();
+  const timer = new AbortController();
+  if (dueMs < LONGEST_TIMER_MS) {
+    clock.sleep(dueMs, timer.signal).then(
+      () => limit.abort(reason),
+      () => undefined,
+    );
+  }
+  return { signal: limit.signal, clear: () => timer.abort() };
+}
 
 export interface BoundedLooks {
   /** The same server; its requests end with `isOver`. */
@@ -27,18 +50,10 @@ export async function boundLooks(
   deadlineMs: number,
 ): Promise<BoundedLooks> {
   const over = new AppError('timeout', 'the server did not answer before the deadline');
-  const limit = new AbortController();
-  const timer = new AbortController();
-  const leftMs = Math.max(deadlineMs - ctx.clock.now(), 0) + LAST_LOOK_MS;
-  if (leftMs < LONGEST_TIMER_MS) {
-    ctx.clock.sleep(leftMs, timer.signal).then(
-      () => limit.abort(over),
-      () => undefined,
-    );
-  }
+  const limit = timeLimit(ctx, Math.max(deadlineMs - ctx.clock.now(), 0) + LAST_LOOK_MS, over);
   return {
     server: await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])),
     isOver: (error) => error === over,
-    clear: () => timer.abort(),
+    clear: limit.clear,
   };
 }

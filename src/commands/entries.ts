@@ -40,6 +40,11 @@ function isNamed(entry: Entry, words: readonly string[]): boolean {
   return [nameOf(entry), ...entry.aliases].some((name) => words.includes(name));
 }
 
+/** The command below a parent that a word names, by name or alias. */
+export function childNamed(parent: Command, word: string): Command | undefined {
+  return parent.commands.find((each) => each.name() === word || each.aliases().includes(word));
+}
+
 export function nameOf({ usage }: Entry): string {
   return usage.split(' ')[0] ?? usage;
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
+import { childNamed } from './entries.ts';
 import { TOPICS } from './topics.ts';
 
 /** Takes the place of commander's own `help`, which knows no topics. */
@@ -26,7 +27,7 @@ async function printHelp(words: string[], root: Command, ctx: Context): Promise<
 function findCommand(words: string[], root: Command): Command {
   let command = root;
   for (const word of words) {
-    const child = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+    const child = childNamed(command, word);
     if (!child) {
       throw new AppError('usage', `there is no help for "${words.join(' ')}"`, {
         hint: `topics: ${TOPICS.join(', ')}; \`acs --help\` lists the commands`,

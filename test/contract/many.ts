@@ -1,6 +1,7 @@
 /** Many conversations at once, written into the store of a local service that does not run. */
 import { randomBytes } from 'node:crypto';
 import { openStore } from '../../src/service/store/index.ts';
+import { conversationRow } from '../support/conversation-row.ts';
 import type { Dialect } from './target.ts';
 
 /** Ended ones, a second apart, the newest made now; in turn of each dialect. */
@@ -11,29 +12,14 @@ export function addConversations(database: string, count: number, dialects: read
     store.transaction(() => {
       for (let number = 0; number < count; number++) {
         const stamp = new Date(nowMs - number * 1000).toISOString().replace('Z', '000Z');
-        store.conversations.insert({
-          id: randomBytes(16).toString('hex'),
-          dialect: dialects[number % dialects.length] === 'v0' ? 'V0' : 'V1',
-          start_state: 'ready',
-          start_detail: null,
-          sandbox_id: null,
-          title: `Conversation ${number} of many`,
-          execution_status: 'finished',
-          parent_id: null,
-          public: null,
-          repository: null,
-          branch: null,
-          git_provider: null,
-          trigger: 'gui',
-          pr_number: [],
-          llm_model: null,
-          metrics: null,
-          working_dir: null,
-          base_commit: null,
-          extras: {},
-          created_at: stamp,
-          updated_at: stamp,
-        });
+        store.conversations.insert(
+          conversationRow({
+            id: randomBytes(16).toString('hex'),
+            dialect: dialects[number % dialects.length] === 'v0' ? 'V0' : 'V1',
+            title: `Conversation ${number} of many`,
+            created_at: stamp,
+          }),
+        );
       }
     });
   } finally {

@@ -11,7 +11,7 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
-import { boundLooks } from '../deadline.ts';
+import { boundLooks, timeLimit, type TimeLimit } from '../deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { blankConversation } from './blank.ts';
@@ -101,26 +101,13 @@ async function start(
 }
 
 /** Aborts with `timeout` when the start has had its time: its own, or what is left of all. */
-function startLimit(
-  ctx: Context,
-  { startTimeout, deadlineMs, stay, waitTimeout, timeout }: StartOptions,
-): { signal: AbortSignal; clear(): void } {
+function startLimit(ctx: Context, { startTimeout, deadlineMs, stay, waitTimeout, timeout }: StartOptions): TimeLimit {
   const isWhole = stay === 'ended' || (waitTimeout ?? timeout) !== undefined;
   const leftMs = isWhole ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
   const limitMs = Math.max(0, Math.min(startTimeout, leftMs));
   const given = limitMs === 0 ? 'in the time it was given' : `after ${formatDuration(limitMs)}`;
-  const limit = new AbortController();
-  const timer = new AbortController();
-  ctx.clock.sleep(Math.min(limitMs, 2_000_000_000), timer.signal).then(
-    () =>
-      limit.abort(
-        new AppError('timeout', `the conversation has not started ${given}`, {
-          data: { reason: 'timeout' },
-        }),
-      ),
-    () => undefined,
-  );
-  return { signal: limit.signal, clear: () => timer.abort() };
+  const text = `the conversation has not started ${given}`;
+  return timeLimit(ctx, limitMs, new AppError('timeout', text, { data: { reason: 'timeout' } }));
 }
 
 /** Shown with the first step, and taken away before anything else is written. */

@@ -4,6 +4,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { isAppError, type AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { timeLimit } from '../deadline.ts';
 import type { NewOptions } from './new-options.ts';
 import { stoppedInstead } from './unended.ts';
 import type { Watched } from './watch.ts';
@@ -48,7 +49,7 @@ export async function stopped(
   const wanted = failure.kind === 'timeout' ? stopOnTimeout : failure.kind === 'interrupted' && stopOnInterrupt;
   if (!wanted) return null;
   const { id } = conversation;
-  const limit = stopLimit(ctx);
+  const limit = timeLimit(ctx, STOP_MS);
   try {
     const awake = await server.withSignal(limit.signal);
     try {
@@ -63,16 +64,6 @@ export async function stopped(
   } finally {
     limit.clear();
   }
-}
-
-function stopLimit(ctx: Context): { signal: AbortSignal; clear(): void } {
-  const limit = new AbortController();
-  const timer = new AbortController();
-  ctx.clock.sleep(STOP_MS, timer.signal).then(
-    () => limit.abort(),
-    () => undefined,
-  );
-  return { signal: limit.signal, clear: () => timer.abort() };
 }
 
 /** While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is. */

@@ -1,7 +1,5 @@
 import type { Context } from '../../context.ts';
-
-/** Timers hold at most 2^31 ms. */
-const LONGEST_TIMER_MS = 2_000_000_000;
+import { LONGEST_TIMER_MS } from '../deadline.ts';
 
 /** The first of these that settles, or `time` when none does within so many milliseconds (Infinity: no limit). */
 export async function beforeTime<T>(

@@ -11,8 +11,8 @@ import { createClock } from '../../../src/service/life/clock.ts';
 import { dataPaths } from '../../../src/service/life/paths.ts';
 import { isAlive, startOf } from '../../../src/service/life/process.ts';
 import { recover } from '../../../src/service/life/recover.ts';
-import type { ConversationRow } from '../../../src/service/store/conversations.ts';
 import { openStore, type Store } from '../../../src/service/store/index.ts';
+import { conversationRow } from '../../support/conversation-row.ts';
 
 let dir: string;
 let store: Store;
@@ -35,32 +35,6 @@ function afterCrash(worker_pid: number, worker_start: string | null): string {
   store.sandboxes.insert({ ...row, status: 'RUNNING', worker_pid, worker_start });
   recover({ store, paths: dataPaths(dir), clock, log: () => undefined });
   return row.id;
-}
-
-function conversationIn(sandbox_id: string, stamp: string): ConversationRow {
-  return {
-    id: 'c'.repeat(32),
-    dialect: 'V1',
-    start_state: 'ready',
-    start_detail: null,
-    sandbox_id,
-    title: null,
-    execution_status: 'running',
-    parent_id: null,
-    public: null,
-    repository: null,
-    branch: null,
-    git_provider: null,
-    trigger: 'gui',
-    pr_number: [],
-    llm_model: null,
-    metrics: null,
-    working_dir: null,
-    base_commit: null,
-    extras: {},
-    created_at: stamp,
-    updated_at: stamp,
-  };
 }
 
 describe('after a crash', () => {
@@ -87,7 +61,12 @@ describe('after a crash', () => {
     const stamp = createClock().stamp();
     const row = newSandbox('process', stamp);
     store.sandboxes.insert({ ...row, status: 'ERROR' });
-    const conversation = conversationIn(row.id, stamp);
+    const conversation = conversationRow({
+      id: 'c'.repeat(32),
+      sandbox_id: row.id,
+      execution_status: 'running',
+      created_at: stamp,
+    });
     store.conversations.insert(conversation);
     const logs = path.join(dataPaths(dir).events, row.id);
     mkdirSync(logs, { recursive: true });

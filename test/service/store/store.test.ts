@@ -5,6 +5,7 @@ import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore, type Store } from '../../../src/service/store/index.ts';
 import type { ConversationRow } from '../../../src/service/store/conversations.ts';
+import { conversationRow } from '../../support/conversation-row.ts';
 
 let dir: string;
 let store: Store;
@@ -19,29 +20,16 @@ afterEach(() => {
 
 function row(number: number): ConversationRow {
   const stamp = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString().replace('Z', '000Z');
-  return {
+  return conversationRow({
     id: `f${number.toString(16).padStart(31, '0')}`,
     dialect: number % 2 === 0 ? 'V0' : 'V1',
-    start_state: 'ready',
-    start_detail: null,
-    sandbox_id: null,
     title: `Conversation ${number}`,
-    execution_status: 'finished',
     parent_id: number % 10 === 9 ? `f${(number - 1).toString(16).padStart(31, '0')}` : null,
-    public: null,
     repository: number % 2 === 0 ? 'a/b' : null,
-    branch: null,
-    git_provider: null,
-    trigger: 'gui',
     pr_number: [number],
-    llm_model: null,
-    metrics: null,
-    working_dir: null,
-    base_commit: null,
     extras: { number },
     created_at: stamp,
-    updated_at: stamp,
-  };
+  });
 }
 
 describe('the store', () => {
