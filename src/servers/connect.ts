@@ -25,7 +25,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     connectTimeoutMs: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
     redaction: createRedaction([options.key]),
   });
-  const run: Run = { options, baseUrl, network, facts: null, paces: new Map() };
+  const run: Run = { options, baseUrl, network, facts: null, paces: new Map(), starts: new Map() };
   // Most servers are known from an earlier command.
   const ask = async () => {
     const { probe } = await import('./probe.ts');
@@ -47,6 +47,7 @@ interface Run {
   facts: ServerFacts | null;
   /** One pace for each server, shared by all its transports. */
   paces: Map<string, Pace>;
+  starts: Links['starts'];
 }
 
 /** Node's own error for a bad header prints the whole value: the key never gets that far. */
@@ -180,6 +181,7 @@ function createLinks(run: Run, signal: AbortSignal): Links {
     mode: run.options.mode,
     notice: (text) => run.options.notice?.(text),
     randomId: () => randomUUID(), // node:crypto is loaded when one is needed
+    starts: run.starts,
     local: run.options.local || run.facts?.now.flavour === 'local',
   };
 }

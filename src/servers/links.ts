@@ -6,6 +6,13 @@ import type { Network } from './transport/network.ts';
 import type { Transport } from './transport/transport.ts';
 import type { Clock } from './options.ts';
 
+/** What a conversation was started on. */
+export interface StartedFrom {
+  repository: string;
+  branch: string | null;
+  git_provider: string | null;
+}
+
 export interface Links {
   app: Transport;
   /** A transport to the agent server at this base URL with the key of its sandbox. */
@@ -16,6 +23,8 @@ export interface Links {
   mode: 'live' | 'dry-run';
   notice(text: string): void;
   randomId(): string;
+  /** What start tasks told of their conversations, by id; null: nothing. It does not change. */
+  starts: Map<string, StartedFrom | null>;
   /** Whether the app server runs on this machine without a request limit. */
   local: boolean;
 }

@@ -17,6 +17,8 @@ export interface AppConversationRecord {
   selected_repository: string | null;
   selected_branch: string | null;
   git_provider: string | null;
+  /** Whether the app server's own notes of the start are in it: false where it keeps none, or lost them. */
+  has_start_tags: boolean;
   llm_model: string | null;
   created_at: string | null;
   updated_at: string | null;
@@ -30,6 +32,9 @@ export interface AppConversationRecord {
   completion_tokens: number | null;
 }
 
+/** Written at the start by the app server, from release 1.11 on (interface 4.2), and by nobody else. */
+const START_TAG = 'archiveworkspacepath';
+
 export function readAppConversation(value: unknown, place = 'conversation'): AppConversationRecord {
   const record = asRecord(value, place);
   const metrics = optionalRecord(record, 'metrics', place);
@@ -42,6 +47,7 @@ export function readAppConversation(value: unknown, place = 'conversation'): App
     selected_repository: text('selected_repository'),
     selected_branch: text('selected_branch'),
     git_provider: text('git_provider'),
+    has_start_tags: optionalRecord(record, 'tags', place)?.[START_TAG] !== undefined,
     llm_model: text('llm_model'),
     created_at: text('created_at'),
     updated_at: text('updated_at'),

@@ -5,12 +5,10 @@ import {
   readEvent,
   readSandbox,
   readSpec,
-  readStartTask,
   type AppConversationRecord,
   type EventRecord,
   type SandboxRecord,
   type SpecRecord,
-  type StartTaskRecord,
 } from '../../protocol/v1/records.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { isUuid, normalId } from '../ids.ts';
@@ -48,7 +46,7 @@ export async function searchConversations(
   });
   const found = read(answer, (body) => readPage(body, 'conversations', readAppConversation));
   for (const record of found.items) links.network.redaction.add(record.session_api_key);
-  return found;
+  return { ...found, items: await withWhatWasLost(links, found.items) };
 }
 
 /** Null for each id that nobody knows. */
@@ -61,7 +59,16 @@ export async function getConversations(
     return read(answer, (body) => readBatch(body, 'conversations', readAppConversation));
   });
   for (const record of found) links.network.redaction.add(record?.session_api_key);
-  return found;
+  return await withWhatWasLost(links, found);
+}
+
+/** The local service loses nothing; elsewhere a record without a repository may have had one. */
+async function withWhatWasLost<T extends AppConversationRecord | null>(links: Links, records: T[]): Promise<T[]> {
+  const isDoubtful = (record: T): boolean =>
+    record !== null && record.selected_repository === null && !record.has_start_tags;
+  if (links.local || !records.some(isDoubtful)) return records;
+  const { restored } = await import('./lost-repository.ts');
+  return await restored(links, records, isDoubtful);
 }
 
 /** Throws `not-found`; an id that is no uuid is not even asked for (servers answer 400, 422 or 500). */
@@ -75,28 +82,6 @@ export function noConversation(id: string): AppError {
   return new AppError('not-found', `there is no conversation ${id.slice(0, 100)} at this server`, {
     hint: 'list them with: acs conv list',
   });
-}
-
-export async function getStartTask(links: Links, id: string): Promise<StartTaskRecord | null> {
-  if (!isUuid(id)) return null;
-  const answer = await links.app.request({
-    method: 'GET',
-    path: `${CONVERSATIONS}/start-tasks`,
-    query: { ids: [normalId(id)] },
-    safe: 'read',
-  });
-  return read(answer, (body) => readBatch(body, 'start tasks', readStartTask))[0] ?? null;
-}
-
-/** Start tasks made at or after a time, newest first. */
-export async function recentStartTasks(links: Links, since: string): Promise<StartTaskRecord[]> {
-  const answer = await links.app.request({
-    method: 'GET',
-    path: `${CONVERSATIONS}/start-tasks/search`,
-    query: { created_at__gte: since, limit: MOST_ITEMS },
-    safe: 'read',
-  });
-  return read(answer, (body) => readPage(body, 'start tasks', readStartTask)).items;
 }
 
 export async function searchSandboxes(

@@ -5,13 +5,11 @@ import { parseTime } from '../../text/time.ts';
 import { isUuid, normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
-import { getConversation, getConversations, getStartTask, noConversation, recentStartTasks } from './calls.ts';
+import { getConversation, getConversations, noConversation } from './calls.ts';
 import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { isEcho } from './start-body.ts';
+import { getStartTask, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';
 import { NO_PROGRESS_MS } from './start.ts';
-
-/** A start that takes longer is none any more; the server's clock may go behind ours. */
-const LONGEST_START_MS = 1_800_000;
 
 /** For an id that no conversation has. Throws `not-found`. */
 export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl, id: string): Promise<Conversation> {
@@ -31,7 +29,8 @@ export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl
 /** An id of the caller's choice is told before there is its conversation: the start that carries it says how it stands. */
 async function startTaskOf(links: Links, facts: ProbeFacts, id: string): Promise<StartTaskRecord | null> {
   if (!isUuid(id) || !facts.features.includes('caller-conversation-id')) return null;
-  const tasks = await recentStartTasks(links, new Date(links.clock.now() - LONGEST_START_MS).toISOString());
+  const since = new Date(links.clock.now() - LONGEST_START_MS).toISOString();
+  const { items: tasks } = await searchStartTasks(links, { since });
   return tasks.find((task) => isEcho(task, id)) ?? null;
 }
 

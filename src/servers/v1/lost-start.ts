@@ -4,8 +4,9 @@ import { isAppError } from '../../errors.ts';
 import type { StartTaskRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
-import { getConversations, recentStartTasks } from './calls.ts';
+import { getConversations } from './calls.ts';
 import { isEcho } from './start-body.ts';
+import { searchStartTasks } from './start-tasks.ts';
 
 const LOOKS = 5;
 const BETWEEN_LOOKS_MS = 1500;
@@ -26,7 +27,7 @@ export async function findLostStart(
   let asked = 0;
   for (let look = 0; look < LOOKS; look++) {
     try {
-      const tasks = await recentStartTasks(links, since);
+      const { items: tasks } = await searchStartTasks(links, { since });
       const task = tasks.find(
         (one) => isEcho(one, conversationId) || normalId(one.app_conversation_id ?? '') === normalId(conversationId),
       );

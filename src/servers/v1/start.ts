@@ -11,11 +11,12 @@ import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { serverText } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from './arrival.ts';
-import { getConversation, getConversations, getSandbox, getStartTask } from './calls.ts';
+import { getConversation, getConversations, getSandbox } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox, createSandboxFor } from './sandboxes.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
+import { getStartTask } from './start-tasks.ts';
 
 const START_TIMEOUT_MS = 120_000;
 /** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */

@@ -1,0 +1,82 @@
+/**
+ * The repository that a record has lost. While a run starts, a genuine app server and the webhook of its sandbox write
+ * the same record; a webhook that read before and writes after leaves it without repository, branch and provider, for
+ * good (seen on 1.11.0; 1.6.0 can do the same). Whoever selects by repository would then miss the conversation, or hit
+ * it. The start task keeps what was asked for.
+ */
+import { isAppError } from '../../errors.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import { parseTime } from '../../text/time.ts';
+import { normalId } from '../ids.ts';
+import type { Links, StartedFrom } from '../links.ts';
+import { allPages } from '../pages.ts';
+import { LONGEST_START_MS, searchStartTasks, type StartTaskQuery } from './start-tasks.ts';
+
+/** Start tasks that are read for a page of conversations: about one for each, and what was started since. */
+const MOST_TASKS = 500;
+/** What was asked for is there already: a server that is slow to tell the rest is not waited for. */
+const TIMEOUT_MS = 5_000;
+
+/** The records, each doubtful one with what its start task asked for. Each is looked up once; nothing of it fails. */
+export async function restored<T extends AppConversationRecord | null>(
+  links: Links,
+  records: readonly T[],
+  isDoubtful: (record: T) => boolean,
+): Promise<T[]> {
+  const unknown = records.filter((record) => isDoubtful(record) && !links.starts.has(idOf(record)));
+  if (unknown.length > 0)
+    await lookUp(
+      links,
+      unknown.filter((record) => record !== null),
+    );
+  return records.map((record) => {
+    const from = isDoubtful(record) ? links.starts.get(idOf(record)) : undefined;
+    if (record === null || from == null) return record;
+    return {
+      ...record,
+      selected_repository: from.repository,
+      selected_branch: record.selected_branch ?? from.branch,
+      git_provider: record.git_provider ?? from.git_provider,
+    };
+  });
+}
+
+function idOf(record: AppConversationRecord | null): string {
+  return normalId(record?.id ?? '');
+}
+
+async function lookUp(links: Links, records: AppConversationRecord[]): Promise<void> {
+  const missing = new Set(records.map(idOf));
+  const query = { ...tasksOf(records), timeoutMs: TIMEOUT_MS };
+  let read = 0;
+  try {
+    for await (const task of allPages((page) => searchStartTasks(links, query, page))) {
+      const id = normalId(task.app_conversation_id ?? '');
+      if (missing.delete(id)) links.starts.set(id, startedFrom(task));
+      read += 1;
+      if (missing.size === 0 || read === MOST_TASKS) break;
+    }
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+  }
+  for (const id of missing) links.starts.set(id, null);
+}
+
+/** Those of one conversation, or those since the oldest of several. */
+function tasksOf(records: AppConversationRecord[]): StartTaskQuery {
+  const [only] = records;
+  if (only !== undefined && records.length === 1) return { conversationId: idOf(only) };
+  const times = records.map((record) => parseTime(record.created_at)).filter((time) => time !== null);
+  return times.length === 0 ? {} : { since: new Date(Math.min(...times) - LONGEST_START_MS).toISOString() };
+}
+
+function startedFrom({ request }: StartTaskRecord): StartedFrom | null {
+  const text = (name: string): string | null => {
+    const value = request[name];
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const repository = text('selected_repository');
+  return repository === null
+    ? null
+    : { repository, branch: text('selected_branch'), git_provider: text('git_provider') };
+}

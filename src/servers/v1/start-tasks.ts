@@ -1,0 +1,44 @@
+/** The start tasks of V1, which keep what a conversation was started with (interface 4.2). */
+import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
+import { readBatch, readPage } from '../../protocol/shape.ts';
+import { isUuid, normalId } from '../ids.ts';
+import { read, type Links } from '../links.ts';
+import type { Page } from '../server.ts';
+import type { Query } from '../transport/address.ts';
+
+const START_TASKS = '/api/v1/app-conversations/start-tasks';
+/** A start that takes longer is none any more. A margin for a server's clock that goes behind ours is in it. */
+export const LONGEST_START_MS = 1_800_000;
+/** The most items a page holds. */
+const MOST_ITEMS = 100;
+
+export async function getStartTask(links: Links, id: string): Promise<StartTaskRecord | null> {
+  if (!isUuid(id)) return null;
+  const query = { ids: [normalId(id)] };
+  const answer = await links.app.request({ method: 'GET', path: START_TASKS, query, safe: 'read' });
+  return read(answer, (body) => readBatch(body, 'start tasks', readStartTask))[0] ?? null;
+}
+
+/** Which start tasks to look for; the newest come first. */
+export interface StartTaskQuery {
+  conversationId?: string | undefined;
+  /** RFC 3339; made then or later. */
+  since?: string | undefined;
+  timeoutMs?: number;
+}
+
+export async function searchStartTasks(
+  links: Links,
+  { conversationId, since, timeoutMs }: StartTaskQuery,
+  page: string | null = null,
+): Promise<Page<StartTaskRecord>> {
+  const query: Query = {
+    conversation_id__eq: conversationId,
+    created_at__gte: since,
+    limit: MOST_ITEMS,
+    page_id: page,
+  };
+  const call = { method: 'GET', path: `${START_TASKS}/search`, query, safe: 'read', timeoutMs } as const;
+  const answer = await links.app.request(call);
+  return read(answer, (body) => readPage(body, 'start tasks', readStartTask));
+}
