@@ -54,6 +54,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   // Whoever reads an answer, a request or a trajectory checks its shape.
   valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/worker/', 'src/servers/agent-server/'],
+  yaml: ['src/service/app/microagents.ts'],
 };
 
 /** Where the process, the network and the clock of the wall may be touched. */

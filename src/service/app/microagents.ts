@@ -1,4 +1,5 @@
 /** The microagents of a repository (interface section 3.5), read at the host of the repository without cloning it. */
+import * as v from 'valibot';
 import type { Forgejo } from './forgejo.ts';
 
 export interface Microagent {
@@ -17,8 +18,8 @@ export interface MicroagentContent {
 }
 
 const RULES = '.cursorrules';
-/** Of a line in the front matter: a repository is anybody's, and nobody's trigger is longer. */
-const MAX_LINE = 500;
+/** Of the front matter, in characters: a repository is anybody's, and reading YAML takes longer than its length. */
+const MAX_FRONT_MATTER = 20_000;
 /** Repositories that hold nothing else keep them at their top. */
 const OF_AN_OWNER = /\/(?:\.openhands|openhands-config)$/;
 
@@ -40,9 +41,14 @@ export async function microagentsOf(forgejo: Forgejo, repository: string, now: s
   return [...found, { name: RULES.slice(1), path: RULES, created_at: now }];
 }
 
+/** The front matter is no YAML, or none that says anything of a microagent. */
+export class FrontMatterError extends Error {
+  override readonly name = 'FrontMatterError';
+}
+
 /**
  * One file of the repository as a microagent; null when there is no such file.
- * @throws ForgejoError
+ * @throws ForgejoError, FrontMatterError
  */
 export async function microagentContent(
   forgejo: Forgejo,
@@ -51,39 +57,38 @@ export async function microagentContent(
 ): Promise<MicroagentContent | null> {
   const text = await forgejo.file(repository, path);
   if (text === null) return null;
-  const { content, triggers } = withoutFrontMatter(text);
+  const { content, frontMatter } = withoutFrontMatter(text);
+  const triggers = frontMatter === null ? [] : await triggersIn(frontMatter);
   return { content, path, triggers, git_provider: 'forgejo' };
 }
 
 /** Takes the lines between a first `---` and the next one apart from the text behind them. */
-function withoutFrontMatter(text: string): { content: string; triggers: string[] } {
+function withoutFrontMatter(text: string): { content: string; frontMatter: string | null } {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const end = lines.findIndex((line, at) => at > 0 && line.trimEnd() === '---');
-  if (lines[0]?.trimEnd() !== '---' || end < 0) return { content: text, triggers: [] };
-  return {
-    content: lines
-      .slice(end + 1)
-      .join('\n')
-      .trim(),
-    triggers: triggersIn(lines.slice(1, end).map((line) => line.slice(0, MAX_LINE))),
-  };
+  if (lines[0]?.trimEnd() !== '---' || end < 0) return { content: text, frontMatter: null };
+  const below = lines.slice(end + 1).join('\n');
+  return { content: below.trim(), frontMatter: lines.slice(1, end).join('\n') };
 }
 
-/** The list under `triggers:`, one a line or all within brackets: of YAML nothing else is needed here. */
-function triggersIn(lines: string[]): string[] {
-  const at = lines.findIndex((line) => /^triggers\s*:/.test(line));
-  if (at < 0) return [];
-  const inline = /^triggers\s*:\s*\[(.*)\]\s*(?:#.*)?$/.exec(lines[at] ?? '')?.[1];
-  if (inline !== undefined) return inline.split(',').map(plain).filter(Boolean);
-  const rest = lines.slice(at + 1);
-  const end = rest.findIndex((line) => !/^\s*(?:-\s.*|#.*)?$/.test(line));
-  const items = (end < 0 ? rest : rest.slice(0, end)).map((line) => /^\s*-\s+(.*)$/.exec(line)?.[1] ?? '');
-  return items.map(plain).filter(Boolean);
-}
+/** What a microagent's front matter says, as far as it is asked for here. A list is an object to the schema library. */
+const frontMatterSchema = v.pipe(
+  v.unknown(),
+  v.check((members) => !Array.isArray(members)),
+  v.nullable(v.object({ triggers: v.nullish(v.array(v.string())) })),
+);
 
-/** A scalar without its quotes, or without a comment behind it. */
-function plain(scalar: string): string {
-  const text = scalar.trim();
-  const quoted = /^(["'])(.*?)\1\s*(?:#.*)?$/.exec(text)?.[2];
-  return quoted ?? text.replace(/\s+#.*$/, '');
+async function triggersIn(frontMatter: string): Promise<string[]> {
+  if (frontMatter.length > MAX_FRONT_MATTER) throw new FrontMatterError('its front matter is too long');
+  const { parse } = await import('yaml');
+  let members: unknown;
+  try {
+    // Every scalar is a text: `no` and `1.0` are words of a user here.
+    members = parse(frontMatter, { schema: 'failsafe', logLevel: 'error' });
+  } catch (error) {
+    throw new FrontMatterError(error instanceof Error ? error.message : 'its front matter is no YAML');
+  }
+  const known = v.safeParse(frontMatterSchema, members);
+  if (!known.success) throw new FrontMatterError('the triggers of its front matter are no list of texts');
+  return known.output?.triggers ?? [];
 }

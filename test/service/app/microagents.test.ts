@@ -81,6 +81,10 @@ describe('the microagents of a repository', () => {
     pushFiles({
       '.openhands/microagents/release.md': KNOWLEDGE,
       '.openhands/microagents/inline.md': "---\r\ntriggers: [one, 'two words'] # both\r\n---\r\nDo it.\r\n",
+      '.openhands/microagents/words.md':
+        '---\ntriggers:\n  - no\n  - 1.0\n  - "a, b: c"\n  - >-\n    in\n    two lines\n---\n',
+      '.openhands/microagents/tag.md': '---\ntriggers: !!js/function [one]\n---\n',
+      '.openhands/microagents/always.md': '---\n# nothing yet\n---\nAlways.',
       '.openhands/microagents/repo.md': 'Read the README.\n---\nmore',
     });
     await connect();
@@ -92,7 +96,35 @@ describe('the microagents of a repository', () => {
       git_provider: 'forgejo',
     });
     expect(await read('inline.md')).toMatchObject({ content: 'Do it.', triggers: ['one', 'two words'] });
+    expect(await read('words.md')).toMatchObject({ content: '', triggers: ['no', '1.0', 'a, b: c', 'in two lines'] });
+    expect(await read('tag.md')).toMatchObject({ triggers: ['one'] });
+    expect(await read('always.md')).toMatchObject({ content: 'Always.', triggers: [] });
     expect(await read('repo.md')).toMatchObject({ content: 'Read the README.\n---\nmore', triggers: [] });
+  });
+
+  it('refuse front matter that is no YAML, that says something else, or that grows when it is read', async () => {
+    const bomb = [
+      'a: &a [x, x, x, x, x, x, x, x, x]',
+      ...[...'bcdefgh'].map((name, at) => {
+        const before = 'abcdefg'[at] ?? '';
+        return `${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`;
+      }),
+    ].join('\n');
+    const broken: Record<string, string> = {
+      open: 'triggers: [one',
+      text: 'triggers: one',
+      numbers: 'triggers: [{ a: b }]',
+      list: '- triggers',
+      twice: 'triggers: [one]\ntriggers: [two]',
+      long: `triggers: [${'x'.repeat(30_000)}]`,
+      bomb: `${bomb}\ntriggers: *h`,
+    };
+    pushFiles(Object.fromEntries(Object.entries(broken).map(([name, text]) => [`${name}.md`, `---\n${text}\n---\n`])));
+    await connect();
+    for (const name of Object.keys(broken)) {
+      const body = expect.stringMatching(new RegExp(`^Failed to parse microagent file ${name}.md: `)) as unknown;
+      expect(await content(`${name}.md`)).toMatchObject({ status: 422, body });
+    }
   });
 
   it('refuse a file that is not there, and what leads out of the repository', async () => {

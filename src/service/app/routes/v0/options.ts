@@ -4,7 +4,7 @@ import { record, text } from '../../../../protocol/detail.ts';
 import { HttpAnswer, json, readQuery } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 import type { Forgejo } from '../../forgejo.ts';
-import { microagentContent, microagentsOf } from '../../microagents.ts';
+import { FrontMatterError, microagentContent, microagentsOf } from '../../microagents.ts';
 import { knownModels } from '../../settings/models.ts';
 import { connectedForgejo } from '../../settings/providers.ts';
 import { answered } from '../providers.ts';
@@ -63,7 +63,10 @@ function providerRoutes({ store, clock }: AppContext): Route[] {
     ),
     at('repository/{repository_name:path}/microagents/content', NEEDS_TOKEN, async (forgejo, c) => {
       const path = readQuery(c, microagentQuery).file_path.replace(/^\/+/, '');
-      const found = await microagentContent(forgejo, repositoryIn(c), path);
+      const found = await microagentContent(forgejo, repositoryIn(c), path).catch((error: unknown) => {
+        if (!(error instanceof FrontMatterError)) throw error;
+        throw new HttpAnswer(422, `Failed to parse microagent file ${path}: ${error.message}`);
+      });
       // The status is that of genuine servers.
       if (found === null) throw new HttpAnswer(401, `Microagent file ${path} not found in ${repositoryIn(c)}`);
       return found;
