@@ -52,7 +52,7 @@ async function isAtWork(server: Server, id: string): Promise<boolean> {
   try {
     return AT_WORK.has((await server.conversations.get(id)).status);
   } catch (error) {
-    if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return false;
+    if (isAppError(error) && error.kind === 'not-found') return false;
     throw error;
   }
 }
