@@ -40,6 +40,14 @@ describe('over V1', () => {
   let server: Server;
   let posted: Asked[];
   let reply: (asked: Asked) => Reply;
+  const taken = (): Reply => {
+    world.agentState['execution_status'] = 'running';
+    return { json: { success: true } };
+  };
+  const refused: Reply = {
+    status: 409,
+    json: { detail: 'Conversation already running. Wait for completion or pause first.' },
+  };
 
   beforeEach(async () => {
     world = await createV1World();
@@ -72,8 +80,31 @@ describe('over V1', () => {
     const [one, two] = [terminalAction('one', 'call_1'), terminalAction('two', 'call_2')];
     world.agentEvents = [userMessage('go'), one, two, status('waiting_for_confirmation')];
     expect((await server.conversations.pending(ID)).map(({ text }) => text)).toEqual(['$ one', '$ two']);
+    reply = taken;
     await server.conversations.answer(ID, { ...accept, action_id: String(two['id']) });
     expect(posted).toHaveLength(1);
+  });
+
+  it('accepts again what still waits: a server that tells the end of the run before takes it and does nothing', async () => {
+    const next = terminalAction('two', 'call_2');
+    world.agentEvents = [terminalAction('one', 'call_1')];
+    reply = () => (posted.length < 3 ? { json: { success: true } } : taken());
+    await server.conversations.answer(ID, accept);
+    expect(posted.map(({ body }) => body)).toEqual([{ accept: true }, { accept: true }, { accept: true }]);
+    // Carried out by then, and the next one asked for: that is another matter.
+    world.agentState['execution_status'] = 'waiting_for_confirmation';
+    reply = () => {
+      world.agentEvents.push(observed(world.agentEvents[0] ?? {}), next);
+      return { json: { success: true } };
+    };
+    await server.conversations.answer(ID, accept);
+    expect(posted).toHaveLength(4);
+  });
+
+  it('says when an acceptance never takes effect', async () => {
+    world.agentEvents = [terminalAction('one', 'call_1')];
+    const error = await failure(server.conversations.answer(ID, accept));
+    expect(error.message).toContain('still waits');
   });
 
   it('shows all that a file edit and an unknown tool would do', async () => {
@@ -129,11 +160,21 @@ describe('over V1', () => {
     world.agentState['execution_status'] = 'paused';
     expect(await server.conversations.run(ID)).toBe('started');
     expect(posted).toMatchObject([{ path: `${AGENT}/run` }]);
-    reply = () => ({
-      status: 409,
-      json: { detail: 'Conversation already running. Wait for completion or pause first.' },
-    });
+    reply = () => {
+      world.agentState['execution_status'] = 'running';
+      return refused;
+    };
     expect(await server.conversations.run(ID)).toBe('already-running');
+  });
+
+  it('runs what is refused only while the end of the run before is told', async () => {
+    world.agentState['execution_status'] = 'paused';
+    reply = () => (posted.length < 3 ? refused : { json: { success: true } });
+    expect(await server.conversations.run(ID)).toBe('started');
+    expect(posted).toHaveLength(3);
+    reply = () => refused;
+    const error = await failure(server.conversations.run(ID));
+    expect([error.kind, error.message]).toEqual(['conflict', expect.stringContaining('already running')]);
   });
 
   it('wakes the sandbox of a conversation, unless it is gone', async () => {
@@ -149,6 +190,59 @@ describe('over V1', () => {
     world.agentState['execution_status'] = 'finished';
     await server.conversations.send(ID, { text: 'now', image_urls: [] });
     expect(posted[1]?.body).toMatchObject({ role: 'user', run: true });
+  });
+
+  describe('a message', () => {
+    const paths = (): string[] => posted.map(({ path }) => path.split('/').at(-1) ?? '');
+    const send = (): Promise<void> => server.conversations.send(ID, { text: 'go on', image_urls: [] });
+    const arrives = (word: string) => (): Reply => {
+      if (posted.length === 1) world.agentEvents.push(userMessage('go on'));
+      if (posted.length === 1) world.agentState['execution_status'] = word;
+      return posted.length < 3 && posted.length > 1 ? refused : { json: { success: true } };
+    };
+
+    it.each(['error', 'paused', 'running'])('that is left lying by a run that was %s makes it run', async (word) => {
+      world.agentEvents = [status(word)];
+      world.agentState['execution_status'] = word;
+      reply = arrives(word === 'running' ? 'idle' : word);
+      await send();
+      expect(posted[0]?.body).toMatchObject({ run: word !== 'running' });
+      expect(paths()).toEqual(['send-message', 'run', 'run']);
+    });
+
+    it('that was taken up is left alone, however the run stands by now', async () => {
+      world.agentState['execution_status'] = 'error';
+      reply = () => {
+        world.agentEvents.push(
+          userMessage('go on'),
+          status('running'),
+          event('ConversationErrorEvent'),
+          status('error'),
+        );
+        return { json: { success: true } };
+      };
+      await send();
+      expect(paths()).toEqual(['send-message']);
+    });
+
+    it('is no failure where its run cannot be seen, or waits for leave again', async () => {
+      world.agentState['execution_status'] = 'error';
+      reply = () => {
+        world.agentState['execution_status'] = 'waiting_for_confirmation';
+        return { json: { success: true } };
+      };
+      await send();
+      world.agentState['execution_status'] = 'error';
+      reply = arrives('error');
+      posted = [];
+      const readable = world.before;
+      world.before = (asked) => {
+        const isGone = posted.length > 0 && asked.path.startsWith('/agent/');
+        return isGone ? { status: 500, type: 'text/plain', text: 'Internal Server Error' } : readable(asked);
+      };
+      await send();
+      expect(paths()).toEqual(['send-message']);
+    });
   });
 });
 

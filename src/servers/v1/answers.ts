@@ -1,5 +1,5 @@
 /** What V1 waits for and how it goes on: the pending action, its answer, the run, waking (interface 4.4, 5.3, 7.4). */
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -13,6 +13,13 @@ import { toEvent } from './records.ts';
 const WAITING = 'waiting_for_confirmation';
 /** The pending step is among the newest events; a page more covers what was said meanwhile. */
 const MOST_READ = 200;
+/**
+ * Genuine servers keep the place of a run after it has changed its state, until the last of its events is told; on a
+ * busy machine that takes seconds. Meanwhile they refuse to run, and take an acceptance with 200 without acting on it.
+ */
+const WRAP_UP_MS = 60_000;
+/** An acceptance that shows no effect for this long was none. */
+const NOT_TAKEN_MS = 1_500;
 
 export async function pendingV1(links: Links, id: string): Promise<PendingAction[]> {
   return await pendingAt(links, runningAgentOf(links, await getConversation(links, id)));
@@ -37,19 +44,66 @@ export async function answerV1(links: Links, id: string, answer: ConfirmationAns
   if (pending.length === 0) throw nothingPending(id);
   refuseOtherAction(pending, answer.action_id);
   await agent.respond(answer.decision, answer.reason);
+  if (answer.decision === 'accept' && !links.local) await untilAccepted(links, agent, pending);
   return pending;
 }
 
-/** A run while a confirmation waits would carry the action out (interface 7.4). */
+/** Accepts again what still waits: each time it is read right before, so that the next action is never meant. */
+async function untilAccepted(links: Links, agent: AgentClient, accepted: readonly PendingAction[]): Promise<void> {
+  const ids = new Set(accepted.map(({ action_id }) => action_id));
+  let sentAtMs = links.clock.now();
+  const untilMs = sentAtMs + WRAP_UP_MS;
+  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 500)) {
+    if (!(await stillWaits(links, agent, ids))) return;
+    const now = links.clock.now();
+    if (now >= untilMs) {
+      throw new AppError('server', 'the server takes the acceptance and does not act on it: the action still waits', {
+        hint: `see where it stands: acs conv confirm ${agent.conversationId}`,
+        retryable: true,
+      });
+    }
+    if (now - sentAtMs >= NOT_TAKEN_MS) {
+      await agent.respond('accept', null);
+      sentAtMs = now;
+    }
+    await links.clock.sleep(waitMs, links.signal);
+  }
+}
+
+/** The answer has been sent: a look that fails does not make it a failure. */
+async function stillWaits(links: Links, agent: AgentClient, ids: ReadonlySet<string>): Promise<boolean> {
+  try {
+    return (await pendingAt(links, agent)).some(({ action_id }) => ids.has(action_id));
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return false;
+  }
+}
+
 export async function runV1(links: Links, id: string): Promise<RunStart> {
-  const agent = runningAgentOf(links, await getConversation(links, id));
-  const { execution_status: status } = await agent.conversation();
-  if (status === WAITING) throw waitsForConfirmation(id);
-  if (status === 'running') return 'already-running';
-  const refusal = await agent.run();
-  if (refusal === null) return 'started';
-  if (/confirm/i.test(refusal)) throw waitsForConfirmation(id);
-  return 'already-running';
+  return await goOn(links, runningAgentOf(links, await getConversation(links, id)));
+}
+
+/** A run while a confirmation waits would carry the action out (interface 7.4). Throws `needs-input` then. */
+export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> {
+  const id = agent.conversationId;
+  const untilMs = links.clock.now() + WRAP_UP_MS;
+  let refusal: string | null = null;
+  for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, 1_000)) {
+    const { execution_status: status } = await agent.conversation();
+    if (status === WAITING) throw waitsForConfirmation(id);
+    if (status === 'running' || (refusal !== null && status === 'finished')) return 'already-running';
+    refusal = await agent.run();
+    if (refusal === null) return 'started';
+    if (/confirm/i.test(refusal)) throw waitsForConfirmation(id);
+    if (links.clock.now() >= untilMs) {
+      throw new AppError('conflict', `the sandbox refuses to go on with the run: ${refusal}`, {
+        status: 409,
+        hint: `see where it stands: acs conv show ${id}`,
+      });
+    }
+    await links.clock.sleep(waitMs, links.signal);
+  }
 }
 
 export async function wakeV1(links: Links, id: string, resume: (sandboxId: string) => Promise<void>): Promise<void> {

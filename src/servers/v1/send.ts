@@ -13,8 +13,9 @@ import type { ProbeFacts } from '../probe.ts';
 import type { OutgoingMessage } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
+import { goOn } from './answers.ts';
 import { getConversation, noConversation } from './calls.ts';
-import { afterNullFlash, lastWord } from './settled.ts';
+import { afterNullFlash, executionWord, lastWord } from './settled.ts';
 import { messageContent } from './start-body.ts';
 
 const SEND_TIMEOUT_MS = 90_000;
@@ -31,21 +32,44 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   if (seen.word === WAITING) throw waitsForConfirmation(normalId(id));
   const goesOn = seen.word === 'running' && seen.by !== null;
   await deliver(links, facts, record, { content, run: !goesOn });
-  // The run that was to see it may have ended before it came.
-  if (goesOn) await runWhatStands(links, id, seen.by);
+  // Releases before this call begin with a message whatever an older run is about; asked again, they would run twice.
+  const isSure = links.local || !facts.features.includes('send-message');
+  if (seen.by !== null && (goesOn || !isSure)) await runWhatStands(links, seen.by);
 }
 
-/** The message has arrived by now: what fails here is no failure to send it, which would have it sent twice. */
-async function runWhatStands(links: Links, id: string, agent: AgentClient): Promise<void> {
+/** In these a message is no more than stored until something makes the agent run. */
+const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'error']);
+/** A run that the message begins shows within this time. */
+const TAKEN_UP_MS = 1_000;
+
+/**
+ * The run that was to see it may have ended before it came, or its end may still be told: genuine servers then leave
+ * it lying. The message has arrived by now: what fails here is no failure to send it, which would have it sent twice.
+ */
+async function runWhatStands(links: Links, agent: AgentClient): Promise<void> {
+  const runAtMs = links.clock.now() + TAKEN_UP_MS;
   try {
-    const { execution_status: word } = await agent.conversation();
-    if (word !== null && word !== 'running' && word !== WAITING) await agent.run();
+    for (let waitMs = 50; ; waitMs *= 2) {
+      const { execution_status: word } = await agent.conversation();
+      if (word === null || !STANDS.has(word) || !(await isMessageNewest(agent))) return;
+      if (links.clock.now() >= runAtMs) break;
+      await links.clock.sleep(waitMs, links.signal);
+    }
+    await goOn(links, agent);
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    if (error.kind === 'needs-input') return;
     links.notice(
-      `the message has arrived, but not whether the run still goes on (${error.message}); if it stands: acs conv resume ${normalId(id)}`,
+      `the message has arrived, but not whether the run still goes on (${error.message}); if it stands: acs conv resume ${agent.conversationId}`,
     );
   }
+}
+
+/** Whether neither the agent nor the state of the run has moved since the user's newest message. */
+async function isMessageNewest(agent: AgentClient): Promise<boolean> {
+  const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
+  const newest = items.find((event) => event.kind !== 'ConversationStateUpdateEvent' || executionWord(event) !== null);
+  return newest?.kind === 'MessageEvent' && newest.source === 'user';
 }
 
 /** The state of the run, from the sandbox where it answers (`by`): the record may be older, or flash null. */
