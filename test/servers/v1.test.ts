@@ -568,7 +568,7 @@ describe('changing', () => {
   it('renames, deletes and tells an unknown one', async () => {
     world.addConversation();
     on({
-      [`PATCH ${path}`]: ({ body }) => ({ json: { ...world.conversations.get(ID), ...(body as object) } }),
+      [`PATCH ${path}`]: ({ body }) => ({ json: world.addConversation(body as Record<string, unknown>) }),
       [`DELETE ${path}`]: () => ({ json: { success: true } }),
     });
     expect((await server.conversations.rename(ID, 'new name')).title).toBe('new name');

@@ -44,6 +44,8 @@ export interface AgentClient {
   /** Answers only when the current step has ended. */
   pause(): Promise<void>;
   setConfirmationPolicy(policy: ConfirmationPolicy): Promise<void>;
+  /** Gives the sandbox's own record this title. */
+  rename(title: string): Promise<void>;
   /** A command in the workspace, its whole output. It counts as reading: only use it for commands that change nothing. */
   inspect(
     command: string,
@@ -56,6 +58,8 @@ export interface AgentClient {
 
 /** A step may take long, and the answer to `pause` waits for it. */
 const STEP_TIMEOUT_MS = 300_000;
+/** The title is taken at once; the answer may come only when the current step has ended. */
+const RENAME_TIMEOUT_MS = 5_000;
 
 export function createAgentClient(
   links: Links,
@@ -131,6 +135,15 @@ export function createAgentClient(
         path: `${own}/confirmation_policy`,
         body: { policy: { kind } },
         safe: 'idempotent',
+      });
+    },
+    async rename(title) {
+      await transport.request({
+        method: 'PATCH',
+        path: own,
+        body: { title },
+        safe: 'idempotent',
+        timeoutMs: RENAME_TIMEOUT_MS,
       });
     },
     inspect: (command, cwd, timeoutSeconds) => runCommand(links, transport, command, cwd, timeoutSeconds),

@@ -27,6 +27,7 @@ import { followV0 } from './follow.ts';
 import { listOwnV0 } from './list.ts';
 import { readNews } from './news.ts';
 import { answerOfV0, isUserMessage, kindOf, newsOfRecord, toConversationV0, toEventV0 } from './records.ts';
+import { renameV0 } from './rename.ts';
 import { createSettingsV0 } from './settings.ts';
 import { startV0 } from './start.ts';
 
@@ -62,17 +63,7 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       },
       get: settled,
       getSettled: settled,
-      async rename(id, title) {
-        const answer = await links.app.request({
-          method: 'PATCH',
-          path: pathOfV0(id),
-          body: { title },
-          safe: 'idempotent',
-          accept: [404],
-        });
-        if (answer.status === 404) throw noConversationV0(id);
-        return settled(id);
-      },
+      rename: (id, title) => renameV0(links, id, title, () => settled(id)),
       async remove(id) {
         const answer = await links.app.request({
           method: 'DELETE',

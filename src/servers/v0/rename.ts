@@ -1,0 +1,36 @@
+/** Another title of a V0 conversation (interface 3.3), such that it stays. */
+import type { Conversation } from '../../domain/conversation.ts';
+import type { Links } from '../links.ts';
+import { noConversationV0, pathOfV0 } from './calls.ts';
+
+/**
+ * With each event of a run release 1.6.0 writes the record back as it read it before, with a title that a model made up
+ * in between: one that was given meanwhile is gone. So it is looked at again while the agent is at work.
+ */
+const LOOK_AGAIN_MS = [300, 700];
+const AT_WORK: ReadonlySet<string> = new Set(['starting', 'running']);
+
+/** @param look the conversation as it is now */
+export async function renameV0(
+  links: Links,
+  id: string,
+  title: string,
+  look: () => Promise<Conversation>,
+): Promise<Conversation> {
+  await patch(links, id, title);
+  let conversation = await look();
+  for (const waitMs of LOOK_AGAIN_MS) {
+    if (links.local || (conversation.title === title && !AT_WORK.has(conversation.status))) break;
+    await links.clock.sleep(waitMs, links.signal);
+    conversation = await look();
+    if (conversation.title === title) continue;
+    await patch(links, id, title);
+    conversation = await look();
+  }
+  return conversation;
+}
+
+async function patch(links: Links, id: string, title: string): Promise<void> {
+  const call = { method: 'PATCH', path: pathOfV0(id), body: { title }, safe: 'idempotent', accept: [404] } as const;
+  if ((await links.app.request(call)).status === 404) throw noConversationV0(id);
+}

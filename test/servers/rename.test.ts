@@ -1,0 +1,141 @@
+/** A title that servers write over: they read the record, make up a title, and write the record back as it was. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Server } from '../../src/servers/server.ts';
+import { connectTo } from './support/connect.ts';
+import { NOT_FOUND, startFake, type FakeServer, type Reply } from './support/fake-server.ts';
+import { recordings } from './support/recordings.ts';
+import { createV1World, ID, SANDBOX_KEY, type V1World } from './support/v1-world.ts';
+
+describe('another title over V1', () => {
+  const RECORD = `PATCH /api/v1/app-conversations/${ID}`;
+  const SANDBOX = `PATCH /agent/api/conversations/${ID}`;
+  let world: V1World;
+  let server: Server;
+  /** What the server does once it has answered one of these. */
+  let afterwards: Record<string, () => void>;
+  let sandboxAnswer: Reply;
+
+  const patches = (): string[] => world.fake.lines().filter((line) => line.startsWith('PATCH'));
+  const rename = async (): Promise<string | null> => (await server.conversations.rename(ID, 'Chosen')).title;
+
+  beforeEach(async () => {
+    world = await createV1World();
+    world.addConversation();
+    afterwards = {};
+    sandboxAnswer = { json: { success: true } };
+    world.before = ({ method, path, body }) => {
+      const name = `${method} ${path}`;
+      if (name !== RECORD && name !== SANDBOX) return null;
+      const members = { ...world.conversations.get(ID), ...(body as object) };
+      const reply = name === SANDBOX ? sandboxAnswer : { json: world.addConversation(members) };
+      afterwards[name]?.();
+      return reply;
+    };
+    server = await connectTo(world.fake.url);
+  });
+
+  afterEach(async () => {
+    await server.close();
+    await world.close();
+  });
+
+  it('is told to the sandbox, behind the record, so that the server reads no other one there', async () => {
+    expect(await rename()).toBe('Chosen');
+    expect(patches()).toEqual([RECORD, SANDBOX]);
+    const told = world.fake.asked.find(({ method, path }) => `${method} ${path}` === SANDBOX);
+    expect([told?.body, told?.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
+  });
+
+  it('is given again where the server wrote its own over it meanwhile', async () => {
+    afterwards[SANDBOX] = () => {
+      afterwards = {};
+      world.addConversation({ title: 'Made up' });
+    };
+    expect(await rename()).toBe('Chosen');
+    expect(patches()).toEqual([RECORD, SANDBOX, RECORD, SANDBOX]);
+  });
+
+  it('is told as it is by a server that changes each', async () => {
+    afterwards[RECORD] = () => world.addConversation({ title: 'chosen' });
+    expect(await rename()).toBe('chosen');
+    expect(patches().filter((line) => line === RECORD)).toHaveLength(3);
+  });
+
+  it('needs no sandbox that runs, and none that takes it', async () => {
+    sandboxAnswer = { status: 500, json: { detail: 'Internal Server Error' } };
+    expect(await rename()).toBe('Chosen');
+    world.addConversation({ sandbox_status: 'PAUSED', conversation_url: null });
+    expect(await rename()).toBe('Chosen');
+    expect(patches()).toEqual([RECORD, SANDBOX, RECORD]);
+  });
+
+  it('is shown by a dry run with each request', async () => {
+    const dry = await connectTo(world.fake.url, { mode: 'dry-run' });
+    const planned = await dry.conversations.rename(ID, 'Chosen').catch((stop: unknown) => stop);
+    await dry.close();
+    expect((planned as { requests: { url: string }[] }).requests.map(({ url }) => new URL(url).pathname)).toEqual(
+      [RECORD, SANDBOX].map((line) => line.replace('PATCH ', '')),
+    );
+    expect(patches()).toEqual([]);
+  });
+});
+
+describe('another title over V0', () => {
+  const PATH = `/api/conversations/${ID}`;
+  let fake: FakeServer;
+  let title: string;
+  let agentState: string;
+  /** What the server writes back after so many answers to a look. */
+  let written: Map<number, string>;
+  let looks: number;
+
+  beforeEach(async () => {
+    const recorded = recordings('1.6.0');
+    title = 'Conversation 0a1b2';
+    written = new Map();
+    looks = 0;
+    const record = { conversation_id: ID, conversation_version: 'V0', status: 'RUNNING', runtime_status: null };
+    fake = await startFake(({ method, path, body }) => {
+      if (path === '/api/options/config') return recorded.reply('probe.options-config');
+      if (path === `${PATH}/events`) {
+        const state = {
+          observation: 'agent_state_changed',
+          extras: { agent_state: agentState },
+          source: 'environment',
+        };
+        return { json: { events: [{ id: 1, timestamp: '2026-11-21T10:00:00', ...state }], has_more: false } };
+      }
+      if (path !== PATH) return NOT_FOUND;
+      if (method === 'PATCH') {
+        ({ title } = body as { title: string });
+        return { json: true };
+      }
+      const reply = { json: { ...record, title } };
+      title = written.get(++looks) ?? title;
+      return reply;
+    });
+  });
+
+  afterEach(() => fake.close());
+
+  async function rename(): Promise<{ title: string | null; patches: number }> {
+    const server = await connectTo(fake.url);
+    try {
+      const renamed = await server.conversations.rename(ID, 'Chosen');
+      return { title: renamed.title, patches: fake.lines().filter((line) => line === `PATCH ${PATH}`).length };
+    } finally {
+      await server.close();
+    }
+  }
+
+  it('is looked at again while the agent is at work, and given again', async () => {
+    agentState = 'running';
+    written.set(2, 'Made up');
+    expect(await rename()).toEqual({ title: 'Chosen', patches: 2 });
+  });
+
+  it('is given once where the agent stands still', async () => {
+    agentState = 'finished';
+    expect(await rename()).toEqual({ title: 'Chosen', patches: 1 });
+  });
+});
