@@ -145,6 +145,20 @@ describe('retries', () => {
     expect([error.kind, error.exitCode, fake.asked.length]).toEqual(['rate-limited', 7, 1]);
   });
 
+  it('return apart from others that were refused with them: such a server counts what it refuses', async () => {
+    fake.handler = () => ({ status: 429, headers: { 'retry-after': '1' }, json: { message: 'Too many requests' } });
+    const read = { method: 'GET', path: '/', safe: 'read' } as const;
+    const waits: number[][] = [];
+    for (let client = 0; client < 8; client++) {
+      const own = quickClock();
+      await failure(transport({ clock: own, pace: createPace(() => null, own) }).request(read));
+      waits.push(own.waited.filter((ms) => ms >= 1_000));
+    }
+    const last = waits.map((each) => each[2] ?? 0);
+    expect(waits.every((each) => each.length === 3 && each.every((ms) => ms < 5_000))).toBe(true);
+    expect(Math.max(...last) - Math.min(...last)).toBeGreaterThan(250);
+  });
+
   it('tell of a long Retry-After once, however many wait, and not of a short one', async () => {
     const told: string[] = [];
     const notice = (text: string) => void told.push(text);

@@ -24,6 +24,15 @@ export function retryAfterMs(answer: Answer, attempt: number, nowMs: number): nu
   return waitMs > LONGEST_WAIT_MS ? null : waitMs;
 }
 
+/**
+ * Waited on top of what the server asks for, more with each try: a self-hosted server counts what it refuses, too, so
+ * clients that return together are refused together, for ever.
+ */
+export function spreadMs(answer: Answer, waitMs: number, attempt: number): number {
+  if (answer.headers['retry-after'] === undefined) return 0; // spread already
+  return Math.min(waitMs, 1_000) * 2 ** (attempt - 1) * Math.random();
+}
+
 /** `{"detail":{"code":"daily_conversation_limit_reached",…}}`: waiting seconds does not help. */
 function isDailyQuota(body: unknown): boolean {
   const detail = (body as { detail?: { code?: unknown } } | null | undefined)?.detail;

@@ -13,7 +13,7 @@ import type { Failure } from './failure.ts';
 import { DryRunStop, shownBody } from './dry-run.ts';
 import { createExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
-import { backoffMs, limitResetMs, retryAfterMs, RETRY_STATUSES, TRIES } from './retry.ts';
+import { backoffMs, limitResetMs, retryAfterMs, RETRY_STATUSES, spreadMs, TRIES } from './retry.ts';
 
 export interface Transport {
   readonly baseUrl: string;
@@ -50,9 +50,10 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
     if (resetMs !== null) options.pace.pauseUntil(resetMs);
     const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
     if (waitMs === null) return await judge(options, call, answer, details);
-    if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + waitMs);
     tellLongWait(options, `answers ${answer.status} and asks to wait`, options.clock.now() + waitMs);
-    await options.clock.sleep(waitMs, options.signal);
+    const spreadWaitMs = waitMs + spreadMs(answer, waitMs, attempt);
+    if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + spreadWaitMs);
+    await options.clock.sleep(spreadWaitMs, options.signal);
   }
 }
 
