@@ -20,7 +20,7 @@ describe('another title over V1', () => {
 
   beforeEach(async () => {
     world = await createV1World();
-    world.addConversation();
+    world.addConversation({ title: 'Conversation 0a1b2' });
     afterwards = {};
     sandboxAnswer = { json: { success: true } };
     world.before = ({ method, path, body }) => {
@@ -56,17 +56,23 @@ describe('another title over V1', () => {
   });
 
   it('is told as it is by a server that changes each', async () => {
-    afterwards[RECORD] = () => world.addConversation({ title: 'chosen' });
+    afterwards[SANDBOX] = () => world.addConversation({ title: 'chosen' });
     expect(await rename()).toBe('chosen');
-    expect(patches().filter((line) => line === RECORD)).toHaveLength(3);
+    expect(patches()).toHaveLength(6);
   });
 
   it('needs no sandbox that runs, and none that takes it', async () => {
     sandboxAnswer = { status: 500, json: { detail: 'Internal Server Error' } };
     expect(await rename()).toBe('Chosen');
-    world.addConversation({ sandbox_status: 'PAUSED', conversation_url: null });
+    world.addConversation({ title: null, sandbox_status: 'PAUSED', conversation_url: null });
     expect(await rename()).toBe('Chosen');
     expect(patches()).toEqual([RECORD, SANDBOX, RECORD]);
+  });
+
+  it('leaves the sandbox alone once the server has its title, because that would make the record new', async () => {
+    world.addConversation({ title: 'Made up' });
+    expect(await rename()).toBe('Chosen');
+    expect(patches()).toEqual([RECORD]);
   });
 
   it('is shown by a dry run with each request', async () => {

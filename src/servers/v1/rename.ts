@@ -1,12 +1,14 @@
 /**
- * Another title (interface 4.4), such that it stays. Seconds after it has heard of a message a genuine app server reads
- * the title that the sandbox made up, and writes it into the record as it was before: a title that the sandbox does not
- * know is overwritten (1.11.0 leaves that to the caller; the V0 route of 1.6.0 tells it), and so is one that came while
- * the two were at it.
+ * Another title (interface 4.4), such that it stays. Seconds after it has heard of the first message a genuine app
+ * server reads the title that the sandbox made up, and writes it into the record as it was before: a title that the
+ * sandbox does not know is overwritten (1.11.0 leaves that to the caller; the V0 route of 1.6.0 tells it), and so is one
+ * that came while the two were at it. Once that has happened the sandbox is left alone: told of a title it has its
+ * server write the record anew, as of now and no longer public.
  */
 import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation, type AppConversationRecord } from '../../protocol/v1/records.ts';
+import type { AgentClient } from '../agent-server/client.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
@@ -17,6 +19,8 @@ import { toConversation, type WebUrl } from './records.ts';
 
 /** The server writes its own title once; more is for one that changes every title, which is told as it is. */
 const TRIES = 3;
+/** What a conversation is called until its server has made up a title. */
+const UNTITLED = /^Conversation [0-9a-f]{5}([0-9a-f]{27})?$/;
 
 export async function renameV1(
   links: Links,
@@ -25,14 +29,18 @@ export async function renameV1(
   id: string,
   title: string,
 ): Promise<Conversation> {
-  if (links.mode === 'dry-run') throw new DryRunStop(await plannedRename(links, facts, id, title));
+  if (links.local)
+    return toConversation((await patch(links, facts, id, title)) ?? (await getConversation(links, id)), webUrl);
+  const before = await getConversation(links, id);
+  const isUntitled = before.title === null || UNTITLED.test(before.title);
+  const agent = isUntitled && takesTitles(facts) ? agentOf(links, before) : null;
+  if (links.mode === 'dry-run') throw new DryRunStop(await plannedRename(links, facts, id, title, agent));
   for (let tries = 1; ; tries++) {
-    const answered = takesTitles(facts) ? await patchRecord(links, facts, id, title) : null;
-    if (answered === null) await patchByV0(links, id, title);
-    else if (links.local) return toConversation(answered, webUrl);
-    else await tellSandbox(links, answered, title);
+    const answered = await patch(links, facts, id, title);
+    if (answered !== null && !isUntitled) return toConversation(answered, webUrl);
+    if (answered !== null && agent !== null) await tellSandbox(agent, title);
     const record = await getConversation(links, id);
-    if (record.title === title || tries === TRIES) return toConversation(record, webUrl);
+    if (!isUntitled || record.title === title || tries === TRIES) return toConversation(record, webUrl);
   }
 }
 
@@ -41,12 +49,22 @@ async function plannedRename(
   facts: ProbeFacts,
   id: string,
   title: string,
+  agent: AgentClient | null,
 ): Promise<DryRunStop['requests']> {
-  if (!takesTitles(facts)) return await plannedRequests(() => patchByV0(links, id, title));
-  const record = await plannedRequests(() => patchRecord(links, facts, id, title));
-  if (links.local) return record;
-  const agent = agentOf(links, await getConversation(links, id));
+  const record = await plannedRequests(() => patch(links, facts, id, title));
   return [...record, ...(agent === null ? [] : await plannedRequests(() => agent.rename(title)))];
+}
+
+/** The record as the server answers with it; null where its answer tells none. Throws `not-found`. */
+async function patch(
+  links: Links,
+  facts: ProbeFacts,
+  id: string,
+  title: string,
+): Promise<AppConversationRecord | null> {
+  const record = takesTitles(facts) ? await patchRecord(links, facts, id, title) : null;
+  if (record === null) await patchByV0(links, id, title);
+  return record;
 }
 
 /** Release 1.6.0 ignores the title at its V1 route and takes it at that of V0, which knows V1 ids too. */
@@ -78,9 +96,9 @@ async function patchByV0(links: Links, id: string, title: string): Promise<void>
 }
 
 /** After the record: the sandbox has its server read the record and write it back. Nothing of it fails the rename. */
-async function tellSandbox(links: Links, record: AppConversationRecord, title: string): Promise<void> {
+async function tellSandbox(agent: AgentClient, title: string): Promise<void> {
   try {
-    await agentOf(links, record)?.rename(title);
+    await agent.rename(title);
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
   }
