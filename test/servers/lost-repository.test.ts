@@ -58,6 +58,17 @@ describe('a record that lost its repository', () => {
     expect(searches()).toHaveLength(1);
   });
 
+  it('is found in lists though its record was made anew long after the start', async () => {
+    addLost(ID);
+    addLost(OTHER_ID);
+    addTask(ID);
+    world.before = ({ path, query }) =>
+      path === SEARCH && query.has('created_at__gte') ? { json: { items: [], next_page_id: null } } : null;
+    const { items } = await server.conversations.list({}, null);
+    expect(items.map(({ repository }) => repository).sort()).toEqual(['acme/shop', null]);
+    expect(searches().map((query) => query.get('conversation_id__eq'))).toEqual([null, OTHER_ID, ID]);
+  });
+
   it('stays as it is where a start was on no repository, or nobody remembers it', async () => {
     addLost(ID);
     addTask(ID, { selected_repository: null, selected_branch: 'next' });

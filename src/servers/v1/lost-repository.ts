@@ -14,6 +14,8 @@ import { LONGEST_START_MS, searchStartTasks, type StartTaskQuery } from './start
 
 /** Start tasks that are read for a page of conversations: about one for each, and what was started since. */
 const MOST_TASKS = 500;
+/** Conversations of a page that are asked for one by one: a stop has servers call a record created then. */
+const MOST_MISSED = 10;
 /** What was asked for is there already: a server that is slow to tell the rest is not waited for. */
 const TIMEOUT_MS = 5_000;
 
@@ -47,19 +49,27 @@ function idOf(record: AppConversationRecord | null): string {
 
 async function lookUp(links: Links, records: AppConversationRecord[]): Promise<void> {
   const missing = new Set(records.map(idOf));
-  const query = { ...tasksOf(records), timeoutMs: TIMEOUT_MS };
-  let read = 0;
   try {
-    for await (const task of allPages((page) => searchStartTasks(links, query, page))) {
-      const id = normalId(task.app_conversation_id ?? '');
-      if (missing.delete(id)) links.starts.set(id, startedFrom(task));
-      read += 1;
-      if (missing.size === 0 || read === MOST_TASKS) break;
+    await lookAmong(links, tasksOf(records), missing);
+    if (records.length > 1) {
+      for (const conversationId of [...missing].slice(0, MOST_MISSED))
+        await lookAmong(links, { conversationId }, missing);
     }
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
   }
   for (const id of missing) links.starts.set(id, null);
+}
+
+/** Takes those it finds out of the missing. */
+async function lookAmong(links: Links, query: StartTaskQuery, missing: Set<string>): Promise<void> {
+  let read = 0;
+  for await (const task of allPages((page) => searchStartTasks(links, { ...query, timeoutMs: TIMEOUT_MS }, page))) {
+    const id = normalId(task.app_conversation_id ?? '');
+    if (missing.delete(id)) links.starts.set(id, startedFrom(task));
+    read += 1;
+    if (missing.size === 0 || read === MOST_TASKS) break;
+  }
 }
 
 /** Those of one conversation, or those since the oldest of several. */
