@@ -558,11 +558,19 @@ describe('changing', () => {
     [410, { detail: 'gone' }, 'conflict'],
     [404, { detail: 'Sandbox not found for conversation' }, 'conflict'],
     [404, { detail: 'unknown_app_conversation' }, 'not-found'],
-    [502, { detail: 'Agent server refused' }, 'server'],
+    [502, { detail: 'Agent server error: 500' }, 'server'],
+    [502, { detail: 'Failed to reach agent server.' }, 'unknown-outcome'],
   ])('tells a send that got %i %j as %s', async (code, json, kind) => {
     addFinished();
     on({ [`POST ${path}/send-message`]: () => ({ status: code, json }) });
     expect((await failure(server.conversations.send(ID, { text: 'x', image_urls: [] }))).kind).toBe(kind);
+  });
+
+  it('does not know of a message whether it arrived when a gateway gave up on it', async () => {
+    addFinished();
+    on({ [`POST ${path}/send-message`]: () => ({ status: 502, type: 'text/html', text: '<h1>Bad Gateway</h1>' }) });
+    const error = await failure(server.conversations.send(ID, { text: 'x', image_urls: [] }));
+    expect([error.kind, error.details.hint]).toEqual(['unknown-outcome', expect.stringContaining('conv events')]);
   });
 
   it('renames, deletes and tells an unknown one', async () => {

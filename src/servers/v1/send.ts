@@ -108,6 +108,7 @@ async function deliver(links: Links, facts: ProbeFacts, record: AppConversationR
     return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
   }
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
+  if (answer.status === 502) throw notPassedOn(answer, id, text);
   // Genuine servers carry the action out instead; nobody does both.
   if (answer.status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(normalId(id));
   if (answer.status === 409) {
@@ -131,11 +132,26 @@ async function postMessage(links: Links, id: string, message: Body): Promise<Ans
       body: { role: 'user', ...message },
       safe: 'once',
       timeoutMs: SEND_TIMEOUT_MS,
-      accept: [404, 409, 410],
+      accept: [404, 409, 410, 502],
     });
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    const hint = `see whether the message arrived before sending it again: acs conv events ${normalId(id)}`;
-    throw new AppError('unknown-outcome', error.message, { ...error.details, hint });
+    throw new AppError('unknown-outcome', error.message, { ...error.details, hint: lookFirst(id) });
   }
+}
+
+function lookFirst(id: string): string {
+  return `see whether the message arrived before sending it again: acs conv events ${normalId(id)}`;
+}
+
+/** An app server waits 30 s for the sandbox, which takes a message when the agent's command has ended: then it does. */
+function notPassedOn({ status, request, body }: Answer, id: string, text: string): AppError {
+  const isRefused = body !== undefined && !/failed to reach/i.test(text);
+  if (isRefused)
+    return new AppError('server', `the server answered 502: ${text}`, { status, request, retryable: true });
+  const message =
+    body === undefined
+      ? 'a gateway answered 502; whether the server acted on the request is not known'
+      : 'the sandbox has not taken the message in time; it may take it when the step in hand has ended';
+  return new AppError('unknown-outcome', message, { status, request, hint: lookFirst(id), retryable: false });
 }
