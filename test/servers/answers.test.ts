@@ -169,9 +169,18 @@ describe('over V1', () => {
 
   it('runs what is refused only while the end of the run before is told', async () => {
     world.agentState['execution_status'] = 'paused';
+    world.agentEvents = [status('paused')];
     reply = () => (posted.length < 3 ? refused : { json: { success: true } });
+    const { handler } = world.fake;
+    let looks = 0;
+    world.fake.handler = (asked) => {
+      if (posted.length === 3 && asked.path.endsWith('/events/search') && ++looks === 3)
+        world.agentEvents.push(status('running'));
+      return handler(asked);
+    };
     expect(await server.conversations.run(ID)).toBe('started');
-    expect(posted).toHaveLength(3);
+    // Under way by then: whoever waits for it is not told of the state before.
+    expect([posted.length, looks]).toEqual([3, 3]);
     reply = () => refused;
     const error = await failure(server.conversations.run(ID));
     expect([error.kind, error.message]).toEqual(['conflict', expect.stringContaining('already running')]);
@@ -274,6 +283,8 @@ describe('over V0', () => {
   });
   /** Why the server refuses what is posted. */
   let refusal: string | null;
+  /** What happens with each look at the events after something was posted. */
+  let looksAfterPost: (() => unknown)[];
   const runAction = (id: number) => ({
     id,
     timestamp: `2026-11-21T10:33:34.${String(100000 + id)}`,
@@ -297,6 +308,7 @@ describe('over V0', () => {
     };
     posted = [];
     refusal = null;
+    looksAfterPost = [];
     fake = await startFake((asked) => {
       if (asked.method === 'POST') {
         posted.push(asked);
@@ -305,6 +317,7 @@ describe('over V0', () => {
       if (asked.path === '/api/options/config') return older.reply('probe.options-config');
       if (asked.path === `/api/conversations/${V0_ID}`) return { json: record };
       if (asked.path !== `/api/conversations/${V0_ID}/events`) return NOT_FOUND;
+      if (posted.length > 0) looksAfterPost.shift()?.();
       const reverse = asked.query.get('reverse') === 'true';
       return { json: { events: reverse ? events.toReversed() : events, has_more: false } };
     });
@@ -339,6 +352,16 @@ describe('over V0', () => {
     expect(await server.conversations.pending(V0_ID)).toEqual([]);
     events.push(runAction(11), nothing);
     expect(await server.conversations.pending(V0_ID)).toMatchObject([{ action_id: '11' }]);
+  });
+
+  it('waits until the agent has taken an answer: until then the events tell that it waits', async () => {
+    events = [message(0), runAction(1), state(2, 'awaiting_user_confirmation')];
+    looksAfterPost = [() => undefined, () => events.push(runAction(3)), () => events.push(state(4, 'user_confirmed'))];
+    await server.conversations.answer(V0_ID, accept);
+    expect(looksAfterPost).toEqual([]);
+    events = [message(0), state(2, 'paused')];
+    await server.conversations.run(V0_ID); // never told, and no failure
+    expect(posted).toHaveLength(2);
   });
 
   it('answers in no other state: a finished conversation would hang', async () => {

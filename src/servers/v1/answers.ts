@@ -9,6 +9,7 @@ import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { toEvent } from './records.ts';
+import { executionWord } from './settled.ts';
 
 const WAITING = 'waiting_for_confirmation';
 /** The pending step is among the newest events; a page more covers what was said meanwhile. */
@@ -20,6 +21,8 @@ const MOST_READ = 200;
 const WRAP_UP_MS = 60_000;
 /** An acceptance that shows no effect for this long was none. */
 const NOT_TAKEN_MS = 1_500;
+/** A run that was taken is under way at once; a busy machine may take longer. */
+const MOVED_MS = 10_000;
 
 export async function pendingV1(links: Links, id: string): Promise<PendingAction[]> {
   return await pendingAt(links, runningAgentOf(links, await getConversation(links, id)));
@@ -93,7 +96,9 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
     const { execution_status: status } = await agent.conversation();
     if (status === WAITING) throw waitsForConfirmation(id);
     if (status === 'running' || (refusal !== null && status === 'finished')) return 'already-running';
+    const last = links.local ? null : await lastWordId(agent);
     refusal = await agent.run();
+    if (refusal === null && !links.local) await untilMoved(links, agent, last);
     if (refusal === null) return 'started';
     if (/confirm/i.test(refusal)) throw waitsForConfirmation(id);
     if (links.clock.now() >= untilMs) {
@@ -104,6 +109,30 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
     }
     await links.clock.sleep(waitMs, links.signal);
   }
+}
+
+/**
+ * A genuine sandbox takes a run before it is under way: until then it tells the state before, and whoever waits for the
+ * run would be told that it has ended there.
+ */
+async function untilMoved(links: Links, agent: AgentClient, last: string | null): Promise<void> {
+  const untilMs = links.clock.now() + MOVED_MS;
+  for (let waitMs = 50; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 500)) {
+    try {
+      if ((await lastWordId(agent)) !== last) return;
+    } catch (error) {
+      // The run is on its way, whatever becomes of this.
+      if (!isAppError(error) || error.kind === 'interrupted') throw error;
+      return;
+    }
+    await links.clock.sleep(waitMs, links.signal);
+  }
+}
+
+/** Id of the newest event that tells the state of the run. */
+async function lastWordId(agent: AgentClient): Promise<string | null> {
+  const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
+  return items.find((event) => executionWord(event) !== null)?.id ?? null;
 }
 
 export async function wakeV1(links: Links, id: string, resume: (sandboxId: string) => Promise<void>): Promise<void> {
