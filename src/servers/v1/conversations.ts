@@ -5,18 +5,19 @@ import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation } from './calls.ts';
-import { removeV1, stopV1 } from './changes.ts';
 import { createCopyNotices } from './copy.ts';
 import { diffV1 } from './diff.ts';
 import { eventsV1 } from './events.ts';
 import { followV1 } from './follow.ts';
 import type { WebUrl } from './records.ts';
+import { removeV1 } from './remove.ts';
 import { renameV1 } from './rename.ts';
 import { resultV1 } from './result.ts';
 import { createSandboxes } from './sandboxes.ts';
 import { sendV1 } from './send.ts';
 import { settle } from './settled.ts';
 import { startV1 } from './start.ts';
+import { stopV1 } from './stop.ts';
 
 export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'getSettled'> & {
   /** As `getSettled`, of a conversation that is known so far. */

@@ -1,0 +1,52 @@
+/**
+ * Deletion of a V1 conversation (interface 4.4), such that it stays. A genuine app server writes what a sandbox tells of
+ * a conversation into the record as it read it before: one that was deleted in between is listed again (seen on 1.6.0
+ * and 1.11.0, right after the deletion).
+ */
+import { isAppError } from '../../errors.ts';
+import { normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import { getConversations, noConversation } from './calls.ts';
+
+const TIMEOUT_MS = 60_000;
+/** Until what was on its way at the deletion is written. */
+const LOOK_AGAIN_MS = 300;
+/** More is for a conversation that somebody makes anew. */
+const TRIES = 3;
+
+/** Throws `not-found`. */
+export async function removeV1(links: Links, facts: ProbeFacts, id: string): Promise<void> {
+  await removeOnce(links, facts, id);
+  if (links.local) return;
+  for (let tries = 1; tries < TRIES; tries++) {
+    await links.clock.sleep(LOOK_AGAIN_MS, links.signal);
+    if (!(await isBack(links, id))) return;
+    try {
+      await removeOnce(links, facts, id);
+    } catch (error) {
+      if (!isAppError(error) || error.kind !== 'not-found') throw error;
+      return;
+    }
+  }
+}
+
+/** It was deleted: a look that fails takes nothing from that. */
+async function isBack(links: Links, id: string): Promise<boolean> {
+  try {
+    return (await getConversations(links, [normalId(id)]))[0] != null;
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return false;
+  }
+}
+
+async function removeOnce(links: Links, facts: ProbeFacts, id: string): Promise<void> {
+  const hasRoute = facts.features.includes('delete-conversation') || !facts.dialects.includes('v0');
+  // Release 1.6.0 deletes those of V1 at the route of V0, which answers false for one that is not there.
+  const path = `${hasRoute ? '/api/v1/app-conversations' : '/api/conversations'}/${encodeURIComponent(normalId(id))}`;
+  const accept = hasRoute ? [400, 404] : [404];
+  const call = { method: 'DELETE', path, safe: 'idempotent', timeoutMs: TIMEOUT_MS, accept } as const;
+  const answer = await links.app.request(call);
+  if (answer.status >= 400 || (!hasRoute && answer.body === false)) throw noConversation(id);
+}
