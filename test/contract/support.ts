@@ -118,6 +118,18 @@ export function endedRun(target: Target, dialect: Dialect, scenario: Scenario): 
   return run;
 }
 
+const TITLED = new WeakMap<Target, Map<Dialect, Promise<string>>>();
+
+/** An ended run that was given the title `Chosen by hand` at its start. */
+export function titledRun(target: Target, dialect: Dialect): Promise<string> {
+  const runs = TITLED.get(target) ?? new Map<Dialect, Promise<string>>();
+  TITLED.set(target, runs);
+  const run =
+    runs.get(dialect) ?? started(target, dialect, 'QUICK', '--title', 'Chosen by hand', '--wait').then(({ id }) => id);
+  runs.set(dialect, run);
+  return run;
+}
+
 export async function show(target: Target, id: string): Promise<ConversationJson> {
   return json(await ok(target, 'conv', 'show', id, '--json'));
 }
@@ -142,13 +154,46 @@ export async function untilAtWork(target: Target, id: string): Promise<void> {
   );
 }
 
-/** Until the app server knows from the sandbox that a V1 run has finished: the sandbox tells it a while later. */
-export async function untilPassedOn(target: Target, id: string): Promise<void> {
+interface PassedOn {
+  kind: string;
+  key?: string;
+  value?: unknown;
+}
+
+/** What the app server has of the events of a V1 conversation: their sandbox tells it a while later. */
+async function passedOn(target: Target, id: string): Promise<PassedOn[]> {
   const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`;
+  return ((await target.request('GET', path)).body as ListJson<PassedOn>).items;
+}
+
+/** Until the app server knows from the sandbox that a V1 conversation has finished so many runs. */
+export async function untilPassedOn(target: Target, id: string, runs = 1): Promise<void> {
   await until('its end at the app server', async () => {
-    const { items } = (await target.request('GET', path)).body as ListJson<{ key?: string; value?: unknown }>;
-    return items.some(({ key, value }) => key === 'execution_status' && value === 'finished');
+    const ends = (await passedOn(target, id)).filter(
+      ({ key, value }) => key === 'execution_status' && value === 'finished',
+    );
+    return ends.length >= runs;
   });
+}
+
+/** Until the app server knows the message that a V1 conversation began with: it outlives the sandbox from then on. */
+export async function untilMessagePassedOn(target: Target, id: string): Promise<void> {
+  await until('its message at the app server', async () =>
+    (await passedOn(target, id)).some(({ kind }) => kind === 'MessageEvent'),
+  );
+}
+
+const LONGEST_TITLING_MS = 30_000;
+
+/**
+ * Until a genuine server has given it the title it makes up: with that it writes the record as it had read it seconds
+ * before, also of one that was deleted since. A server that heard of the message before it had written the start down
+ * gives none: for so long as it could.
+ */
+export async function untilTitled(target: Target, id: string): Promise<void> {
+  if (!target.hasModel) return;
+  const isTitled = async (): Promise<boolean> => !/^Conversation [0-9a-f]+$/.test((await show(target, id)).title ?? '');
+  await until('its title', isTitled, LONGEST_TITLING_MS).catch(() => undefined);
 }
 
 /** The same case in each dialect. Where the server does not speak it, acs must say so before it sends anything. */

@@ -1,6 +1,18 @@
 /** Names and deletion. */
 import { expect } from 'vitest';
-import { endedRun, expectCode, finished, inEachDialect, json, ok, show, until } from '../support.ts';
+import {
+  endedRun,
+  expectCode,
+  finished,
+  inEachDialect,
+  json,
+  ok,
+  show,
+  titledRun,
+  until,
+  untilPassedOn,
+  untilTitled,
+} from '../support.ts';
 import type { ContractCase } from '../target.ts';
 
 export const CHANGING: ContractCase[] = [
@@ -14,8 +26,15 @@ export const CHANGING: ContractCase[] = [
     expect(json(await ok(target, 'conv', 'rename', id, 'Another title', '--json')).changed).toBe(false);
     expectCode(await target.acs('conv', 'rename', id, ''), 2);
   }),
+  // Servers make one up in the background, and write it down later than a short run ends.
+  ...inEachDialect('rename: a title that was chosen at the start is still there', async (target, dialect) => {
+    const id = await titledRun(target, dialect);
+    if (dialect === 'v1') await untilPassedOn(target, id);
+    expect((await show(target, id)).title).toBe('Chosen by hand');
+  }),
   ...inEachDialect('delete: asks first, then it is gone, and only it', async (target, dialect) => {
     const [kept, gone] = [await endedRun(target, dialect, 'QUICK'), await finished(target, dialect)];
+    await untilTitled(target, gone);
     expectCode(await target.acs('conv', 'delete', gone), 2, 'without a yes');
     expect(json(await ok(target, 'conv', 'delete', gone, '-y', '--json')).changed).toBe(true);
     expectCode(await target.acs('conv', 'show', gone), 5);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../support/world.ts';
-import { inEachDialect, ok, show, started, until, type OutcomeJson } from '../support.ts';
+import { inEachDialect, ok, show, started, until, untilMessagePassedOn, type OutcomeJson } from '../support.ts';
 import type { ContractCase, Target } from '../target.ts';
 
 /** A command as a process of its own, so that what it has printed can be seen while it runs. */
@@ -25,9 +25,10 @@ export const RESTART: ContractCase[] = inEachDialect(
   'follow: the server is ended and started again in the middle',
   async (target, dialect) => {
     const { id } = await started(target, dialect, 'COUNT');
-    const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '3m');
+    const follow = acsProcess(target, 'conv', 'follow', id, '--json', '--wait-timeout', '8m');
     try {
       await until('the command on the screen', () => Promise.resolve(/Action|action:run/.test(follow.said.out)));
+      if ((await show(target, id)).dialect === 'v1') await untilMessagePassedOn(target, id);
       await target.restart();
       // The local service pauses the run; the sandboxes of a genuine one are gone with it.
       expect(await follow.ended, follow.said.err).toBe(6);

@@ -116,6 +116,7 @@ const CASES: ContractCase[] = [
         /--resume/,
       );
       expectCode(await target.acs('conv', 'send', id, 'QUICK again', '--resume', '--wait'), 0);
+      await untilPassedOn(target, id, 2);
 
       await ok(target, 'sandbox', 'pause', box);
       const next = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
