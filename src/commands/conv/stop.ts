@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
+import { NO_STATUS } from '../../domain/run-status.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -57,7 +58,8 @@ async function untilStill(ctx: Context, server: Server, id: string): Promise<Con
   const untilMs = ctx.clock.now() + SETTLE_MS;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const conversation = await server.conversations.getSettled(id);
-    if (conversation.status !== 'running') return conversation;
+    // A sandbox that is busy ending the step tells nothing for a moment.
+    if (conversation.status !== 'running' && conversation.status !== NO_STATUS) return conversation;
     if (ctx.clock.now() >= untilMs) {
       throw new AppError('timeout', `conversation ${id} was told to stop, and still runs`, {
         hint: `its step in hand may take long; see: acs conv show ${id}`,

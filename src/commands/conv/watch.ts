@@ -15,6 +15,7 @@ import {
   openOutcome,
   type RunEvidence,
 } from '../../domain/outcome.ts';
+import { NO_STATUS } from '../../domain/run-status.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { LAST_LOOK_MS } from '../deadline.ts';
@@ -252,7 +253,9 @@ class Watch {
       if (ended !== null) return ended;
       const believed = this.judged(fresh, afterStanding(this.evidence));
       if (believed !== null) return this.afterItsEvents(believed, fresh, CATCH_UP_MS);
-      return this.unended(fresh, deadlinePassed(fresh, waitMs));
+      // A busy sandbox tells nothing for a moment; what the run was seen doing it does still.
+      const seen = fresh.status === NO_STATUS ? (this.lastSeen() ?? fresh) : fresh;
+      return this.unended(seen, deadlinePassed(seen, waitMs));
     }
     const last = this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
     return this.unended(last, deadlinePassedUnseen(last, waitMs));

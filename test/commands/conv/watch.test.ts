@@ -4,6 +4,7 @@ import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
 import type { Clock, Context } from '../../../src/context.ts';
 import type { Conversation } from '../../../src/domain/conversation.ts';
 import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
+import { NO_STATUS } from '../../../src/domain/run-status.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { FollowItem, Server } from '../../../src/servers/server.ts';
 
@@ -215,6 +216,15 @@ describe('watching a run', () => {
     const { outcome, failure } = await watched;
     expect(outcome).toMatchObject({ status: 'running', exit_code: 124, reason: { code: 'timeout' } });
     expect(failure?.message).toContain('still running after 1m');
+  });
+
+  it('names the last state at its deadline, too, when a busy sandbox just then tells none', async () => {
+    const stage = new Stage();
+    const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
+    await stage.tell(stage.state('running'));
+    stage.state(NO_STATUS);
+    await stage.clock.pass(60_000);
+    expect((await watched).outcome).toMatchObject({ status: 'running', exit_code: 124 });
   });
 
   it('says after ten minutes without an event what the last one was', async () => {

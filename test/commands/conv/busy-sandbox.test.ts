@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createV1World, ID, KEY, type V1World } from '../../servers/support/v1-world.ts';
+import { idleClock } from '../../support/idle-clock.ts';
+import { invoke } from '../../support/world.ts';
+
+let world: V1World;
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'acs-test-'));
+  world = await createV1World();
+});
+afterEach(async () => {
+  await world.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+it('a stop is told when the run stands still, not when its sandbox is too busy to tell how it stands', async () => {
+  const record = world.addConversation();
+  let looks = 0;
+  world.before = ({ method, path: route }) => {
+    if (method === 'POST' && route.endsWith('/interrupt')) {
+      record['execution_status'] = null;
+      return { json: { success: true } };
+    }
+    if (record['execution_status'] === null && route === '/api/v1/app-conversations') looks += 1;
+    if (looks === 12) record['execution_status'] = 'paused';
+    return null;
+  };
+  const env = { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY };
+  const args = ['conv', 'stop', ID, '--json'];
+  const { code, out, err } = await invoke({ args, cwd: dir, env, clock: idleClock(30) });
+  expect(code, err).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ status: 'paused', changed: true });
+  expect(looks).toBe(12);
+});
