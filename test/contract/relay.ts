@@ -91,8 +91,10 @@ function passOn(
   { port, path }: { port: string; path: string },
   rewritten: (text: string) => string,
 ): void {
-  const headers = { ...request.headers, host: `127.0.0.1:${port}`, 'accept-encoding': 'identity' };
-  const options = { host: '127.0.0.1', port, path, method: request.method, headers };
+  // A kept connection that the server closes just then would cut a request that acs may not repeat.
+  const own = { host: `127.0.0.1:${port}`, 'accept-encoding': 'identity', connection: 'close' };
+  const headers = { ...request.headers, ...own };
+  const options = { host: '127.0.0.1', port, path, method: request.method, headers, agent: false };
   const onward = ask(options, (answer) => {
     const chunks: Buffer[] = [];
     answer.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -101,7 +103,7 @@ function passOn(
       const body = Buffer.concat(chunks);
       const isJson = /json/.test(answer.headers['content-type'] ?? '');
       const passed = isJson ? Buffer.from(rewritten(body.toString())) : body;
-      const { 'transfer-encoding': _, ...kept } = answer.headers;
+      const { 'transfer-encoding': _, connection: __, ...kept } = answer.headers;
       response.writeHead(answer.statusCode ?? 502, { ...kept, 'content-length': passed.length });
       response.end(passed);
     });
