@@ -77,8 +77,10 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
 
   it('a message to a run that ends just then is taken up all the same', async () => {
     standsAt('running', 'running');
-    moves = () => {
-      trap.agentState['execution_status'] = 'finished';
+    moves = ({ path }) => {
+      const isRun = path.endsWith('/run');
+      trap.agentState['execution_status'] = isRun ? 'running' : 'finished';
+      trap.agentEvents.push(...(isRun ? [status('running')] : [status('finished'), userMessage('hello')]));
       return { json: { success: true } };
     };
     const { code, err } = await trap.acs('conv', 'send', ID, 'hello');

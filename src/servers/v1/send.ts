@@ -38,7 +38,7 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
 }
 
 /** In these a message is no more than stored until something makes the agent run. */
-const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'error']);
+const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuck', 'error']);
 /** A run that the message begins shows within this time. */
 const TAKEN_UP_MS = 1_000;
 
