@@ -167,15 +167,18 @@ describe('reading', () => {
     });
   });
 
-  it('asks again while the status only flashes null', async () => {
+  it.each([
+    ['flashes null', {}],
+    ['is missing from a sandbox that is called in error, too busy to say that it is well', { sandbox_status: 'ERROR' }],
+  ])('asks again while the status only %s', async (_, busy) => {
     world.addConversation();
     let looks = 0;
     on({
       'GET /api/v1/app-conversations': () => ({
-        json: [{ ...world.conversations.get(ID), execution_status: ++looks < 4 ? null : 'finished' }],
+        json: [{ ...world.conversations.get(ID), ...(++looks < 4 ? { ...busy, execution_status: null } : {}) }],
       }),
     });
-    expect((await server.conversations.getSettled(ID)).status).toBe('finished');
+    expect((await server.conversations.getSettled(ID)).status).toBe('running');
   });
 
   it('keeps a finished run finished when its sandbox sleeps or is gone', async () => {

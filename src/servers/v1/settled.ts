@@ -12,18 +12,21 @@ import { toConversation, type WebUrl } from './records.ts';
 
 const NULL_FLASH_LOOKS = 4;
 
-/** Asks again while the status only flashes null. */
+/**
+ * Asks again while the status only flashes null: the sandbox is too busy to tell it, or even to answer its server's
+ * question whether it is well, which then calls it in error until it answers again.
+ */
 export async function afterNullFlash(links: Links, first: AppConversationRecord): Promise<AppConversationRecord> {
   let record = first;
-  for (
-    let look = 0;
-    look < NULL_FLASH_LOOKS && record.execution_status === null && record.sandbox_status === 'RUNNING';
-    look++
-  ) {
+  for (let look = 0; look < NULL_FLASH_LOOKS && mayFlash(links, record); look++) {
     await links.clock.sleep(500, links.signal);
     record = await getConversation(links, record.id);
   }
   return record;
+}
+
+function mayFlash(links: Links, { execution_status, sandbox_status: sandbox }: AppConversationRecord): boolean {
+  return execution_status === null && (sandbox === 'RUNNING' || (sandbox === 'ERROR' && !links.local));
 }
 
 /** Fills in what the events tell, once the record does not only flash null. */
