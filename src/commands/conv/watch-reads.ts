@@ -1,5 +1,6 @@
 /** What a watch reads besides following. */
 import type { Conversation } from '../../domain/conversation.ts';
+import { NO_STATUS } from '../../domain/run-status.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 
@@ -14,6 +15,11 @@ export async function readUnlessPassing(server: Server, id: string): Promise<Con
     if (isAppError(error) && PASSING.has(error.kind)) return null;
     throw error;
   }
+}
+
+/** A busy sandbox tells no state for a moment: what the run was seen doing before, it does still. */
+export function tellingOf(fresh: Conversation, last: Conversation | null): Conversation {
+  return fresh.status === NO_STATUS ? (last ?? fresh) : fresh;
 }
 
 /** It was there when the watch began; an event that does not exist is another matter. */

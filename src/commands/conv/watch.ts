@@ -15,7 +15,6 @@ import {
   openOutcome,
   type RunEvidence,
 } from '../../domain/outcome.ts';
-import { NO_STATUS } from '../../domain/run-status.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { LAST_LOOK_MS } from '../deadline.ts';
@@ -23,7 +22,7 @@ import { blankConversation } from './blank.ts';
 import { beforeTime } from './time-limit.ts';
 import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
 import { placeToStart, type Watched, type WatchOptions } from './watch-options.ts';
-import { isGone, readUnlessPassing } from './watch-reads.ts';
+import { isGone, readUnlessPassing, tellingOf } from './watch-reads.ts';
 import { Silence } from './watch-silence.ts';
 
 /** After an event that may have ended the run. */
@@ -248,17 +247,14 @@ class Watch {
   /** The machine may have slept: one fresh look before the verdict. */
   private async onDeadline(waitMs: number): Promise<Watched | null> {
     const fresh = await this.fresh();
-    if (fresh !== null) {
-      const ended = this.judged(fresh, this.evidence);
-      if (ended !== null) return ended;
-      const believed = this.judged(fresh, afterStanding(this.evidence));
-      if (believed !== null) return this.afterItsEvents(believed, fresh, CATCH_UP_MS);
-      // A busy sandbox tells nothing for a moment; what the run was seen doing it does still.
-      const seen = fresh.status === NO_STATUS ? (this.lastSeen() ?? fresh) : fresh;
-      return this.unended(seen, deadlinePassed(seen, waitMs));
-    }
     const last = this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
-    return this.unended(last, deadlinePassedUnseen(last, waitMs));
+    if (fresh === null) return this.unended(last, deadlinePassedUnseen(last, waitMs));
+    const ended = this.judged(fresh, this.evidence);
+    if (ended !== null) return ended;
+    const believed = this.judged(fresh, afterStanding(this.evidence));
+    if (believed !== null) return this.afterItsEvents(believed, fresh, CATCH_UP_MS);
+    const seen = tellingOf(fresh, this.lastSeen());
+    return this.unended(seen, deadlinePassed(seen, waitMs));
   }
 
   /** Who is shown the events is shown those that wait to be read, too. */
