@@ -3,7 +3,6 @@
  * through a temporary index, new objects in a temporary store, so that nothing of the workspace changes.
  */
 import { AppError, isAppError } from '../../errors.ts';
-import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { parseTime } from '../../text/time.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
@@ -17,8 +16,9 @@ const DIFF_TIMEOUT_SECONDS = 120;
 export async function diffV1(links: Links, id: string): Promise<WorkspaceDiff> {
   const record = await getConversation(links, id);
   const agent = runningAgentOf(links, record);
-  const workingDir = (await agent.conversation()).working_dir ?? '.';
-  const output = await gitOutput(agent, workingDir, record);
+  const { working_dir, payload } = await agent.conversation();
+  const workingDir = working_dir ?? '.';
+  const output = await gitOutput(agent, workingDir, startedAtMs(links, record.created_at, payload['created_at']));
   if (output !== null) return output;
   return diffFromFiles(
     () => agent.gitChanges(workingDir),
@@ -26,13 +26,19 @@ export async function diffV1(links: Links, id: string): Promise<WorkspaceDiff> {
   );
 }
 
+/** Of a run that was paused or stopped genuine servers tell that time; its sandbox still knows when it began. */
+function startedAtMs(links: Links, toldByServer: string | null, toldBySandbox: unknown): number | null {
+  const told = parseTime(toldByServer);
+  const known = links.local || typeof toldBySandbox !== 'string' ? null : parseTime(toldBySandbox);
+  return told === null || known === null ? (told ?? known) : Math.min(told, known);
+}
+
 /** Null where the sandbox cannot run git for us. */
 async function gitOutput(
   agent: AgentClient,
   workingDir: string,
-  record: AppConversationRecord,
+  startedAtMs: number | null,
 ): Promise<WorkspaceDiff | null> {
-  const startedAtMs = parseTime(record.created_at);
   const startSeconds = startedAtMs === null ? '' : String(Math.floor(startedAtMs / 1000));
   let result: { exitCode: number; stdout: string; stderr: string };
   try {
