@@ -160,16 +160,16 @@ interface PassedOn {
   value?: unknown;
 }
 
-/** What the app server has of the events of a V1 conversation: their sandbox tells it a while later. */
-async function passedOn(target: Target, id: string): Promise<PassedOn[]> {
-  const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`;
+/** The first or last hundred that the app server has of the events of a V1 conversation: it is told a while later. */
+async function passedOn(target: Target, id: string, order: 'TIMESTAMP' | 'TIMESTAMP_DESC'): Promise<PassedOn[]> {
+  const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=${order}`;
   return ((await target.request('GET', path)).body as ListJson<PassedOn>).items;
 }
 
 /** Until the app server knows from the sandbox that a V1 conversation has finished so many runs. */
 export async function untilPassedOn(target: Target, id: string, runs = 1): Promise<void> {
   await until('its end at the app server', async () => {
-    const ends = (await passedOn(target, id)).filter(
+    const ends = (await passedOn(target, id, 'TIMESTAMP_DESC')).filter(
       ({ key, value }) => key === 'execution_status' && value === 'finished',
     );
     return ends.length >= runs;
@@ -179,7 +179,7 @@ export async function untilPassedOn(target: Target, id: string, runs = 1): Promi
 /** Until the app server knows the message that a V1 conversation began with: it outlives the sandbox from then on. */
 export async function untilMessagePassedOn(target: Target, id: string): Promise<void> {
   await until('its message at the app server', async () =>
-    (await passedOn(target, id)).some(({ kind }) => kind === 'MessageEvent'),
+    (await passedOn(target, id, 'TIMESTAMP')).some(({ kind }) => kind === 'MessageEvent'),
   );
 }
 
