@@ -8,7 +8,7 @@ import type { ProbeFacts } from '../probe.ts';
 import { getConversation, getConversations, noConversation } from './calls.ts';
 import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { isEcho } from './start-body.ts';
-import { getStartTask, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';
+import { conversationOf, getStartTask, isOnlyUnwritten, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';
 import { NO_PROGRESS_MS } from './start.ts';
 
 /** For an id that no conversation has. Throws `not-found`. */
@@ -42,10 +42,12 @@ function chosenId({ status, request }: StartTaskRecord): { chosen_id?: string } 
 
 /** Some tasks never end though their conversation runs (interface 4.2): one that stands still is looked up by its id. */
 async function begunAllTheSame(links: Links, task: StartTaskRecord): Promise<AppConversationRecord | null> {
-  const asked = task.app_conversation_id ?? task.request['conversation_id'];
+  const asked = conversationOf(task);
   const movedAtMs = parseTime(task.updated_at ?? task.created_at);
   const stands = movedAtMs !== null && links.clock.now() - movedAtMs >= NO_PROGRESS_MS;
-  if (task.status === 'ERROR' || !stands || typeof asked !== 'string') return null;
+  const isUnwritten = isOnlyUnwritten(task);
+  if (asked === null || (task.status === 'ERROR' ? !isUnwritten : !stands)) return null;
   const record = (await getConversations(links, [normalId(asked)]))[0] ?? null;
+  if (isUnwritten) return record;
   return record === null || record.execution_status === null ? null : record;
 }

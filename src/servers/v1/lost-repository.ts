@@ -10,7 +10,13 @@ import { parseTime } from '../../text/time.ts';
 import { normalId } from '../ids.ts';
 import type { Links, StartedFrom } from '../links.ts';
 import { allPages } from '../pages.ts';
-import { LONGEST_START_MS, searchStartTasks, type StartTaskQuery } from './start-tasks.ts';
+import {
+  conversationOf,
+  isOnlyUnwritten,
+  LONGEST_START_MS,
+  searchStartTasks,
+  type StartTaskQuery,
+} from './start-tasks.ts';
 
 /** Start tasks that are read for a page of conversations: about one for each, and what was started since. */
 const MOST_TASKS = 500;
@@ -50,7 +56,9 @@ function idOf(record: AppConversationRecord | null): string {
 async function lookUp(links: Links, records: AppConversationRecord[]): Promise<void> {
   const missing = new Set(records.map(idOf));
   try {
-    await lookAmong(links, tasksOf(records), missing);
+    // A start that failed in the books belongs to no conversation: it is found among all of its time.
+    if (records.length === 1) await lookAmong(links, { conversationId: [...missing][0] }, missing);
+    if (missing.size > 0) await lookAmong(links, tasksSince(records), missing);
     if (records.length > 1) {
       for (const conversationId of [...missing].slice(0, MOST_MISSED))
         await lookAmong(links, { conversationId }, missing);
@@ -65,17 +73,15 @@ async function lookUp(links: Links, records: AppConversationRecord[]): Promise<v
 async function lookAmong(links: Links, query: StartTaskQuery, missing: Set<string>): Promise<void> {
   let read = 0;
   for await (const task of allPages((page) => searchStartTasks(links, { ...query, timeoutMs: TIMEOUT_MS }, page))) {
-    const id = normalId(task.app_conversation_id ?? '');
-    if (missing.delete(id)) links.starts.set(id, startedFrom(task));
     read += 1;
+    const id = task.status === 'ERROR' && !isOnlyUnwritten(task) ? '' : normalId(conversationOf(task) ?? '');
+    if (missing.delete(id)) links.starts.set(id, startedFrom(task));
     if (missing.size === 0 || read === MOST_TASKS) break;
   }
 }
 
-/** Those of one conversation, or those since the oldest of several. */
-function tasksOf(records: AppConversationRecord[]): StartTaskQuery {
-  const [only] = records;
-  if (only !== undefined && records.length === 1) return { conversationId: idOf(only) };
+/** Those since the oldest. */
+function tasksSince(records: AppConversationRecord[]): StartTaskQuery {
   const times = records.map((record) => parseTime(record.created_at)).filter((time) => time !== null);
   return times.length === 0 ? {} : { since: new Date(Math.min(...times) - LONGEST_START_MS).toISOString() };
 }

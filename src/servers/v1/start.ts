@@ -16,7 +16,7 @@ import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox, createSandboxFor } from './sandboxes.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
-import { getStartTask } from './start-tasks.ts';
+import { getStartTask, isOnlyUnwritten } from './start-tasks.ts';
 
 const START_TIMEOUT_MS = 120_000;
 /** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */
@@ -160,7 +160,11 @@ async function* waitUntilReady(
   let awaySinceMs: number | null = null;
   for (let waitMs = links.local ? 50 : links.app.loopback ? 200 : 500; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
     if (task.status === 'READY' && task.app_conversation_id !== null) return task;
-    if (task.status === 'ERROR') throw startFailed(task);
+    if (task.status === 'ERROR') {
+      const id = isOnlyUnwritten(task) ? await idOfBegun(links, conversationId, signal) : null;
+      if (id === null) throw startFailed(task);
+      return { ...task, status: 'READY', app_conversation_id: id };
+    }
     await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
     let next: StartTaskRecord | null;
     try {
@@ -190,6 +194,18 @@ async function* waitUntilReady(
     if (record != null && record.execution_status !== null)
       return { ...task, status: 'READY', app_conversation_id: record.id };
   }
+}
+
+/** Null where its record does not come. */
+async function idOfBegun(links: Links, conversationId: string | null, signal: AbortSignal): Promise<string | null> {
+  if (conversationId === null) return null;
+  return await recordOf(links, conversationId, signal).then(
+    ({ id }) => id,
+    (error: unknown) => {
+      if (isAppError(error) && error.kind === 'not-found') return null;
+      throw error;
+    },
+  );
 }
 
 function isPassing(error: unknown): boolean {
