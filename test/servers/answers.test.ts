@@ -101,6 +101,16 @@ describe('over V1', () => {
     expect(posted).toHaveLength(4);
   });
 
+  it('accepts nothing besides what was accepted, though that is left without an observation', async () => {
+    world.agentEvents = [terminalAction('one', 'call_1')];
+    reply = () => {
+      world.agentEvents.push(terminalAction('two', 'call_2'));
+      return { json: { success: true } };
+    };
+    await server.conversations.answer(ID, accept);
+    expect(posted).toHaveLength(1);
+  });
+
   it('says when an acceptance never takes effect', async () => {
     world.agentEvents = [terminalAction('one', 'call_1')];
     const error = await failure(server.conversations.answer(ID, accept));
@@ -184,6 +194,17 @@ describe('over V1', () => {
     reply = () => refused;
     const error = await failure(server.conversations.run(ID));
     expect([error.kind, error.message]).toEqual(['conflict', expect.stringContaining('already running')]);
+  });
+
+  it('runs also where the events of the run cannot be read', async () => {
+    world.agentState['execution_status'] = 'paused';
+    const { handler } = world.fake;
+    world.fake.handler = (asked) =>
+      asked.path.endsWith('/events/search')
+        ? { status: 500, type: 'text/plain', text: 'Internal Server Error' }
+        : handler(asked);
+    expect(await server.conversations.run(ID)).toBe('started');
+    expect(posted).toMatchObject([{ path: `${AGENT}/run` }]);
   });
 
   it('wakes the sandbox of a conversation, unless it is gone', async () => {

@@ -67,16 +67,20 @@ async function untilAccepted(links: Links, agent: AgentClient, accepted: readonl
     }
     if (now - sentAtMs >= NOT_TAKEN_MS) {
       await agent.respond('accept', null);
-      sentAtMs = now;
+      sentAtMs = links.clock.now();
     }
     await links.clock.sleep(waitMs, links.signal);
   }
 }
 
-/** The answer has been sent: a look that fails does not make it a failure. */
+/**
+ * The answer has been sent: a look that fails does not make it a failure. Where an action waits that was not accepted the
+ * run has gone on, whatever was left without an observation: to accept again would carry out what nobody has seen.
+ */
 async function stillWaits(links: Links, agent: AgentClient, ids: ReadonlySet<string>): Promise<boolean> {
   try {
-    return (await pendingAt(links, agent)).some(({ action_id }) => ids.has(action_id));
+    const pending = await pendingAt(links, agent);
+    return pending.length > 0 && pending.every(({ action_id }) => ids.has(action_id));
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
     return false;
@@ -96,9 +100,9 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
     const { execution_status: status } = await agent.conversation();
     if (status === WAITING) throw waitsForConfirmation(id);
     if (status === 'running' || (refusal !== null && status === 'finished')) return 'already-running';
-    const last = links.local ? null : await lastWordId(agent);
+    const last = links.local ? null : await lastWord(agent);
     refusal = await agent.run();
-    if (refusal === null && !links.local) await untilMoved(links, agent, last);
+    if (refusal === null && last !== null) await untilMoved(links, agent, last);
     if (refusal === null) return 'started';
     if (/confirm/i.test(refusal)) throw waitsForConfirmation(id);
     if (links.clock.now() >= untilMs) {
@@ -115,24 +119,29 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
  * A genuine sandbox takes a run before it is under way: until then it tells the state before, and whoever waits for the
  * run would be told that it has ended there.
  */
-async function untilMoved(links: Links, agent: AgentClient, last: string | null): Promise<void> {
+async function untilMoved(links: Links, agent: AgentClient, last: LastWord): Promise<void> {
   const untilMs = links.clock.now() + MOVED_MS;
   for (let waitMs = 50; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 500)) {
-    try {
-      if ((await lastWordId(agent)) !== last) return;
-    } catch (error) {
-      // The run is on its way, whatever becomes of this.
-      if (!isAppError(error) || error.kind === 'interrupted') throw error;
-      return;
-    }
+    const now = await lastWord(agent);
+    if (now === null || now.eventId !== last.eventId) return;
     await links.clock.sleep(waitMs, links.signal);
   }
 }
 
-/** Id of the newest event that tells the state of the run. */
-async function lastWordId(agent: AgentClient): Promise<string | null> {
-  const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
-  return items.find((event) => executionWord(event) !== null)?.id ?? null;
+interface LastWord {
+  /** Of the newest event that tells the state of the run; null where none of the newest does. */
+  eventId: string | null;
+}
+
+/** Null where the events cannot be read: a run is told to go on, and is on its way, whatever becomes of this. */
+async function lastWord(agent: AgentClient): Promise<LastWord | null> {
+  try {
+    const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
+    return { eventId: items.find((event) => executionWord(event) !== null)?.id ?? null };
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return null;
+  }
 }
 
 export async function wakeV1(links: Links, id: string, resume: (sandboxId: string) => Promise<void>): Promise<void> {
