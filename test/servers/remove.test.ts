@@ -1,7 +1,8 @@
 /** A conversation that servers list again after its deletion: they write back what they had read before. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
+import { AppError } from '../../src/errors.ts';
+import { connectTo, quickClock } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { createV1World, ID, type V1World } from './support/v1-world.ts';
 
@@ -51,6 +52,19 @@ describe.each(Object.entries(RELEASES))('deletion over V1 of %s', (release, path
     comesBack = 100;
     await server.conversations.remove(ID);
     expect(deletions()).toBe(3);
+  });
+
+  it('has deleted it though a signal comes before the look behind it', async () => {
+    const stop = new AbortController();
+    const clock = quickClock();
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+      if (deletions() > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
+      return clock.sleep(ms, signal);
+    };
+    const stopped = await connectTo(world.fake.url, { signal: stop.signal, clock: { now: clock.now, sleep } });
+    await stopped.conversations.remove(ID);
+    await stopped.close();
+    expect([stop.signal.aborted, deletions(), world.conversations.size]).toEqual([true, 1, 0]);
   });
 
   it('has deleted it though the look behind it fails', async () => {

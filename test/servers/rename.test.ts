@@ -69,6 +69,16 @@ describe('another title over V1', () => {
     expect(patches()).toEqual([RECORD, SANDBOX, RECORD]);
   });
 
+  it('is no failure where the look behind it fails', async () => {
+    const { before } = world;
+    afterwards[SANDBOX] = () => {
+      world.before = (asked) =>
+        asked.method === 'GET' ? { status: 500, json: { detail: 'Internal Server Error' } } : before(asked);
+    };
+    expect(await rename()).toBe('Chosen');
+    expect(patches()).toEqual([RECORD, SANDBOX]);
+  });
+
   it('leaves the sandbox alone once the server has its title, because that would make the record new', async () => {
     world.addConversation({ title: 'Made up' });
     expect(await rename()).toBe('Chosen');
@@ -94,8 +104,11 @@ describe('another title over V0', () => {
   /** What the server writes back after so many answers to a look. */
   let written: Map<number, string>;
   let looks: number;
+  /** Looks from this one on fail. */
+  let failsFrom: number;
 
   beforeEach(async () => {
+    failsFrom = Number.POSITIVE_INFINITY;
     const recorded = recordings('1.6.0');
     title = 'Conversation 0a1b2';
     written = new Map();
@@ -116,8 +129,9 @@ describe('another title over V0', () => {
         ({ title } = body as { title: string });
         return { json: true };
       }
+      if (++looks >= failsFrom) return { status: 500, json: { detail: 'Internal Server Error' } };
       const reply = { json: { ...record, title } };
-      title = written.get(++looks) ?? title;
+      title = written.get(looks) ?? title;
       return reply;
     });
   });
@@ -138,6 +152,12 @@ describe('another title over V0', () => {
     agentState = 'running';
     written.set(2, 'Made up');
     expect(await rename()).toEqual({ title: 'Chosen', patches: 2 });
+  });
+
+  it('is no failure where a look behind it fails', async () => {
+    agentState = 'running';
+    failsFrom = looks + 2;
+    expect(await rename()).toEqual({ title: 'Chosen', patches: 1 });
   });
 
   it('is given once where the agent stands still', async () => {

@@ -1,4 +1,5 @@
 /** Another title of a V0 conversation (interface 3.3), such that it stays. */
+import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Links } from '../links.ts';
 import { noConversationV0, pathOfV0 } from './calls.ts';
@@ -22,12 +23,22 @@ export async function renameV0(
   for (const waitMs of LOOK_AGAIN_MS) {
     if (links.local || (conversation.title === title && !AT_WORK.has(conversation.status))) break;
     await links.clock.sleep(waitMs, links.signal);
-    conversation = await look();
+    conversation = await lookAgain(look, conversation);
     if (conversation.title === title) continue;
     await patch(links, id, title);
-    conversation = await look();
+    conversation = await lookAgain(look, { ...conversation, title });
   }
   return conversation;
+}
+
+/** The title has been taken: a look that fails does not make it a failure. */
+async function lookAgain(look: () => Promise<Conversation>, known: Conversation): Promise<Conversation> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'not-found') throw error;
+    return known;
+  }
 }
 
 async function patch(links: Links, id: string, title: string): Promise<void> {

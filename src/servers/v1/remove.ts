@@ -19,9 +19,7 @@ const TRIES = 3;
 export async function removeV1(links: Links, facts: ProbeFacts, id: string): Promise<void> {
   await removeOnce(links, facts, id);
   if (links.local) return;
-  for (let tries = 1; tries < TRIES; tries++) {
-    await links.clock.sleep(LOOK_AGAIN_MS, links.signal);
-    if (!(await isBack(links, id))) return;
+  for (let tries = 1; tries < TRIES && (await comesBack(links, id)); tries++) {
     try {
       await removeOnce(links, facts, id);
     } catch (error) {
@@ -31,12 +29,13 @@ export async function removeV1(links: Links, facts: ProbeFacts, id: string): Pro
   }
 }
 
-/** It was deleted: a look that fails takes nothing from that. */
-async function isBack(links: Links, id: string): Promise<boolean> {
+/** It was deleted: neither a look that fails nor a signal meanwhile makes that one that was not. */
+async function comesBack(links: Links, id: string): Promise<boolean> {
   try {
+    await links.clock.sleep(LOOK_AGAIN_MS, links.signal);
     return (await getConversations(links, [normalId(id)]))[0] != null;
   } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    if (!isAppError(error) && !links.signal.aborted) throw error;
     return false;
   }
 }
