@@ -25,7 +25,14 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     connectTimeoutMs: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
     redaction: createRedaction([options.key]),
   });
-  const run: Run = { options, baseUrl, network, facts: null, paces: new Map(), starts: new Map() };
+  const run: Run = {
+    options,
+    baseUrl,
+    network,
+    facts: null,
+    paces: new Map(),
+    starts: { known: new Map(), missed: 0 },
+  };
   // Most servers are known from an earlier command.
   const ask = async () => {
     const { probe } = await import('./probe.ts');

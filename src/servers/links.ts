@@ -13,6 +13,14 @@ export interface StartedFrom {
   git_provider: string | null;
 }
 
+/** What start tasks told in this run. It does not change. */
+export interface StartMemory {
+  /** By the id of the conversation; null: nothing. */
+  known: Map<string, StartedFrom | null>;
+  /** How many were asked for one by one. */
+  missed: number;
+}
+
 export interface Links {
   app: Transport;
   /** A transport to the agent server at this base URL with the key of its sandbox. */
@@ -23,8 +31,7 @@ export interface Links {
   mode: 'live' | 'dry-run';
   notice(text: string): void;
   randomId(): string;
-  /** What start tasks told of their conversations, by id; null: nothing. It does not change. */
-  starts: Map<string, StartedFrom | null>;
+  starts: StartMemory;
   /** Whether the app server runs on this machine without a request limit. */
   local: boolean;
 }

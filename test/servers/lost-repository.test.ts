@@ -69,11 +69,30 @@ describe('a record that lost its repository', () => {
     expect(searches().map((query) => query.get('conversation_id__eq'))).toEqual([null, OTHER_ID, ID]);
   });
 
+  it('is looked for among the starts of its time, the oldest first, and among no later ones', async () => {
+    addLost(ID);
+    addLost(OTHER_ID);
+    const later = { id: 'later', status: 'READY', request: {}, created_at: '2026-11-21T10:12:31' };
+    world.before = ({ path, query }) =>
+      path === SEARCH && query.has('created_at__gte') ? { json: { items: [later], next_page_id: '1' } } : null;
+    await server.conversations.list({}, null);
+    expect(searches().map((query) => query.get('sort_order'))).toEqual(['CREATED_AT', null, null]);
+  });
+
+  it('is asked for by its id only so often in a run, which would take minutes where lists are long', async () => {
+    for (const page of ['a', 'b', 'c', 'd', 'e']) {
+      world.conversations.clear();
+      for (let count = 0; count < 12; count++) addLost(count.toString(16).padEnd(32, page));
+      await server.conversations.list({}, null);
+    }
+    expect(searches().filter((query) => query.has('conversation_id__eq'))).toHaveLength(30);
+  });
+
   it('stays as it is where a start was on no repository, or nobody remembers it', async () => {
     addLost(ID);
     addTask(ID, { selected_repository: null, selected_branch: 'next' });
     expect(await server.conversations.get(ID)).toMatchObject({ repository: null, branch: null });
-    addLost(OTHER_ID);
+    addLost(OTHER_ID, { tags: [] }); // none that are known: what is in there is no matter of the record
     expect(await server.conversations.get(OTHER_ID)).toMatchObject({ repository: null });
   });
 

@@ -2,6 +2,7 @@
 import {
   asList,
   asRecord,
+  isRecord,
   optionalNumber,
   optionalRecord,
   optionalText,
@@ -32,7 +33,7 @@ export interface AppConversationRecord {
   completion_tokens: number | null;
 }
 
-/** Written at the start by the app server, from release 1.11 on (interface 4.2), and by nobody else. */
+/** A tag that the app server writes at the start and nobody else does; recorded with 1.11.0, not yet with 1.6.0. */
 const START_TAG = 'archiveworkspacepath';
 
 export function readAppConversation(value: unknown, place = 'conversation'): AppConversationRecord {
@@ -47,7 +48,7 @@ export function readAppConversation(value: unknown, place = 'conversation'): App
     selected_repository: text('selected_repository'),
     selected_branch: text('selected_branch'),
     git_provider: text('git_provider'),
-    has_start_tags: optionalRecord(record, 'tags', place)?.[START_TAG] !== undefined,
+    has_start_tags: isRecord(record['tags']) && record['tags'][START_TAG] !== undefined,
     llm_model: text('llm_model'),
     created_at: text('created_at'),
     updated_at: text('updated_at'),

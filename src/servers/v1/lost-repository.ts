@@ -18,10 +18,12 @@ import {
   type StartTaskQuery,
 } from './start-tasks.ts';
 
-/** Start tasks that are read for a page of conversations: about one for each, and what was started since. */
+/** Start tasks that are read for a page of conversations: about one for each, and those of others of that time. */
 const MOST_TASKS = 500;
 /** Conversations of a page that are asked for one by one: a stop has servers call a record created then. */
 const MOST_MISSED = 10;
+/** The same of a whole run: a list of many pages must not take minutes at the pace that a server allows. */
+const MOST_MISSED_IN_ALL = 30;
 /** What was asked for is there already: a server that is slow to tell the rest is not waited for. */
 const TIMEOUT_MS = 5_000;
 
@@ -31,14 +33,14 @@ export async function restored<T extends AppConversationRecord | null>(
   records: readonly T[],
   isDoubtful: (record: T) => boolean,
 ): Promise<T[]> {
-  const unknown = records.filter((record) => isDoubtful(record) && !links.starts.has(idOf(record)));
+  const unknown = records.filter((record) => isDoubtful(record) && !links.starts.known.has(idOf(record)));
   if (unknown.length > 0)
     await lookUp(
       links,
       unknown.filter((record) => record !== null),
     );
   return records.map((record) => {
-    const from = isDoubtful(record) ? links.starts.get(idOf(record)) : undefined;
+    const from = isDoubtful(record) ? links.starts.known.get(idOf(record)) : undefined;
     if (record === null || from == null) return record;
     return {
       ...record,
@@ -58,32 +60,38 @@ async function lookUp(links: Links, records: AppConversationRecord[]): Promise<v
   try {
     // A start that failed in the books belongs to no conversation: it is found among all of its time.
     if (records.length === 1) await lookAmong(links, { conversationId: [...missing][0] }, missing);
-    if (missing.size > 0) await lookAmong(links, tasksSince(records), missing);
+    if (missing.size > 0) await lookAmong(links, tasksOfTheirTime(records), missing);
     if (records.length > 1) {
-      for (const conversationId of [...missing].slice(0, MOST_MISSED))
+      for (const conversationId of [...missing].slice(0, MOST_MISSED)) {
+        if (links.starts.missed++ >= MOST_MISSED_IN_ALL) break;
         await lookAmong(links, { conversationId }, missing);
+      }
     }
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
   }
-  for (const id of missing) links.starts.set(id, null);
+  for (const id of missing) links.starts.known.set(id, null);
 }
 
+type TasksOfATime = StartTaskQuery & { untilMs?: number };
+
 /** Takes those it finds out of the missing. */
-async function lookAmong(links: Links, query: StartTaskQuery, missing: Set<string>): Promise<void> {
+async function lookAmong(links: Links, { untilMs, ...query }: TasksOfATime, missing: Set<string>): Promise<void> {
   let read = 0;
   for await (const task of allPages((page) => searchStartTasks(links, { ...query, timeoutMs: TIMEOUT_MS }, page))) {
     read += 1;
     const id = task.status === 'ERROR' && !isOnlyUnwritten(task) ? '' : normalId(conversationOf(task) ?? '');
-    if (missing.delete(id)) links.starts.set(id, startedFrom(task));
-    if (missing.size === 0 || read === MOST_TASKS) break;
+    if (missing.delete(id)) links.starts.known.set(id, startedFrom(task));
+    if (missing.size === 0 || read === MOST_TASKS || (parseTime(task.created_at) ?? 0) > (untilMs ?? Infinity)) break;
   }
 }
 
-/** Those since the oldest. */
-function tasksSince(records: AppConversationRecord[]): StartTaskQuery {
+/** From before the oldest record to the newest: the oldest first, lest those of a page far back come behind all since. */
+function tasksOfTheirTime(records: AppConversationRecord[]): TasksOfATime {
   const times = records.map((record) => parseTime(record.created_at)).filter((time) => time !== null);
-  return times.length === 0 ? {} : { since: new Date(Math.min(...times) - LONGEST_START_MS).toISOString() };
+  if (times.length === 0) return {};
+  const since = new Date(Math.min(...times) - LONGEST_START_MS).toISOString();
+  return { since, order: 'oldest-first', untilMs: Math.max(...times) };
 }
 
 function startedFrom({ request }: StartTaskRecord): StartedFrom | null {

@@ -36,22 +36,25 @@ export async function getStartTask(links: Links, id: string): Promise<StartTaskR
   return read(answer, (body) => readBatch(body, 'start tasks', readStartTask))[0] ?? null;
 }
 
-/** Which start tasks to look for; the newest come first. */
+/** Which start tasks to look for. */
 export interface StartTaskQuery {
   conversationId?: string | undefined;
   /** RFC 3339; made then or later. */
   since?: string | undefined;
+  /** The newest come first unless it says otherwise. */
+  order?: 'oldest-first';
   timeoutMs?: number;
 }
 
 export async function searchStartTasks(
   links: Links,
-  { conversationId, since, timeoutMs }: StartTaskQuery,
+  { conversationId, since, order, timeoutMs }: StartTaskQuery,
   page: string | null = null,
 ): Promise<Page<StartTaskRecord>> {
   const query: Query = {
     conversation_id__eq: conversationId,
     created_at__gte: since,
+    sort_order: order && 'CREATED_AT',
     limit: MOST_ITEMS,
     page_id: page,
   };
