@@ -61,7 +61,8 @@ async function untilStill(ctx: Context, server: Server, id: string): Promise<Con
     // A sandbox that is busy ending the step tells nothing for a moment.
     if (conversation.status !== 'running' && conversation.status !== NO_STATUS) return conversation;
     if (ctx.clock.now() >= untilMs) {
-      throw new AppError('timeout', `conversation ${id} was told to stop, and still runs`, {
+      const stands = conversation.status === NO_STATUS ? 'its sandbox tells no state' : 'still runs';
+      throw new AppError('timeout', `conversation ${id} was told to stop, and ${stands}`, {
         hint: `its step in hand may take long; see: acs conv show ${id}`,
         data: { id, last_status: conversation.status },
       });

@@ -37,3 +37,16 @@ it('a stop is told when the run stands still, not when its sandbox is too busy t
   expect(JSON.parse(out)).toMatchObject({ status: 'paused', changed: true });
   expect(looks).toBe(12);
 });
+
+it('a stop says that the state is not told where it never is, not that the run goes on', async () => {
+  const record = world.addConversation();
+  world.before = ({ method, path: route }) => {
+    if (method !== 'POST' || !route.endsWith('/interrupt')) return null;
+    record['execution_status'] = null;
+    return { json: { success: true } };
+  };
+  const env = { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY };
+  const { code, err } = await invoke({ args: ['conv', 'stop', ID], cwd: dir, env, clock: idleClock(30) });
+  expect(code, err).toBe(124);
+  expect(err).toContain('its sandbox tells no state');
+});
