@@ -19,7 +19,9 @@ export interface MicroagentContent {
 
 const RULES = '.cursorrules';
 /** Of the front matter, in characters: a repository is anybody's, and reading YAML takes longer than its length. */
-const MAX_FRONT_MATTER = 20_000;
+const MAX_FRONT_MATTER = 10_000;
+/** Brackets of it, and of a line of it the indentation and the marks that may begin a level. */
+const MAX_LEVELS = 40;
 /** Repositories that hold nothing else keep them at their top. */
 const OF_AN_OWNER = /\/(?:\.openhands|openhands-config)$/;
 
@@ -80,6 +82,7 @@ const frontMatterSchema = v.pipe(
 
 async function triggersIn(frontMatter: string): Promise<string[]> {
   if (frontMatter.length > MAX_FRONT_MATTER) throw new FrontMatterError('its front matter is too long');
+  if (mayBeDeep(frontMatter)) throw new FrontMatterError('its front matter is nested too deeply');
   const { parse } = await import('yaml');
   let members: unknown;
   try {
@@ -91,4 +94,15 @@ async function triggersIn(frontMatter: string): Promise<string[]> {
   const known = v.safeParse(frontMatterSchema, members);
   if (!known.success) throw new FrontMatterError('the triggers of its front matter are no list of texts');
   return known.output?.triggers ?? [];
+}
+
+/**
+ * Told from the text, before the library reads it: it goes down with each level, so that a thousand characters can end
+ * the process at the bottom of its stack, and keys within keys take it half a minute.
+ */
+function mayBeDeep(frontMatter: string): boolean {
+  const count = (pattern: RegExp, text: string): number => text.match(pattern)?.length ?? 0;
+  const levels = (line: string): number => line.length - line.trimStart().length + count(/[-?:](?=\s|$)/g, line);
+  const lines = frontMatter.split(/[\r\n]/);
+  return count(/[[{]/g, frontMatter) > MAX_LEVELS || lines.some((line) => levels(line) > MAX_LEVELS);
 }

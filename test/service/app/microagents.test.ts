@@ -118,6 +118,10 @@ describe('the microagents of a repository', () => {
       twice: 'triggers: [one]\ntriggers: [two]',
       long: `triggers: [${'x'.repeat(30_000)}]`,
       bomb: `${bomb}\ntriggers: *h`,
+      deep: '- '.repeat(2_000),
+      keys: '? '.repeat(500), // half a minute, without a bound
+      steps: Array.from({ length: 130 }, (_, level) => `${' '.repeat(level)}?`).join('\n'),
+      brackets: '['.repeat(3_000),
     };
     pushFiles(Object.fromEntries(Object.entries(broken).map(([name, text]) => [`${name}.md`, `---\n${text}\n---\n`])));
     await connect();
