@@ -1,7 +1,8 @@
 /** Confirmations, runs and waking over the shapes of genuine servers. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfirmationAnswer, Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
+import { AppError } from '../../src/errors.ts';
+import { connectTo, quickClock } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
 import { recordings } from './support/recordings.ts';
@@ -253,6 +254,29 @@ describe('over V1', () => {
       };
       await send();
       expect(paths()).toEqual(['send-message']);
+    });
+
+    it('is said to have arrived when a signal ends the look at its run', async () => {
+      world.agentEvents = [status('error')];
+      world.agentState['execution_status'] = 'error';
+      reply = arrives('error');
+      const stop = new AbortController();
+      const clock = quickClock();
+      const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+        if (posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
+        return clock.sleep(ms, signal);
+      };
+      const told: string[] = [];
+      const options = {
+        signal: stop.signal,
+        clock: { now: clock.now, sleep },
+        notice: (text: string) => told.push(text),
+      };
+      const stopped = await connectTo(world.fake.url, options);
+      const sending = stopped.conversations.send(ID, { text: 'go on', image_urls: [] });
+      expect((await failure(sending)).kind).toBe('interrupted');
+      await stopped.close();
+      expect(told).toEqual([expect.stringContaining('the message has arrived')]);
     });
 
     it('is no failure where its run cannot be seen, or waits for leave again', async () => {

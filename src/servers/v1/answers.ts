@@ -100,7 +100,7 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
     const { execution_status: status } = await agent.conversation();
     if (status === WAITING) throw waitsForConfirmation(id);
     if (status === 'running' || (refusal !== null && status === 'finished')) return 'already-running';
-    const last = links.local ? null : await lastWord(agent);
+    const last = links.local ? null : await newestState(agent);
     refusal = await agent.run();
     if (refusal === null && last !== null) await untilMoved(links, agent, last);
     if (refusal === null) return 'started';
@@ -119,22 +119,22 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
  * A genuine sandbox takes a run before it is under way: until then it tells the state before, and whoever waits for the
  * run would be told that it has ended there.
  */
-async function untilMoved(links: Links, agent: AgentClient, last: LastWord): Promise<void> {
+async function untilMoved(links: Links, agent: AgentClient, last: ToldState): Promise<void> {
   const untilMs = links.clock.now() + MOVED_MS;
   for (let waitMs = 50; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 500)) {
-    const now = await lastWord(agent);
+    const now = await newestState(agent);
     if (now === null || now.eventId !== last.eventId) return;
     await links.clock.sleep(waitMs, links.signal);
   }
 }
 
-interface LastWord {
+interface ToldState {
   /** Of the newest event that tells the state of the run; null where none of the newest does. */
   eventId: string | null;
 }
 
 /** Null where the events cannot be read: a run is told to go on, and is on its way, whatever becomes of this. */
-async function lastWord(agent: AgentClient): Promise<LastWord | null> {
+async function newestState(agent: AgentClient): Promise<ToldState | null> {
   try {
     const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
     return { eventId: items.find((event) => executionWord(event) !== null)?.id ?? null };

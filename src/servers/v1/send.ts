@@ -57,11 +57,13 @@ async function runWhatStands(links: Links, agent: AgentClient): Promise<void> {
     }
     await goOn(links, agent);
   } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    if (!isAppError(error)) throw error;
     if (error.kind === 'needs-input') return;
     links.notice(
       `the message has arrived, but not whether the run still goes on (${error.message}); if it stands: acs conv resume ${agent.conversationId}`,
     );
+    // Said before: whoever ended it here would send the message a second time.
+    if (error.kind === 'interrupted') throw error;
   }
 }
 
