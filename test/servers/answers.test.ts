@@ -67,6 +67,25 @@ describe('over V1', () => {
     await server.close();
     await world.close();
   });
+  /** What is said when a signal ends the first wait behind what was sent. */
+  const toldWhenEnded = async (work: (stopped: Server) => Promise<unknown>): Promise<string[]> => {
+    const stop = new AbortController();
+    const clock = quickClock();
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+      if (posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
+      return clock.sleep(ms, signal);
+    };
+    const told: string[] = [];
+    const options = {
+      signal: stop.signal,
+      clock: { now: clock.now, sleep },
+      notice: (text: string) => told.push(text),
+    };
+    const stopped = await connectTo(world.fake.url, options);
+    expect((await failure(work(stopped))).kind).toBe('interrupted');
+    await stopped.close();
+    return told;
+  };
 
   it('finds what waits, whole, and not what was done before', async () => {
     const done = terminalAction('ls -la', 'call_1');
@@ -109,6 +128,13 @@ describe('over V1', () => {
       return { json: { success: true } };
     };
     await server.conversations.answer(ID, accept);
+    expect(posted).toHaveLength(1);
+  });
+
+  it('says that an acceptance has been sent when a signal ends the look at what becomes of it', async () => {
+    world.agentEvents = [terminalAction('one', 'call_1')];
+    const told = await toldWhenEnded((stopped) => stopped.conversations.answer(ID, accept));
+    expect(told).toEqual([expect.stringContaining('the acceptance has been sent')]);
     expect(posted).toHaveLength(1);
   });
 
@@ -260,22 +286,7 @@ describe('over V1', () => {
       world.agentEvents = [status('error')];
       world.agentState['execution_status'] = 'error';
       reply = arrives('error');
-      const stop = new AbortController();
-      const clock = quickClock();
-      const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
-        if (posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
-        return clock.sleep(ms, signal);
-      };
-      const told: string[] = [];
-      const options = {
-        signal: stop.signal,
-        clock: { now: clock.now, sleep },
-        notice: (text: string) => told.push(text),
-      };
-      const stopped = await connectTo(world.fake.url, options);
-      const sending = stopped.conversations.send(ID, { text: 'go on', image_urls: [] });
-      expect((await failure(sending)).kind).toBe('interrupted');
-      await stopped.close();
+      const told = await toldWhenEnded((stopped) => stopped.conversations.send(ID, { text: 'go on', image_urls: [] }));
       expect(told).toEqual([expect.stringContaining('the message has arrived')]);
     });
 

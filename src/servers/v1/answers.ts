@@ -19,8 +19,8 @@ const MOST_READ = 200;
  * busy machine that takes seconds. Meanwhile they refuse to run, and take an acceptance with 200 without acting on it.
  */
 const WRAP_UP_MS = 60_000;
-/** An acceptance that shows no effect for this long was none. */
-const NOT_TAKEN_MS = 1_500;
+/** An acceptance that shows no effect for this long was none; one that is only slow must not be meant for the next action. */
+const NOT_TAKEN_MS = 5_000;
 /** A run that was taken is under way at once; a busy machine may take longer. */
 const MOVED_MS = 10_000;
 
@@ -47,8 +47,19 @@ export async function answerV1(links: Links, id: string, answer: ConfirmationAns
   if (pending.length === 0) throw nothingPending(id);
   refuseOtherAction(pending, answer.action_id);
   await agent.respond(answer.decision, answer.reason);
-  if (answer.decision === 'accept' && !links.local) await untilAccepted(links, agent, pending);
+  if (answer.decision === 'accept' && !links.local) await seenToBeAccepted(links, agent, pending);
   return pending;
+}
+
+async function seenToBeAccepted(links: Links, agent: AgentClient, accepted: readonly PendingAction[]): Promise<void> {
+  try {
+    await untilAccepted(links, agent, accepted);
+  } catch (error) {
+    // Whoever ended it here would take the action for one that still waits.
+    if (isAppError(error) && error.kind === 'interrupted')
+      links.notice('the acceptance has been sent; whether the sandbox acts on it was not seen');
+    throw error;
+  }
 }
 
 /** Accepts again what still waits: each time it is read right before, so that the next action is never meant. */
