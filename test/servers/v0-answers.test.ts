@@ -5,7 +5,6 @@ import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer } from './support/fake-server.ts';
 import { recordings } from './support/recordings.ts';
-import { ID } from './support/v1-world.ts';
 
 const accept: ConfirmationAnswer = { decision: 'accept', reason: null, action_id: null };
 
