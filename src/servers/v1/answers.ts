@@ -9,7 +9,7 @@ import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { toEvent } from './records.ts';
-import { executionWord } from './settled.ts';
+import { executionWord, quietly } from './settled.ts';
 
 const WAITING = 'waiting_for_confirmation';
 /** The pending step is among the newest events; a page more covers what was said meanwhile. */
@@ -146,13 +146,10 @@ interface ToldState {
 
 /** Null where the events cannot be read: a run is told to go on, and is on its way, whatever becomes of this. */
 async function newestState(agent: AgentClient): Promise<ToldState | null> {
-  try {
+  return await quietly(async () => {
     const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
     return { eventId: items.find((event) => executionWord(event) !== null)?.id ?? null };
-  } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
-    return null;
-  }
+  });
 }
 
 export async function wakeV1(links: Links, id: string, resume: (sandboxId: string) => Promise<void>): Promise<void> {

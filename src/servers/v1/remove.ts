@@ -8,6 +8,7 @@ import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { getConversations, noConversation } from './calls.ts';
+import { changesOverV1, routeOfV0, routeOfV1 } from './change-routes.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Until what was on its way at the deletion is written. */
@@ -41,11 +42,11 @@ async function comesBack(links: Links, id: string): Promise<boolean> {
 }
 
 async function removeOnce(links: Links, facts: ProbeFacts, id: string): Promise<void> {
-  const hasRoute = facts.features.includes('delete-conversation') || !facts.dialects.includes('v0');
-  // Release 1.6.0 deletes those of V1 at the route of V0, which answers false for one that is not there.
-  const path = `${hasRoute ? '/api/v1/app-conversations' : '/api/conversations'}/${encodeURIComponent(normalId(id))}`;
-  const accept = hasRoute ? [400, 404] : [404];
+  const overV1 = changesOverV1(facts);
+  const path = overV1 ? routeOfV1(id) : routeOfV0(id);
+  const accept = overV1 ? [400, 404] : [404];
   const call = { method: 'DELETE', path, safe: 'idempotent', timeoutMs: TIMEOUT_MS, accept } as const;
   const answer = await links.app.request(call);
-  if (answer.status >= 400 || (!hasRoute && answer.body === false)) throw noConversation(id);
+  // The route of V0 answers false for one that is not there.
+  if (answer.status >= 400 || (!overV1 && answer.body === false)) throw noConversation(id);
 }

@@ -9,13 +9,14 @@ import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation, type AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, noConversation } from './calls.ts';
+import { changesOverV1, routeOfV0, routeOfV1 } from './change-routes.ts';
 import { toConversation, type WebUrl } from './records.ts';
+import { quietly } from './settled.ts';
 
 /** The server writes its own title once; more is for one that changes every title, which is told as it is. */
 const TRIES = 3;
@@ -33,7 +34,7 @@ export async function renameV1(
     return toConversation((await patch(links, facts, id, title)) ?? (await getConversation(links, id)), webUrl);
   const before = await getConversation(links, id);
   const isUntitled = before.title === null || UNTITLED.test(before.title);
-  const agent = isUntitled && takesTitles(facts) ? agentOf(links, before) : null;
+  const agent = isUntitled && changesOverV1(facts) ? agentOf(links, before) : null;
   if (links.mode === 'dry-run') throw new DryRunStop(await plannedRename(links, facts, id, title, agent));
   for (let tries = 1; ; tries++) {
     const answered = await patch(links, facts, id, title);
@@ -77,14 +78,9 @@ async function patch(
   id: string,
   title: string,
 ): Promise<AppConversationRecord | null> {
-  const record = takesTitles(facts) ? await patchRecord(links, facts, id, title) : null;
+  const record = changesOverV1(facts) ? await patchRecord(links, facts, id, title) : null;
   if (record === null) await patchByV0(links, id, title);
   return record;
-}
-
-/** Release 1.6.0 ignores the title at its V1 route and takes it at that of V0, which knows V1 ids too. */
-function takesTitles(facts: ProbeFacts): boolean {
-  return facts.features.includes('delete-conversation') || !facts.dialects.includes('v0');
 }
 
 /** Null where the server does not take it here, after all. Throws `not-found`. */
@@ -94,8 +90,13 @@ async function patchRecord(
   id: string,
   title: string,
 ): Promise<AppConversationRecord | null> {
-  const path = `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}`;
-  const call = { method: 'PATCH', path, body: { title }, safe: 'idempotent', accept: [404, 405] } as const;
+  const call = {
+    method: 'PATCH',
+    path: routeOfV1(id),
+    body: { title },
+    safe: 'idempotent',
+    accept: [404, 405],
+  } as const;
   const answer = await links.app.request(call);
   if (answer.status === 404) throw noConversation(id);
   if (answer.status >= 300) return null;
@@ -105,16 +106,15 @@ async function patchRecord(
 }
 
 async function patchByV0(links: Links, id: string, title: string): Promise<void> {
-  const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
-  const answer = await links.app.request({ method: 'PATCH', path, body: { title }, safe: 'idempotent', accept: [404] });
+  const call = { method: 'PATCH', path: routeOfV0(id), body: { title }, safe: 'idempotent', accept: [404] } as const;
+  const answer = await links.app.request(call);
   if (answer.status === 404) throw noConversation(id);
 }
 
 /** After the record: the sandbox has its server read the record and write it back. Nothing of it fails the rename. */
 async function tellSandbox(agent: AgentClient, title: string): Promise<void> {
-  try {
+  await quietly(async () => {
     await agent.rename(title);
-  } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
-  }
+    return null;
+  });
 }

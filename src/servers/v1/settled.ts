@@ -130,8 +130,8 @@ function newestReason(events: EventRecord[], reasonOf: (event: EventRecord) => R
   return null;
 }
 
-/** A reason that cannot be read is no reason to fail. */
-async function quietly<T>(task: () => Promise<T | null>): Promise<T | null> {
+/** What is asked besides: null where it cannot be read, which is no reason to fail. */
+export async function quietly<T>(task: () => Promise<T | null>): Promise<T | null> {
   try {
     return await task();
   } catch (error) {
