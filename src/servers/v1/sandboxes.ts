@@ -4,7 +4,7 @@ import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
 import { read, type Links } from '../links.ts';
 import { allPages } from '../pages.ts';
-import type { Server, StartProgress } from '../server.ts';
+import type { Server } from '../server.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
 import { getSpec } from './specs.ts';
@@ -50,20 +50,23 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     },
     pause: (id) => change(id, 'pause'),
     resume: (id) => change(id, 'resume'),
-    async remove(id) {
-      // The handler reads the query and ignores the path; another name there would delete another sandbox.
-      const path = `/api/v1/sandboxes/${encodeURIComponent(id)}`;
-      const call = {
-        method: 'DELETE',
-        path,
-        query: { sandbox_id: id },
-        safe: 'idempotent',
-        timeoutMs: CHANGE_TIMEOUT_MS,
-        accept: [404],
-      } as const;
-      if ((await links.app.request(call)).status === 404) throw noSandbox(id);
-    },
+    remove: (id) => removeSandbox(links, id),
   };
+}
+
+/** Throws `not-found`. */
+export async function removeSandbox(links: Links, id: string): Promise<void> {
+  // The handler reads the query and ignores the path; another name there would delete another sandbox.
+  const path = `/api/v1/sandboxes/${encodeURIComponent(id)}`;
+  const call = {
+    method: 'DELETE',
+    path,
+    query: { sandbox_id: id },
+    safe: 'idempotent',
+    timeoutMs: CHANGE_TIMEOUT_MS,
+    accept: [404],
+  } as const;
+  if ((await links.app.request(call)).status === 404) throw noSandbox(id);
 }
 
 async function conversationsOf(links: Links, sandboxId: string): Promise<AppConversationRecord[]> {
@@ -115,24 +118,5 @@ export async function createSandbox(links: Links, specId: string | null): Promis
       ...error.details,
       hint: `the newest sandboxes are: ${newest.join(', ') || 'none'}`,
     });
-  }
-}
-
-/** A sandbox of this spec, running: what a start with `--spec` needs first. Yields its steps. */
-export async function* createSandboxFor(
-  links: Links,
-  specId: string,
-  signal: AbortSignal,
-): AsyncGenerator<StartProgress, string, void> {
-  const { id } = await createSandbox(links, specId);
-  yield { start_task_id: '', step: 'creating-sandbox', conversation_id: null, sandbox_id: id };
-  for (let waitMs = links.app.loopback ? 50 : 1000; ; waitMs = Math.min(waitMs * 1.5, 2000)) {
-    const record = await getSandbox(links, id);
-    if (record.status === 'RUNNING') return id;
-    if (record.status === 'ERROR' || record.status === 'MISSING') {
-      const detail = record.status_detail === null ? '' : `: ${record.status_detail.slice(0, 500)}`;
-      throw new AppError('failed', `the sandbox ${id} did not start${detail}`, { data: { sandbox_id: id } });
-    }
-    await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
   }
 }

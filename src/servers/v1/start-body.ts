@@ -59,6 +59,8 @@ export function startBody(
     initial_message:
       isSaid && (policy === null || startsWithPolicy(facts)) ? { role: 'user', content, run: true } : null,
     sandbox_id: sandboxId,
+    // Only where the start takes it; elsewhere a sandbox of the spec is created first, and named here.
+    sandbox_spec_id: sandboxId === null ? request.spec_id : null,
     system_message_suffix: request.instructions,
     llm_model: request.model,
     selected_repository: request.repository,

@@ -8,14 +8,16 @@ import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
-import { serverText } from '../transport/answer.ts';
+import { serverText, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from './arrival.ts';
 import { getConversation, getConversations, getSandbox } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
-import { createSandbox, createSandboxFor } from './sandboxes.ts';
+import { createSandbox } from './sandboxes.ts';
+import { getSpec } from './specs.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
+import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
 import { getStartTask, isOnlyUnwritten } from './start-tasks.ts';
 
 const START_TIMEOUT_MS = 120_000;
@@ -34,11 +36,27 @@ export async function* startV1(
   refuseWhatIsMissing(request, facts);
   for (const secret of Object.values(request.secrets)) links.network.redaction.add(secret);
   const conversationId = request.conversation_id ?? freshId(links.randomId);
-  let sandboxId = request.sandbox_id;
-  if (links.mode === 'dry-run') await planStart(links, facts, request, conversationId);
-  if (sandboxId === null && request.spec_id !== null) {
-    sandboxId = yield* createSandboxFor(links, request.spec_id, options.signal);
+  const spec = request.sandbox_id === null ? request.spec_id : null;
+  if (spec === null || startsWithSpec(facts)) {
+    if (spec !== null) await getSpec(links, spec);
+    return yield* startIn(links, facts, webUrl, request, { ...options, conversationId, sandboxId: request.sandbox_id });
   }
+  if (links.mode === 'dry-run') await planStart(links, facts, request, conversationId);
+  return yield* startInNewSandbox(links, spec, options.signal, (sandboxId) =>
+    startIn(links, facts, webUrl, request, { ...options, conversationId, sandboxId }),
+  );
+}
+
+type PlacedStart = StartOptions & { conversationId: string; sandboxId: string | null };
+
+/** Sends the start and follows it to READY. */
+async function* startIn(
+  links: Links,
+  facts: ProbeFacts,
+  webUrl: WebUrl,
+  request: NewConversation,
+  { conversationId, sandboxId, ...options }: PlacedStart,
+): AsyncGenerator<StartProgress, Conversation, void> {
   const body = startBody(request, conversationId, sandboxId, facts);
   const first = await sendStart(links, facts, body, conversationId, request);
   const echoed = isEcho(first, conversationId) ? conversationId : null;
@@ -60,14 +78,13 @@ async function tellSandbox(links: Links, sandboxId: string | null): Promise<void
   if (detail !== null) links.notice(`warning: ${detail}`);
 }
 
-/** What a dry run shows: with a spec, the sandbox that is created first as well. */
+/** What a dry run shows where the sandbox is created first: that, and the start. */
 async function planStart(
   links: Links,
   facts: ProbeFacts,
   request: NewConversation,
   conversationId: string,
 ): Promise<void> {
-  if (request.sandbox_id !== null || request.spec_id === null) return;
   const sandbox = await plannedRequests(() => createSandbox(links, request.spec_id));
   const body = startBody(request, conversationId, '(the new sandbox)', facts);
   const start = await plannedRequests(() => sendStart(links, facts, body, conversationId, request));
@@ -91,7 +108,7 @@ async function sendStart(
       timeoutMs: START_TIMEOUT_MS,
       accept: [400, 422],
     });
-    if (answer.status >= 400) throw refusedStart(answer.body, answer.status);
+    if (answer.status >= 400) throw refusedStart(answer);
     return read(answer, (value) => readStartTask(value));
   };
   try {
@@ -136,17 +153,18 @@ function endedMeanwhile(links: Links, facts: ProbeFacts, conversationId: string,
 }
 
 /** 400 and 422 are about the user's own values here; a model that is missing or of no use there is not. */
-function refusedStart(body: unknown, status: number): AppError {
+function refusedStart({ body, status, request }: Answer): AppError {
   const text = serverText(body) ?? 'it names no reason';
   if (/CONFIGURATION\$SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(JSON.stringify(body ?? ''))) {
     return new AppError('config', text, {
       status,
+      request,
       hint: 'replay a recorded run with --replay, or set a model where agents run: acs settings set llm_model=… llm_api_key=-',
     });
   }
   if (/CONFIGURATION\$MODEL_NOT_SUPPORTED/.test(JSON.stringify(body ?? '')))
-    return new AppError('unsupported', text, { status });
-  return new AppError('usage', `the server refuses this start: ${text}`, { status });
+    return new AppError('unsupported', text, { status, request });
+  return new AppError('usage', `the server refuses this start: ${text}`, { status, request });
 }
 
 async function* waitUntilReady(

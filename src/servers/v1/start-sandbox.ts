@@ -1,0 +1,72 @@
+/** The sandbox of a start with `--spec`, at servers whose start does not take a spec: it is created first. */
+import { AppError, isAppError } from '../../errors.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import type { StartProgress } from '../server.ts';
+import { getSandbox } from './calls.ts';
+import { createSandbox, removeSandbox } from './sandboxes.ts';
+
+/** Whether the start itself takes a spec, and the server creates the sandbox only when it accepts the start. */
+export function startsWithSpec({ v1_start_members: members }: ProbeFacts): boolean {
+  return members?.includes('sandbox_spec_id') ?? false;
+}
+
+/**
+ * Creates a sandbox of this spec, waits until it runs, and starts in it. When the start is refused, the sandbox is
+ * deleted; when it is not known whether the server has taken the start, it is named on stderr. Yields the steps.
+ */
+export async function* startInNewSandbox<T>(
+  links: Links,
+  specId: string,
+  signal: AbortSignal,
+  start: (sandboxId: string) => AsyncGenerator<StartProgress, T, void>,
+): AsyncGenerator<StartProgress, T, void> {
+  const { id } = await createSandbox(links, specId);
+  let isSent = false;
+  try {
+    yield { start_task_id: '', step: 'creating-sandbox', conversation_id: null, sandbox_id: id };
+    await untilRunning(links, id, signal);
+    isSent = true;
+    return yield* start(id);
+  } catch (error) {
+    if (isRefusal(error)) await discard(links, id);
+    else if (!isSent) links.notice(remains(id));
+    throw error;
+  }
+}
+
+async function untilRunning(links: Links, id: string, signal: AbortSignal): Promise<void> {
+  for (let waitMs = links.app.loopback ? 50 : 1000; ; waitMs = Math.min(waitMs * 1.5, 2000)) {
+    const record = await getSandbox(links, id);
+    if (record.status === 'RUNNING') return;
+    if (record.status === 'ERROR' || record.status === 'MISSING') {
+      const detail = record.status_detail === null ? '' : `: ${record.status_detail.slice(0, 500)}`;
+      throw new AppError('failed', `the sandbox ${id} did not start${detail}`, {
+        hint: 'see the specs of the server: acs specs list',
+        data: { sandbox_id: id },
+      });
+    }
+    await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
+  }
+}
+
+/** The server did not take the start: it refused the request, or its start task or sandbox ended in error. */
+function isRefusal(error: unknown): boolean {
+  if (!isAppError(error)) return false;
+  const { status = 0, request } = error.details;
+  return error.kind === 'failed' || (request?.method === 'POST' && status >= 400 && status < 500);
+}
+
+/** The error of the start is reported, whatever the deletion meets. */
+async function discard(links: Links, id: string): Promise<void> {
+  try {
+    await removeSandbox(links, id);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    if (error.kind !== 'not-found') links.notice(remains(id));
+  }
+}
+
+function remains(id: string): string {
+  return `warning: the sandbox ${id}, created for this start, remains: acs sandbox delete ${id}`;
+}
