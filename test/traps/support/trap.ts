@@ -8,6 +8,7 @@ import path from 'node:path';
 import { clockFrom } from '../../../src/clock.ts';
 import type { Clock } from '../../../src/context.ts';
 import { startFake, type FakeServer, type Handler } from '../../servers/support/fake-server.ts';
+import { startLoose, type LooseOptions, type LooseServer } from '../../servers/support/loose-server.ts';
 import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';
 import { idleClock } from '../../support/idle-clock.ts';
 import { invoke, type Ended, type Invocation } from '../../support/world.ts';
@@ -79,4 +80,19 @@ export async function fakeTrap(handler: Handler, key: string | null = KEY): Prom
       await fake.close();
     },
   };
+}
+
+export type LooseTrap = LooseServer & Commands;
+
+/** A server whose document cannot be read and that ignores what the test says; see loose-server.ts. */
+export async function looseTrap(options: LooseOptions = {}, speed = USUAL_SPEED): Promise<LooseTrap> {
+  const server = await startLoose(options);
+  const commands = await commandsAt(server.url, KEY, speed);
+  return Object.assign(server, {
+    ...commands,
+    async close() {
+      await commands.close();
+      await server.fake.close();
+    },
+  });
 }
