@@ -7,7 +7,7 @@ import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
 import type { Server, ServerInfo } from './server.ts';
-import { serverText, type Answer } from './transport/answer.ts';
+import { serverText, statusError, type Answer } from './transport/answer.ts';
 import { isLoopback, normalizeBaseUrl } from './transport/address.ts';
 import { createNetwork, type Network } from './transport/network.ts';
 import { createPace, PACE_LIMITS, type Pace, type PaceLimit } from './transport/pace.ts';
@@ -143,7 +143,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
     if (again.status === 200) {
       if (text === 'Invalid token' && /\/settings\b/.test(answer.request?.url ?? '')) {
         const { unreadableSettings } = await import('./settings-write.ts');
-        return unreadableSettings(answer);
+        return unreadableSettings(statusError(answer, details));
       }
       return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);
     }

@@ -38,15 +38,10 @@ export function settingsRefused(answer: Answer): AppError {
  * Some releases store a value of a wrong type with 200, and fail from then on (interface 2.6): V1 with 500, V0 with a
  * 401 that has nothing to do with the key. Nothing that acs could send repairs it.
  */
-export function unreadableSettings(answer: Pick<Answer, 'status' | 'request' | 'body'>): AppError {
-  const text = serverText(answer.body);
-  return new AppError(
-    'server',
-    `the server cannot read the settings that it has stored (status ${answer.status}${text === null ? '' : `: ${text}`})`,
-    {
-      status: answer.status,
-      request: answer.request,
-      hint: 'another client may have stored a value of a wrong type; such a server fails at nearly everything until its operator repairs or removes the stored settings',
-    },
-  );
+export function unreadableSettings({ message, details }: AppError): AppError {
+  return new AppError('server', `the server cannot read the settings that it has stored (${message})`, {
+    status: details.status,
+    request: details.request,
+    hint: 'another client may have stored a value of a wrong type; such a server fails at nearly everything until its operator repairs or removes the stored settings',
+  });
 }

@@ -1,5 +1,6 @@
 /** When a request is repeated, and after how long. */
 import type { Answer } from './answer.ts';
+import type { Call } from './call.ts';
 
 /** Tries in all, the first included. */
 export const TRIES = 4;
@@ -8,13 +9,40 @@ export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 const LONGEST_WAIT_MS = 60_000;
 
+/**
+ * A read that meets a record while it is written is answered 500, and the next one is right (interface 13). A lasting
+ * 500 must not delay its error: no try starts later than this after the first one.
+ */
+const LAST_TRY_AFTER_500_MS = 2_000;
+
+/**
+ * How long to wait before the request is sent again; null: the answer stands.
+ * @param attempt tries so far
+ * @param elapsedMs since the first try
+ */
+export function repeatAfterMs(
+  call: Pick<Call, 'safe' | 'accept'>,
+  answer: Answer,
+  attempt: number,
+  { nowMs, elapsedMs }: { nowMs: number; elapsedMs: number },
+): number | null {
+  const { status } = answer;
+  if (attempt >= TRIES || call.accept?.includes(status)) return null;
+  if (status === 500 && call.safe === 'read') {
+    const waitMs = backoffMs(attempt);
+    return elapsedMs + waitMs <= LAST_TRY_AFTER_500_MS ? waitMs : null;
+  }
+  const mayRepeat = call.safe === 'once' ? status === 429 : RETRY_STATUSES.has(status);
+  return mayRepeat ? retryAfterMs(answer, attempt, nowMs) : null;
+}
+
 /** 0.25 s, 0.5 s, 1 s, each between half and the whole of it: clients that failed together do not return together. */
 export function backoffMs(attempt: number): number {
   return 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
 }
 
 /** How long to wait before the next try; null: longer than a command should hang, give up. */
-export function retryAfterMs(answer: Answer, attempt: number, nowMs: number): number | null {
+function retryAfterMs(answer: Answer, attempt: number, nowMs: number): number | null {
   const header = answer.headers['retry-after'];
   if (isDailyQuota(answer.body)) return null;
   if (header === undefined) return backoffMs(attempt) * (answer.status === 429 ? 4 : 1);

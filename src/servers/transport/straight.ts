@@ -95,6 +95,8 @@ function exchange(
         if (size > maxBytes) request.destroy(failure('ACS_ANSWER_TOO_LARGE', `more than ${maxBytes} bytes`));
       });
       response.on('error', reject);
+      // Agent servers close the connection after a 500 without announcing it (interface 12): it is not used again.
+      if (response.statusCode === 500) request.shouldKeepAlive = false;
       response.on('end', () =>
         resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }),
       );

@@ -13,7 +13,7 @@ import type { Failure } from './failure.ts';
 import { DryRunStop, shownBody } from './dry-run.ts';
 import { createExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
-import { backoffMs, limitResetMs, retryAfterMs, RETRY_STATUSES, spreadMs, TRIES } from './retry.ts';
+import { backoffMs, limitResetMs, repeatAfterMs, spreadMs, TRIES } from './retry.ts';
 
 export interface Transport {
   readonly baseUrl: string;
@@ -35,20 +35,21 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
   const request = { method: call.method, url: options.network.redaction.text(shownUrl(url)) };
   const details: ErrorDetails = { request };
   if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
+  const firstAtMs = options.clock.now();
   for (let attempt = 1; ; attempt++) {
     tellLongWait(options, 'limits how often it is asked; the next request waits', options.pace.pausedUntilMs());
     await options.pace.turn(options.signal);
     const outcome = await exchange(call, url);
-    const last = attempt >= TRIES;
     if ('failure' in outcome) {
-      if (last || !mayRepeatFailure(call, outcome.failure)) throw giveUp(call, outcome.failure, details);
+      if (attempt >= TRIES || !mayRepeatFailure(call, outcome.failure)) throw giveUp(call, outcome.failure, details);
       await options.clock.sleep(backoffMs(attempt), options.signal);
       continue;
     }
     const answer: Answer = { ...outcome.answer, request };
-    const resetMs = limitResetMs(answer.headers, options.clock.now());
+    const nowMs = options.clock.now();
+    const resetMs = limitResetMs(answer.headers, nowMs);
     if (resetMs !== null) options.pace.pauseUntil(resetMs);
-    const waitMs = mayRepeatStatus(call, answer) && !last ? retryAfterMs(answer, attempt, options.clock.now()) : null;
+    const waitMs = repeatAfterMs(call, answer, attempt, { nowMs, elapsedMs: nowMs - firstAtMs });
     if (waitMs === null) return await judge(options, call, answer, details);
     tellLongWait(options, `answers ${answer.status} and asks to wait`, options.clock.now() + waitMs);
     const spreadWaitMs = waitMs + spreadMs(answer, waitMs, attempt);
@@ -77,11 +78,6 @@ function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunS
 function mayRepeatFailure(call: Call, failure: Failure): boolean {
   // A name that does not resolve or a certificate that is not trusted stays so; a silence was waited for already.
   return failure.class === 'refused' || (failure.class === 'reset' && call.safe !== 'once');
-}
-
-function mayRepeatStatus(call: Call, answer: Answer): boolean {
-  if (call.accept?.includes(answer.status)) return false;
-  return call.safe === 'once' ? answer.status === 429 : RETRY_STATUSES.has(answer.status);
 }
 
 function giveUp(call: Call, failure: Failure, details: ErrorDetails): AppError {

@@ -10,7 +10,7 @@ import { waitsForConfirmation } from '../confirmation.ts';
 import { createSecrets } from '../secrets.ts';
 import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
-import { serverText } from '../transport/answer.ts';
+import { serverText, statusError } from '../transport/answer.ts';
 import { answerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
 import {
   eventsBackwardV0,
@@ -207,14 +207,11 @@ async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
       path: `${path}/git/changes`,
       safe: 'read',
       timeoutMs: V0_TIMEOUT_MS,
-      accept: [404, 500],
+      accept: [404],
     });
     if (answer.status < 300) return read(answer, (body) => readGitChanges(body)).map(inRepository);
-    if (answer.status === 404 && isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error'])))
-      return [];
-    throw new AppError('server', `the server cannot tell the changes: ${serverText(answer.body) ?? answer.status}`, {
-      status: answer.status,
-    });
+    if (isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error']))) return [];
+    throw statusError(answer, { request: answer.request });
   };
   const diff = await diffFromFiles(changes, async (file) => {
     try {
@@ -224,10 +221,12 @@ async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
         query: { path: servedPaths.get(file) ?? file },
         safe: 'read',
         timeoutMs: V0_TIMEOUT_MS,
+        // Of a binary file, which is named as left out.
+        accept: [500],
       });
+      if (answer.status === 500) return { original: null, modified: null };
       return read(answer, (body) => readGitDiff(body));
     } catch (error) {
-      // A binary file is a 500 here; it is named as left out.
       if (isAppError(error) && error.kind === 'server') return { original: null, modified: null };
       throw error;
     }

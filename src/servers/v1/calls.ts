@@ -16,7 +16,7 @@ import { read, type Links } from '../links.ts';
 import { inSlices } from '../pages.ts';
 import type { ListQuery, Page } from '../server.ts';
 import type { Query } from '../transport/address.ts';
-import type { Answer } from '../transport/answer.ts';
+import { statusError, type Answer } from '../transport/answer.ts';
 
 /** The most ids a batch get takes: some releases refuse 100 (interface 8.2). */
 export const MOST_IDS = 99;
@@ -169,8 +169,11 @@ export async function searchAppEvents(
 
 /** Null where the route is not there; an unknown conversation is an empty page. */
 async function eventsAnswer(links: Links, path: string, query: Query): Promise<Answer | null> {
+  // Release 1.6.0 answers every filter by time with 500, so that one is not repeated.
+  const accept = query['timestamp__gte'] === undefined ? [404] : [404, 500];
   try {
-    const answer = await links.app.request({ method: 'GET', path, query, safe: 'read', accept: [404] });
+    const answer = await links.app.request({ method: 'GET', path, query, safe: 'read', accept });
+    if (answer.status === 500) throw statusError(answer, { request: answer.request });
     return answer.status === 404 ? null : answer;
   } catch (error) {
     if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;

@@ -1,5 +1,5 @@
 /** Settings of V1 (interface 2.5, 2.6): flat names put where V1 keeps them, everything else under its dotted path. */
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { isMasked, mcpFromV1, mcpToV1 } from '../../domain/mcp-config.ts';
 import { SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
 import {
@@ -19,6 +19,7 @@ import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
 import { refuseBadValues, settingsRefused, unreadableSettings } from '../settings-write.ts';
 import { writeSecretsStore } from '../secrets-store.ts';
+import type { Answer } from '../transport/answer.ts';
 import { createSettingsV0 } from '../v0/settings.ts';
 import { schemaFieldsV1 } from './settings-schema.ts';
 
@@ -55,12 +56,19 @@ export function createSettingsV1(links: Links, facts: ProbeFacts): Server['setti
 }
 
 async function readRecord(links: Links): Promise<JsonObject | null> {
-  const answer = await links.app.request({ method: 'GET', path: '/api/v1/settings', safe: 'read', accept: [404, 500] });
+  const answer = await settingsAnswer(links);
   if (answer.status === 404) return null;
-  if (answer.status === 500) throw unreadableSettings(answer);
   if (!isRecord(answer.body))
     throw new AppError('server', 'an answer that is not what the interface says: settings are not an object');
   return answer.body as JsonObject;
+}
+
+async function settingsAnswer(links: Links): Promise<Answer> {
+  try {
+    return await links.app.request({ method: 'GET', path: '/api/v1/settings', safe: 'read', accept: [404] });
+  } catch (error) {
+    throw isAppError(error) && error.details.status === 500 ? unreadableSettings(error) : error;
+  }
 }
 
 function snapshot(record: JsonObject | null): SettingsSnapshot {

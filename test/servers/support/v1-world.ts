@@ -15,7 +15,7 @@ export interface V1World {
   appEvents: Record<string, unknown>[];
   agentEvents: Record<string, unknown>[];
   /** Asked before the routes; null: go on. */
-  before: (asked: Asked) => Reply | null;
+  before: (asked: Asked) => Reply | Promise<Reply> | null;
   agentState: Record<string, unknown>;
   addConversation(members?: Record<string, unknown>): Record<string, unknown>;
   close(): Promise<void>;
