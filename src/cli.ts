@@ -3,6 +3,7 @@
  * below is caught here, once, and becomes a line on stderr and a code.
  */
 import { Command, CommanderError } from 'commander';
+import { watchContradictions } from './commands/contradictions.ts';
 import { childNamed } from './commands/entries.ts';
 import { declareCommands } from './commands/index.ts';
 import type { Context, DryRunRequest } from './context.ts';
@@ -84,9 +85,11 @@ async function commandTree(
     .hook('preAction', (_, command) => {
       current.command = command;
       context.globals = readGlobalOptions(root);
+      refuseContradictions();
     });
   declareGlobalOptions(root);
   await declareCommands(root, context, argv);
+  const refuseContradictions = watchContradictions(root);
   root.addHelpText('afterAll', ({ command }) =>
     command.parent
       ? '\nGlobal flags (acs --help): --profile --base-url --json --format --fields --output --dry-run …'

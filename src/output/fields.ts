@@ -10,12 +10,10 @@ export function chosenFields<T>(view: View<T>, names: readonly string[]): Field<
   const fields: Field<T>[] = [];
   for (const name of names) {
     const field = view.fields.find((candidate) => candidate.name === name);
-    if (!field) {
-      throw new AppError('usage', `a ${view.noun} has no field "${name}"`, {
-        hint: `fields: ${view.fields.map((known) => known.name).join(', ')}`,
-      });
-    }
-    if (!fields.includes(field)) fields.push(field);
+    const hint = `fields: ${view.fields.map((known) => known.name).join(', ')}`;
+    if (!field) throw new AppError('usage', `a ${view.noun} has no field "${name}"`, { hint });
+    if (fields.includes(field)) throw new AppError('usage', `--fields names "${name}" twice`, { hint });
+    fields.push(field);
   }
   return fields;
 }

@@ -136,14 +136,12 @@ export function checkNewOptions(ctx: Context, argument: string | undefined, opti
       throw new AppError('usage', `${names} exclude each other`);
     }
   };
-  clash(options.repo, options.R, '--repo and -R');
   clash(
     options.title,
     options.wait === false ? '--no-wait' : undefined,
     '--title, which is set once it has started, and --no-wait',
   );
   clash(options.spec, options.sandbox, '--spec and --sandbox');
-  clash(options.waitTimeout, options.timeout, '--wait-timeout and --timeout');
   clash(options.suggestedTask, options.microagent, '--suggested-task and --microagent');
   clash(
     options.suggestedTask,
