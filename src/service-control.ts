@@ -67,4 +67,13 @@ export interface LocalServiceStatus {
   sandboxes_running: number | null;
   /** The file of its weather; null: fair. */
   scenario: string | null;
+  /** What it runs with, to compare with the flags of a further start; null: it does not run. */
+  flags: RunningFlags | null;
+}
+
+export interface RunningFlags {
+  host: string;
+  port: number;
+  api: 'v0' | 'v1' | 'both';
+  idleTimeoutMs: number;
 }

@@ -8,6 +8,7 @@ import { explain } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
 import { duration, oneOf } from './options.ts';
 import { prune } from './serve-prune.ts';
+import { END_IT, refuseOtherDataDir, refuseOtherFlags } from './serve-running.ts';
 import { portNumber, startedView, statusView, stoppedView } from './serve-view.ts';
 
 const APIS = ['v0', 'v1', 'both'] as const;
@@ -33,8 +34,6 @@ const SCENARIO_HELP = `--scenario reads JSON: a list of rules, or {"note","rules
           after-frames, with frames), delivered (whether the service gets the request and acts on it; default: not
           with status, body, and cut before-headers), note
 Routes below /local/, by which acs finds its service, are never hit.`;
-
-const END_IT = { hint: 'end it first: acs serve --stop' };
 
 const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
 
@@ -121,6 +120,7 @@ function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
 async function runInForeground(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(null, 'stream');
   const service = await ctx.localService();
+  await refuseOtherDataDir(options, service);
   await weatherOf(options, service); // the log, which goes to stderr here, tells of it
   if (ctx.globals.mode === 'dry-run') {
     const { running, pid, data_dir: dataDir } = await service.status(options.dataDir);
@@ -142,22 +142,26 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
 async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(startedView, 'item');
   const service = await ctx.localService();
+  await refuseOtherDataDir(options, service);
   const weather = await weatherOf(options, service);
   if (ctx.globals.mode === 'dry-run') {
-    const { running, pid } = await service.status(options.dataDir);
+    const status = await service.status(options.dataDir);
+    const { running, pid } = status;
     if (running && weather !== null) throw runsWithout(pid);
+    refuseOtherFlags(options, status);
     const what = running ? `the local service runs already (pid ${pid})` : 'would start the local service';
     return await printWouldDo(ctx, what);
   }
   await warnOfHost(options, ctx);
   const { url, pid, started, notice } = await service.ensure(options);
   if (weather !== null && started === 'before') throw runsWithout(pid);
-  const { data_dir: dataDir } = await service.status(options.dataDir);
+  const status = await service.status(options.dataDir);
+  if (started === 'before') refuseOtherFlags(options, status);
+  const { data_dir: dataDir } = status;
   await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
   if (weather !== null) await ctx.notice(weather);
   if (notice !== null) await ctx.notice(notice);
-  else if (started === 'before')
-    await ctx.notice('it was running already; the flags of this command change nothing in it');
+  else if (started === 'before') await ctx.notice('it was running already');
 }
 
 /** What a start with a scenario is told; null: fair weather. The file is checked before anything starts. */

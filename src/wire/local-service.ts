@@ -103,9 +103,9 @@ async function runInForeground(
 
 async function statusOf(service: Service, dataDir: string): Promise<LocalServiceStatus> {
   const status = service.serviceStatus(dataDir);
-  const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null, scenario: null };
+  const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null, scenario: null, flags: null };
   if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
-  const { url, pid, version, started_at, scenario } = status;
+  const { url, pid, version, started_at, scenario, host, port, api, idle_timeout_ms: idleTimeoutMs } = status;
   const running = service.runningService(dataDir);
   const activity = running && (await service.askActivity(running));
   return {
@@ -118,6 +118,7 @@ async function statusOf(service: Service, dataDir: string): Promise<LocalService
     conversations_running: activity?.conversations_running ?? null,
     sandboxes_running: activity?.sandboxes_running ?? null,
     scenario: scenario ?? null, // a service of an older version says nothing of it
+    flags: { host, port, api, idleTimeoutMs },
   };
 }
 

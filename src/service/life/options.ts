@@ -3,6 +3,8 @@ import type { SandboxSpecName } from '../worker-protocol.ts';
 /** Which routes are served: those of an old server, of a new one, or both. */
 export type ServiceApi = 'v0' | 'v1' | 'both';
 
+export const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
+
 /** How a service is to be, as its user may wish it. */
 export interface ServiceWishes {
   /** 0 or absent: a free one. */

@@ -20,15 +20,13 @@ import { ensureKey } from './key.ts';
 import { closeServer, listen, listenSomewhere, portOf } from './listen.ts';
 import { readPort, rememberPort } from './port-file.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
-import type { RunningService, ServiceOptions, ServiceWishes } from './options.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, type RunningService, type ServiceOptions, type ServiceWishes } from './options.ts';
 import { dataPaths } from './paths.ts';
 import { selfIdentity } from './process.ts';
 import { recover } from './recover.ts';
 import { createResources } from './resources.ts';
 import { writePrivateFile } from './small-file.ts';
 import { removeState, type ServiceState } from './state-file.ts';
-
-const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
 
 /** Starts the service; see startService in ../index.ts. */
 export async function serve(options: ServiceOptions): Promise<RunningService> {

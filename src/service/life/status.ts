@@ -1,19 +1,26 @@
 import { readKey } from './key.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS } from './options.ts';
 import { dataPaths } from './paths.ts';
 import { readRunning, type ServiceState } from './state-file.ts';
 
 /** What is known of the local service of a data directory. Asks nothing over the network and starts nothing. */
 export type ServiceStatus =
   | { running: false; data_dir: string; log: string }
-  | (Omit<ServiceState, 'process_start' | 'asked'> & { running: true; data_dir: string; log: string });
+  | (Omit<ServiceState, 'process_start' | 'asked'> & {
+      running: true;
+      data_dir: string;
+      log: string;
+      idle_timeout_ms: number;
+    });
 
 /** Is a service running on this data directory, and where? */
 export function serviceStatus(dataDir: string): ServiceStatus {
   const paths = dataPaths(dataDir);
   const state = readRunning(paths);
   if (state === null) return { running: false, data_dir: dataDir, log: paths.log };
-  const { process_start: _start, asked: _asked, ...shown } = state;
-  return { running: true, data_dir: dataDir, log: paths.log, ...shown };
+  const { process_start: _start, asked, ...shown } = state;
+  const idleTimeoutMs = asked.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+  return { running: true, data_dir: dataDir, log: paths.log, idle_timeout_ms: idleTimeoutMs, ...shown };
 }
 
 /** Address and key of the service that runs; null when none does. */
