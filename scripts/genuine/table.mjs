@@ -1,32 +1,29 @@
-/** What the runs of the contract come to, as text: a table of cases and targets, and below it what needs words. */
+/** The results of all targets as text: a table of cases and targets, and below it what needs words. */
+import { count, titleOf } from './verdicts.mjs';
 
-/** One column for each dialect of a target, and one for what is asked of a server whatever it speaks. */
+/** One column for each dialect of a target, and one for the cases that have none. */
 const DIALECTS = ['v1', 'v0'];
 
 /**
- * `results`: for each target `{name, entries, problem, seconds}`; an entry is `{name, dialect?, verdict, why?}`. The
- * texts to print in order, the table first.
+ * `results`: for each target `{name, isClient, entries, problem, seconds}`; an entry is `{name, dialect?, verdict, why?,
+ * seconds, output?, runs?}`. The texts to print in order, the table first.
  */
 export function present(results) {
-  const notes = [];
+  const clients = results.filter(({ isClient }) => isClient);
+  const servers = results.filter(({ isClient }) => !isClient);
   const parts = [
-    grid('of a server', results, results.map(columnOf(undefined)), notes),
+    grid('of a server', servers.map(columnOf(undefined))),
     grid(
       'of a conversation',
-      results,
-      results.flatMap((result) => DIALECTS.map((dialect) => columnOf(dialect)(result))),
-      notes,
+      servers.flatMap((result) => DIALECTS.map((dialect) => columnOf(dialect)(result))),
     ),
-    notes.map((why, index) => `(${index + 1}) ${why}`).join('\n'),
-    results.flatMap(failures).join('\n'),
+    grid('of a client, with the local service', clients.map(columnOf(undefined))),
+    section('cases that a server cannot meet:', results.flatMap(unmet)),
+    section('flaky cases:', results.flatMap(described('flaky'))),
+    section('failed cases:', results.flatMap(described('failed'))),
     results.map(summary).join('\n'),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
-}
-
-/** How many entries have one of these verdicts. */
-export function count(entries, ...verdicts) {
-  return entries.filter(({ verdict }) => verdicts.includes(verdict)).length;
 }
 
 function columnOf(dialect) {
@@ -36,43 +33,45 @@ function columnOf(dialect) {
   });
 }
 
-function grid(title, results, columns, notes) {
+function grid(title, columns) {
   const names = [...new Set(columns.flatMap(({ entries }) => [...entries.keys()]))];
   if (names.length === 0) return '';
   const nameWidth = Math.max(title.length, ...names.map((name) => name.length));
   const width = Math.max(12, ...columns.map((column) => column.title.length)) + 2;
   const row = (name, cells) =>
     `${name.padEnd(nameWidth + 2)}${cells.map((cell) => cell.padEnd(width)).join('')}`.trimEnd();
-  const cell = (entry) => {
-    if (entry === undefined) return 'not run';
-    return entry.verdict === 'not here' ? `not here (${noteOf(entry.why, notes)})` : entry.verdict;
-  };
-  return [
-    row(
-      title,
-      columns.map((column) => column.title),
-    ),
-    ...names.map((name) =>
-      row(
-        name,
-        columns.map(({ entries }) => cell(entries.get(name))),
-      ),
-    ),
-  ].join('\n');
+  const titles = columns.map((column) => column.title);
+  const cells = (name) => columns.map(({ entries }) => entries.get(name)?.verdict ?? 'not run');
+  return [row(title, titles), ...names.map((name) => row(name, cells(name)))].join('\n');
 }
 
-function noteOf(why, notes) {
-  if (!notes.includes(why)) notes.push(why);
-  return notes.indexOf(why) + 1;
+function section(title, lines) {
+  return lines.length === 0 ? '' : [title, ...lines].join('\n');
 }
 
-function failures({ name, entries }) {
+function unmet({ name, entries }) {
   return entries
-    .filter(({ verdict }) => verdict === 'failed')
-    .map(
-      (entry) =>
-        `${name}: ${entry.name}${entry.dialect ? ` (${entry.dialect})` : ''}: ${oneLine(entry.why ?? 'see above')}`,
-    );
+    .filter(({ verdict }) => verdict === 'not here')
+    .map((entry) => `  ${name}: ${titleOf(entry)}: ${oneLine(entry.why)}`);
+}
+
+/** The cases with this verdict: in a line each, and below it the output of each run where there were two. */
+function described(verdict) {
+  return ({ name, entries }) =>
+    entries
+      .filter((entry) => entry.verdict === verdict)
+      .flatMap((entry) => [
+        `  ${name}: ${titleOf(entry)}: ${oneLine(entry.why ?? 'see above')}`,
+        ...(entry.runs ?? []).flatMap(describedRun),
+      ]);
+}
+
+function describedRun({ verdict, seconds, why, output }, index) {
+  const text = [why ?? '', output ?? ''].filter((part) => part !== '').join('\n');
+  return [
+    `    run ${index + 1}: ${verdict} after ${seconds} s`,
+    ...text.split('\n').map((line) => `      ${line}`.trimEnd()),
+  ];
 }
 
 function oneLine(text) {
@@ -80,7 +79,7 @@ function oneLine(text) {
 }
 
 function summary({ name, entries, problem, seconds }) {
-  const counts = ['passed', 'failed', 'unsupported', 'not here'].map(
+  const counts = ['passed', 'failed', 'flaky', 'unsupported', 'not here'].map(
     (verdict) => `${count(entries, verdict)} ${verdict}`,
   );
   return `${name}: ${counts.join(', ')}, ${seconds} s${problem === null ? '' : `; ${problem}`}`;

@@ -1,57 +1,72 @@
-/** Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, or a genuine release. */
-import { appendFileSync } from 'node:fs';
+/**
+ * Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, a genuine release, or a release of
+ * openhands-sdk as a client of the local service. ACS_CONTRACT_CASES names a JSON file with the titles of the cases to
+ * run; without it all run. ACS_CONTRACT_REPORT names the file that gets a line for each case.
+ */
+import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SDKS } from '../genuine/set-up.mjs';
 import { CASES } from './cases/index.ts';
+import { clientCases } from './clients.ts';
 import { createGenuineTarget } from './genuine.ts';
 import { createLocalTarget } from './local.ts';
 import type { ContractCase, Target, Verdict } from './target.ts';
+import { record, shortened, type Transcript } from './transcript.ts';
 
 const name = process.env.ACS_CONTRACT_TARGET ?? 'local';
 const report = process.env.ACS_CONTRACT_REPORT;
+const only = process.env.ACS_CONTRACT_CASES;
 /** A bound for what never comes; on a loaded machine a genuine server is slow. */
 const CASE_TIMEOUT_MS = 600_000;
 
 let target: Target | undefined;
+let transcript: Transcript | undefined;
 
 beforeAll(async () => {
-  if (name === 'local') target = await createLocalTarget('both');
+  if (name === 'local' || SDKS.includes(name)) target = await createLocalTarget('both');
   else if (name === 'local-v0') target = await createLocalTarget('v0');
   else target = await createGenuineTarget(name);
+  transcript = record(target);
 }, CASE_TIMEOUT_MS);
 
 afterAll(async () => {
   await target?.close();
 }, 180_000);
 
-/** One line for the table: which case, how it ended, and why it failed or could not come about. */
-function tell(each: ContractCase, verdict: Verdict | Error, startedMs: number): void {
+const titleOf = ({ name, dialect }: ContractCase): string => (dialect === undefined ? name : `${name} (${dialect})`);
+
+function selected(): readonly ContractCase[] {
+  const cases = SDKS.includes(name) ? clientCases(name) : CASES;
+  if (only === undefined) return cases;
+  const titles = JSON.parse(readFileSync(only, 'utf8')) as string[];
+  return cases.filter((each) => titles.includes(titleOf(each)));
+}
+
+/** One line of the report: which case, how it ended, why it failed or could not come about, and what it did. */
+function enter(each: ContractCase, verdict: Verdict | Error, startedMs: number): void {
   if (report === undefined) return;
   const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
   const { name, dialect } = each;
-  appendFileSync(report, `${JSON.stringify({ name, dialect, ...told(verdict), seconds })}\n`);
+  const entry = { name, dialect, ...reported(verdict), seconds, output: transcript?.take() };
+  appendFileSync(report, `${JSON.stringify(entry)}\n`);
 }
 
-function told(verdict: Verdict | Error): { verdict: string; why?: string } {
-  if (verdict instanceof Error) return { verdict: 'failed', why: shortened(verdict.message) };
+function reported(verdict: Verdict | Error): { verdict: string; why?: string } {
+  if (verdict instanceof Error) return { verdict: 'failed', why: shortened(verdict.message, 1_000) };
   return typeof verdict === 'string' ? { verdict } : { verdict: 'not here', why: verdict.notHere };
 }
 
 describe(`the contract on ${name}`, () => {
-  for (const each of CASES) {
+  for (const each of selected()) {
     it(
-      each.dialect === undefined ? each.name : `${each.name} (${each.dialect})`,
+      titleOf(each),
       async ({ onTestFailed }) => {
         const startedMs = performance.now();
-        onTestFailed(({ task }) => tell(each, new Error(task.result?.errors?.[0]?.message ?? 'it failed'), startedMs));
+        onTestFailed(({ task }) => enter(each, new Error(task.result?.errors?.[0]?.message ?? 'it failed'), startedMs));
         expect(target, 'the target').toBeDefined();
-        tell(each, (await each.run(target as Target)) ?? 'passed', startedMs);
+        enter(each, (await each.run(target as Target)) ?? 'passed', startedMs);
       },
       CASE_TIMEOUT_MS,
     );
   }
 });
-
-/** Both ends tell: what was compared, and what was seen last. */
-function shortened(message: string): string {
-  return message.length <= 1_000 ? message : `${message.slice(0, 500)} … ${message.slice(-500)}`;
-}

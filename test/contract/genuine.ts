@@ -16,7 +16,11 @@ const KEY = 'key-of-the-contract';
 const READY_MS = 580_000;
 const END_MS = 60_000;
 
-const DIALECTS: Record<string, readonly Dialect[]> = { '1.11.0': ['v1'], '1.6.0': ['v1', 'v0'] };
+const DIALECTS: Record<string, readonly Dialect[]> = {
+  '1.11.0': ['v1'],
+  '1.6.0': ['v1', 'v0'],
+  '1.4.0': ['v1', 'v0'],
+};
 
 /** Starts that release. Throws SetUpError when it cannot be installed, else what the server said last. */
 export async function createGenuineTarget(release: string): Promise<Target> {

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ctypes
 import importlib
+import importlib.util
 import json
 import os
 import shlex
@@ -23,7 +24,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -45,7 +45,7 @@ def arguments():
 
 
 def environment(a, data):
-    """What the server reads from its environment; kept to the names both versions know."""
+    """What the server reads from its environment; kept to the names that all releases know."""
     url = f'http://{HERE}:{a.port}'
     sandbox_env = {
         'OH_ENABLE_VS_CODE': '0',
@@ -65,7 +65,7 @@ def environment(a, data):
         'OH_SANDBOX_BASE_PORT': a.sandbox_port or a.port + 5000,
         'OH_SANDBOX_SPEC_KIND': 'ProcessSandboxSpecServiceInjector',
         'OH_SANDBOX_SPEC_SPECS': json.dumps([spec('agent-default'), spec('agent-alt')]),
-        # V0 part of 1.6.0: runtime without a container, no browser, caller may choose ids.
+        # For the V0 routes: runtime without a container, no browser, caller may choose ids.
         'RUNTIME': 'cli', 'ALLOW_SET_CONVERSATION_ID': '1', 'SKIP_DEPENDENCY_CHECK': '1',
         'ALLOW_INSECURE_GIT_ACCESS': 'true',  # a git host of the tests has no TLS
         'LITELLM_LOCAL_MODEL_COST_MAP': 'True', 'OPENHANDS_SUPPRESS_BANNER': '1',  # no look-up on the internet
@@ -115,7 +115,7 @@ def adapt():
         return SandboxStatus.PAUSED if state == psutil.STATUS_STOPPED else SandboxStatus.RUNNING
 
     async def start(self, sandbox_id, port, working_dir, session_api_key, sandbox_spec):
-        # Upstream binds every interface, and 1.6.0 logs into a pipe that nobody reads and that fills up.
+        # Upstream binds every interface, and releases with V0 log into a pipe that nobody reads and that fills up.
         # An agent server clears the tmux sessions it finds when it starts: each has a socket of its own.
         sockets = tempfile.mkdtemp(dir=os.environ['TMUX_TMPDIR'])
         env = {**os.environ, **sandbox_spec.initial_env, 'SESSION_API_KEY': session_api_key, 'TMUX_TMPDIR': sockets}
@@ -128,8 +128,8 @@ def adapt():
             raise service.SandboxError(f'Agent process failed to start, see {log.name}')
         return process
 
-    if version('openhands-ai') == '1.6.0':
-        # This release has no setting for it: a model that fails would be asked for minutes, in which the sandbox hangs.
+    if serves_v0():
+        # Its settings have no number of retries: a failing model would be asked for minutes, while the sandbox hangs.
         from openhands.sdk import LLM
         LLM.model_fields['num_retries'].default = 0
         LLM.model_rebuild(force=True)
@@ -201,7 +201,12 @@ def call(a, path, body=None):
         return answer.status
 
 
-def announce(a, flavour):
+def serves_v0():
+    """Releases with the V0 routes have their settings too, and no others."""
+    return importlib.util.find_spec('openhands.server.conversation_manager') is not None
+
+
+def announce(a):
     for _ in range(3000):
         try:
             call(a, '/health')
@@ -209,7 +214,7 @@ def announce(a, flavour):
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
     if a.model_url:
-        if flavour == '1.6.0':
+        if serves_v0():
             call(a, '/api/settings', {'language': 'en', 'agent': 'CodeActAgent', 'llm_model': a.model,
                                       'llm_base_url': a.model_url, 'llm_api_key': 'none'})
         else:
@@ -254,18 +259,17 @@ def short_folder(wanted):
 
 def main():
     a = arguments()
-    flavour = version('openhands-ai')
     data = Path(a.data).resolve()
     environment(a, data)
     sockets = os.environ['TMUX_TMPDIR'] = tempfile.mkdtemp(prefix='oh-', dir=short_folder(data / 'tmp'))
     os.chdir(data)
     processes = adapt()
     import uvicorn
-    app = 'openhands.server.listen:app' if flavour == '1.6.0' else 'openhands.app_server.app:app'
+    app = 'openhands.server.listen:app' if serves_v0() else 'openhands.app_server.app:app'
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda *_: sys.exit(0))
     threading.Thread(target=end_with_stdin, args=(processes, sockets), daemon=True).start()
-    threading.Thread(target=announce, args=(a, flavour), daemon=True).start()
+    threading.Thread(target=announce, args=(a,), daemon=True).start()
     try:
         uvicorn.run(app, host=HERE, port=a.port, log_level='info' if a.verbose else 'error',
                     timeout_graceful_shutdown=3)

@@ -10,8 +10,10 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** The releases the suite runs on: the newest, and the newest that serves V0 as well. */
-export const RELEASES = ['1.11.0', '1.6.0'];
+/** The server releases of the suite: the newest, the newest that serves V0 as well, and an older one of both. */
+export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
+/** The releases of openhands-sdk that read conversations of the local service. */
+export const SDKS = ['sdk-1.11.5', 'sdk-1.58.0'];
 
 const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
 /** For a slow machine or a slow network; a step takes one or two minutes elsewhere. */
@@ -32,11 +34,11 @@ export function cacheFolder(env = process.env) {
 }
 
 /**
- * The Python of an environment that holds this release, made now when it is not there or was made from other pins.
- * Throws SetUpError. `say` gets a line for each step that takes long.
+ * The Python of an environment that holds this release of RELEASES or SDKS, made now when it is not there or was made
+ * from other pins. Throws SetUpError. `say` gets a line for each step that takes long.
  */
 export async function setUp(release, say) {
-  await needSystemPackages(say);
+  if (RELEASES.includes(release)) await needSystemPackages(say);
   const cache = cacheFolder();
   await mkdir(cache, { recursive: true });
   const pins = path.join(import.meta.dirname, 'pins', `openhands-${release}.txt`);

@@ -1,0 +1,70 @@
+/** What clients of other makers do with the local service: each release of openhands-sdk that is pinned. */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+import { setUp } from '../genuine/set-up.mjs';
+import { events, finished, json, ok, show, started, type EventJson } from './support.ts';
+import type { ContractCase, Target } from './target.ts';
+
+const SCRIPT = path.join(import.meta.dirname, '..', 'genuine', 'attach.py');
+/** A bound for a client that never ends; on a loaded machine it takes half a minute to load. */
+const CLIENT_TIMEOUT_MS = 400_000;
+
+interface Attached {
+  sdk: string;
+  status: string;
+  events: { id: string; kind: string; source: string }[];
+}
+
+interface AgentServer {
+  session_api_key: string;
+  urls: { name: string; url: string }[];
+}
+
+/** Attaches the SDK to the conversation; with `until` it stays attached until the run has that status. */
+async function attach(python: string, target: Target, id: string, until?: string): Promise<Attached> {
+  const { sandbox_id } = await show(target, id);
+  const sandbox = json<AgentServer>(await ok(target, 'sandbox', 'show', sandbox_id ?? '', '--show-secrets', '--json'));
+  const host = sandbox.urls.find(({ name }) => name === 'AGENT_SERVER')?.url ?? '';
+  const args = [SCRIPT, '--host', host, '--id', id, ...(until === undefined ? [] : ['--until', until])];
+  const env = { PATH: process.env.PATH, HOME: target.dir, SESSION_API_KEY: sandbox.session_api_key };
+  const options = { env, cwd: target.dir, timeout: CLIENT_TIMEOUT_MS, maxBuffer: 64 * 1024 ** 2 };
+  const { stdout } = await promisify(execFile)(python, args, options);
+  return JSON.parse(stdout) as Attached;
+}
+
+/** The client has every stored event, once and in order; beside them only what its socket alone is sent. */
+function expectEveryEvent(read: Attached['events'], stored: EventJson[]): void {
+  const ids = stored.map(({ id }) => id);
+  expect(ids.length).toBeGreaterThan(0);
+  expect(read.map(({ id }) => id).filter((id) => ids.includes(id))).toEqual(ids);
+  const others = read.filter(({ id }) => !ids.includes(id)).map(({ kind }) => kind);
+  expect(others.filter((kind) => kind !== 'ConversationStateUpdateEvent')).toEqual([]);
+}
+
+/** The cases of one release of openhands-sdk; `release` as in SDKS. */
+export function clientCases(release: string): ContractCase[] {
+  const python = async (): Promise<string> => setUp(release, () => {});
+  const version = release.replace('sdk-', '');
+  return [
+    {
+      name: 'attaches to a replayed conversation and reads every event',
+      async run(target) {
+        const id = await finished(target, 'v1', 'WORK');
+        const read = await attach(await python(), target, id);
+        expect(read).toMatchObject({ sdk: version, status: 'finished' });
+        expectEveryEvent(read.events, await events(target, id));
+      },
+    },
+    {
+      name: 'attached to a run under way, gets each event and the end of the run',
+      async run(target) {
+        const { id } = await started(target, 'v1', 'SLOW');
+        const read = await attach(await python(), target, id, 'finished');
+        expect(read).toMatchObject({ sdk: version, status: 'finished' });
+        expectEveryEvent(read.events, await events(target, id));
+      },
+    },
+  ];
+}
