@@ -48,7 +48,8 @@ export async function readBody(c: Context): Promise<Buffer> {
   let size = 0;
   const stream = c.req.raw.body;
   if (stream === null) return Buffer.alloc(0);
-  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+  // Cancelling the stream would end the connection: the server discards what is not read here (http-server.ts).
+  for await (const chunk of stream.values({ preventCancel: true })) {
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) throw refuse(413, 'Request body is larger than 32 MiB');
     chunks.push(chunk);

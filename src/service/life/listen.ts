@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { createHttpServer } from '../http-server.ts';
 import { ServiceError } from './failure.ts';
 
 /**
@@ -11,10 +11,7 @@ export function listen(
   host: string,
   port: number,
 ): Promise<Server> {
-  const server = createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server;
-  // A client that keeps its connection must not find it closed just as it sends the next request.
-  server.keepAliveTimeout = 30_000;
-  server.requestTimeout = 0;
+  const server = createHttpServer(fetch);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;

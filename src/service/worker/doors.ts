@@ -1,10 +1,8 @@
 /** The loopback port of a worker: opened, closed while the sandbox is paused, and opened again. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { createHttpServer } from '../http-server.ts';
 import type { Sockets } from './sockets.ts';
-
-const KEEP_ALIVE_MS = 30_000;
 
 export class Doors {
   readonly #fetch: (request: Request) => Response | Promise<Response>;
@@ -21,10 +19,7 @@ export class Doors {
   /** Listens on the wanted port (0: any), or on another one when it is in use. Gives the port. */
   async open(wanted: number): Promise<number> {
     if (this.#server !== null) return this.port;
-    const server = createAdaptorServer({ fetch: this.#fetch }) as Server;
-    server.keepAliveTimeout = KEEP_ALIVE_MS;
-    // An upload through a slow pipe takes its time.
-    server.requestTimeout = 0;
+    const server = createHttpServer(this.#fetch);
     server.on('upgrade', this.#sockets.upgrade);
     try {
       await listen(server, wanted);
