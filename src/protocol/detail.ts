@@ -198,6 +198,23 @@ export const textThat = (rule: (value: string) => boolean, say: (value: string) 
     }),
   );
 
+/**
+ * An object of one of some kinds, by its member `kind`; `family` is the class that the servers name in a refusal. What
+ * a refusal echoes is the object without its kind.
+ */
+export const kindOf = (family: string, kinds: readonly string[]) =>
+  v.pipe(
+    v.looseObject({}, words('model_attributes_type', NOT_AN_OBJECT)),
+    v.rawCheck<Record<string, unknown>>(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      const { kind = '', ...input } = dataset.value;
+      if (kinds.some((each) => each === kind)) return;
+      const given = typeof kind === 'object' ? '' : String(kind).slice(0, 50);
+      const error = `Unknown kind '${given}' for ${family}; Expected one of: [${kinds.map((each) => `'${each}'`).join(', ')}]`;
+      addIssue({ message: words('value_error', `Value error, ${error}`, { error }), input });
+    }),
+  );
+
 /** Text that matches a pattern. */
 export const textLike = (pattern: RegExp) =>
   v.pipe(

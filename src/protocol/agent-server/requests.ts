@@ -8,9 +8,9 @@ import {
   dictionary,
   integer,
   integerFrom,
+  kindOf,
   list,
   mapOf,
-  number,
   oneOf,
   pageLimit,
   record,
@@ -19,6 +19,7 @@ import {
   truth,
   uuid,
 } from '../detail.ts';
+import { isRecord } from '../shape.ts';
 
 const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
 
@@ -41,31 +42,31 @@ export const socketMessage = record({ role: oneOf(ROLES), content: v.optional(li
 /** The first frame of a socket that was opened without a key. */
 export const socketAuthentication = record({ type: oneOf(['auth']), session_api_key: text() });
 
-export const confirmationPolicy = record({
-  kind: oneOf(['NeverConfirm', 'AlwaysConfirm', 'ConfirmRisky']),
-  threshold: v.optional(oneOf(['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN']), 'HIGH'),
-  confirm_unknown: v.optional(truth(), true),
-});
-const POLICIES = ['AlwaysConfirm', 'ConfirmRisky', 'NeverConfirm'];
+export const confirmationPolicy = v.pipe(
+  kindOf('openhands.sdk.security.confirmation_policy.ConfirmationPolicyBase', [
+    'AlwaysConfirm',
+    'ConfirmRisky',
+    'NeverConfirm',
+  ]),
+  record({
+    kind: oneOf(['NeverConfirm', 'AlwaysConfirm', 'ConfirmRisky']),
+    threshold: v.optional(oneOf(['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN']), 'HIGH'),
+    confirm_unknown: v.optional(truth(), true),
+  }),
+);
+export const setConfirmationPolicy = record({ policy: confirmationPolicy });
 
-/** Genuine servers tell an unknown kind as a mistake of the whole policy. */
-export const setConfirmationPolicy = record({
-  policy: v.pipe(
-    v.looseObject({ kind: text() }),
-    v.rawCheck(({ dataset, addIssue }) => {
-      if (!dataset.typed || POLICIES.includes(dataset.value.kind)) return;
-      const kinds = POLICIES.map((kind) => `'${kind}'`).join(', ');
-      const error = `Unknown kind '${dataset.value.kind.slice(0, 50)}' for ConfirmationPolicy; Expected one of: [${kinds}]`;
-      // What is left of it at a genuine server, which has taken its kind out.
-      const { kind: _kind, ...input } = dataset.value;
-      addIssue({ message: words('value_error', `Value error, ${error}`, { error }), input });
-    }),
-    confirmationPolicy,
-  ),
-});
-
-const securityAnalyzer = record({ kind: text() });
-export const setSecurityAnalyzer = record({ security_analyzer: v.nullish(securityAnalyzer, null) });
+const securityAnalyzer = v.pipe(
+  kindOf('openhands.sdk.security.analyzer.SecurityAnalyzerBase', [
+    'PatternSecurityAnalyzer',
+    'PolicyRailSecurityAnalyzer',
+    'EnsembleSecurityAnalyzer',
+    'GraySwanAnalyzer',
+    'LLMSecurityAnalyzer',
+  ]),
+  record({ kind: text() }),
+);
+export const setSecurityAnalyzer = record({ security_analyzer: v.nullable(securityAnalyzer) });
 
 /** `POST …/switch_llm`; of the settings of a model only its name matters here. */
 export const switchLlm = record({ llm: record({ model: text() }) });
@@ -90,26 +91,54 @@ export const userCommand = record({ command: text() });
 
 export const askAgent = record({ question: text() });
 
-/** `POST /api/conversations`. `replay` is a member of the local service alone: the steps that play the agent. */
-export const startConversation = record({
+const withModel = record({ llm: v.nullish(record({ model: v.nullish(text()) })) });
+const AGENT = 'openhands.sdk.agent.base.AgentBase';
+
+/** An agent without `kind` is an `Agent` when it has members. */
+const agent = v.pipe(
+  v.unknown(),
+  v.transform((given) =>
+    isRecord(given) && Object.keys(given).length > 0 && given['kind'] === undefined
+      ? { ...given, kind: 'Agent' }
+      : given,
+  ),
+  kindOf(AGENT, ['ACPAgent', 'Agent']),
+  withModel,
+);
+
+const startMembers = record({
   conversation_id: v.nullish(uuid()),
   initial_message: v.nullish(sendMessage),
-  workspace: v.nullish(record({ working_dir: v.nullish(text()) })),
+  workspace: record({ working_dir: text() }),
   max_iterations: v.optional(integerFrom(1), 500),
   confirmation_policy: v.nullish(confirmationPolicy),
   security_analyzer: v.nullish(securityAnalyzer),
   secrets: v.nullish(mapOf(secret)),
   tags: v.nullish(mapOf(text())),
   title: v.nullish(text()),
-  agent: v.nullish(record({ llm: v.nullish(record({ model: v.nullish(text()) })) })),
+  agent: v.nullish(agent),
+  agent_settings: v.nullish(withModel),
+  agent_profile_id: v.nullish(text()),
   replay: v.nullish(list(dictionary())),
 });
+
+/** `POST /api/conversations`. `replay` is a member of the local service alone: the steps that play the agent. */
+export const startConversation = v.pipe(
+  startMembers,
+  v.rawCheck<v.InferOutput<typeof startMembers>>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { agent: given, agent_settings: settings, agent_profile_id: profile, replay } = dataset.value;
+    if ([given, settings, profile, replay].some((each) => each != null)) return;
+    const error = 'One of `agent`, `agent_settings`, or `agent_profile_id` must be provided';
+    addIssue({ message: words('value_error', `Value error, ${error}`, { error }) });
+  }),
+);
 
 /** `POST /api/bash/execute_bash_command` and `start_bash_command`; `timeout` in seconds. */
 export const bashCommand = record({
   command: text(),
   cwd: v.nullish(text(), null),
-  timeout: v.optional(v.pipe(number(), v.minValue(0)), 300),
+  timeout: v.optional(integerFrom(0), 300),
 });
 
 const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
@@ -129,18 +158,29 @@ export const eventSearch = record({
   timestamp__lt: v.optional(time()),
 });
 
-/** Query of `/api/conversations/search` and `/count`. */
+/** `deleting` is accepted as genuine servers do; no conversation here has it. */
+const conversationStatus = v.optional(
+  oneOf(['idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck', 'deleting']),
+);
+
+/** Query of `/api/conversations/count`. */
+export const conversationCount = record({ status: conversationStatus });
+
+/** Query of `/api/conversations` with ids. */
+export const conversationIds = record({ ids: list(uuid()) });
+
+/** Query of `/api/conversations/search`. */
 export const conversationSearch = record({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(100), 100),
-  status: v.optional(text()),
+  status: conversationStatus,
   sort_order: v.optional(oneOf(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC']), 'CREATED_AT_DESC'),
 });
 
 /** Query of `/api/bash/bash_events/search`. */
 export const bashEventSearch = record({
   kind__eq: v.optional(oneOf(['BashCommand', 'BashOutput'])),
-  command_id__eq: v.optional(text()),
+  command_id__eq: v.optional(uuid()),
   timestamp__gte: v.optional(time()),
   timestamp__lt: v.optional(time()),
   order__gt: v.optional(integer()),

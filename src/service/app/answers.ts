@@ -11,6 +11,7 @@ import {
   uuid,
   type Detail,
 } from '../../protocol/detail.ts';
+import { readBytes } from '../request-body.ts';
 
 /** Ends a route with this answer. */
 export class HttpAnswer extends Error {
@@ -44,17 +45,9 @@ export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** The body of a request, at most MAX_BODY_BYTES of it. */
 export async function readBody(c: Context): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const stream = c.req.raw.body;
-  if (stream === null) return Buffer.alloc(0);
-  // Cancelling the stream would end the connection: the server discards what is not read here (http-server.ts).
-  for await (const chunk of stream.values({ preventCancel: true })) {
-    size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) throw refuse(413, 'Request body is larger than 32 MiB');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const body = await readBytes(c, MAX_BODY_BYTES);
+  if (body === null) throw refuse(413, 'Request body is larger than 32 MiB');
+  return body;
 }
 
 /** The checked JSON body. Throws a 422 that says what is wrong. */

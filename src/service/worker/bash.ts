@@ -93,7 +93,7 @@ export class BashService {
     const found = this.#events.filter(
       (event) =>
         (wanted.kind__eq === undefined || event.kind === wanted.kind__eq) &&
-        (wanted.command_id__eq === undefined || isOutputOf(event, wanted.command_id__eq.replaceAll('-', ''))) &&
+        (wanted.command_id__eq === undefined || isOutputOf(event, wanted.command_id__eq)) &&
         (wanted.timestamp__gte === undefined || event.timestamp >= wanted.timestamp__gte) &&
         (wanted.timestamp__lt === undefined || event.timestamp < wanted.timestamp__lt) &&
         (wanted.order__gt === undefined || (event.kind === 'BashOutput' && event.order > wanted.order__gt)),

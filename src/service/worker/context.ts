@@ -6,12 +6,11 @@ import type { Sandbox } from './sandbox.ts';
 
 export interface WorkerContext {
   sessionApiKey: string;
+  /** Of acs. */
   version: string;
   conversations: Conversations;
   bash: BashService;
   sandbox: Sandbox;
-  /** Where a conversation works that names no folder; as seen inside. */
-  workingDir: string;
   nowMicroseconds: () => number;
   /** What goes wrong on purpose; null: nothing. */
   forecast: Forecast | null;

@@ -2,6 +2,7 @@
  * One conversation: its state and its log. Every change goes through `record`, which writes first and tells after.
  */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { EventLog } from '../event-log.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
@@ -84,6 +85,15 @@ export class Conversation {
   ): void {
     const events = status === this.#state.execution_status ? [] : [stateUpdate('execution_status', status)];
     this.record([...events, ...more], { ...change, execution_status: status });
+  }
+
+  /** Changes a member that clients are sent an event about, with its value unless that is null; nothing when it is equal. */
+  setMember<Name extends 'confirmation_policy' | 'security_analyzer'>(
+    name: Name,
+    value: ConversationState[Name],
+  ): void {
+    if (isDeepStrictEqual(value, this.#state[name])) return;
+    this.record([stateUpdate(name, value ?? undefined)], { [name]: value });
   }
 
   /** Adds words of the user. A conversation that had ended is idle again; the first words give the title. */

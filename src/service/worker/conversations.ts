@@ -68,7 +68,7 @@ export class Conversations {
     const replay = wanted.replay == null ? null : readSteps(wanted.replay);
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
     const now = zonedTimestamp(this.#options.nowMicroseconds());
-    const model = wanted.agent?.llm?.model ?? (replay === null ? '' : 'replay');
+    const model = wanted.agent?.llm?.model ?? wanted.agent_settings?.llm?.model ?? (replay === null ? '' : 'replay');
     const state: ConversationState = {
       conversation_id: id,
       execution_status: 'idle',

@@ -1,5 +1,4 @@
 /** Reading requests and refusing them in the words of genuine agent servers (interface section 8.1). */
-import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import {
@@ -12,12 +11,15 @@ import {
   tooDeep,
   uuid,
 } from '../../protocol/detail.ts';
+import { readBytes } from '../request-body.ts';
 import { JailError } from '../jail/connection.ts';
 import { ReplayError } from '../replay/reading.ts';
 import { storageTrouble } from '../storage-trouble.ts';
 import type { ConversationEntry, Conversations } from './conversations.ts';
 import { ConflictError } from './run-loop.ts';
 
+/** In bytes: an upload is read into memory before it is taken apart, a message whole. */
+const LARGEST_BODY = 128 * 1024 * 1024;
 /** In bytes; it names ids. */
 const LARGEST_BODY_OF_GET = 64 * 1024;
 
@@ -53,7 +55,7 @@ export async function readBody<Schema extends v.GenericSchema>(
   context: Context,
   schema: Schema,
 ): Promise<v.InferOutput<Schema>> {
-  const text = await textOf(context);
+  const text = (await readBytesOf(context)).toString('utf8');
   if (text.trim() === '') throw new HttpRefusal(422, missingBody());
   let body: unknown;
   try {
@@ -65,19 +67,12 @@ export async function readBody<Schema extends v.GenericSchema>(
   return checked(schema, body, 'body');
 }
 
-/** The body as text, also that of a GET, which a Request of the web cannot hold. */
-async function textOf(context: Context): Promise<string> {
-  const { incoming } = context.env as { incoming?: IncomingMessage };
-  if (context.req.method !== 'GET' || incoming === undefined) return context.req.text();
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of incoming as AsyncIterable<Buffer>) {
-    size += piece.length;
-    // What is too much is read all the same: who still sends does not listen, and would never hear why it is refused.
-    if (size <= LARGEST_BODY_OF_GET) pieces.push(piece);
-  }
-  if (size > LARGEST_BODY_OF_GET) throw new HttpRefusal(413, 'Request body is too large');
-  return Buffer.concat(pieces).toString('utf8');
+/** The body; 413 when it is longer than a message or an upload may be. */
+export async function readBytesOf(context: Context): Promise<Buffer> {
+  const max = context.req.method === 'GET' ? LARGEST_BODY_OF_GET : LARGEST_BODY;
+  const body = await readBytes(context, max);
+  if (body === null) throw new HttpRefusal(413, `Request body is larger than ${String(max)} bytes`);
+  return body;
 }
 
 /** The checked query, the last of each name; 422 with the list of what is wrong. */

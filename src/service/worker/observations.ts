@@ -10,9 +10,10 @@ export interface Cause {
   action_id: string;
 }
 
+/** Without `extended_content`, which is always empty here: openhands-sdk up to 1.31 rejects an observation that has it. */
 function observed(cause: Cause, observation: Record<string, unknown>): NewEvent {
   const { action_id, ...tool } = cause;
-  return { source: 'environment', ...tool, observation, action_id, extended_content: [], kind: 'ObservationEvent' };
+  return { source: 'environment', ...tool, observation, action_id, kind: 'ObservationEvent' };
 }
 
 /** What a command answered. `output` is bounded and free of secrets already. */

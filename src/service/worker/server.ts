@@ -46,7 +46,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     conversations,
     bash: new BashService(sandbox, nowMicroseconds),
     sandbox,
-    workingDir,
     nowMicroseconds,
     forecast: rules.length === 0 ? null : createForecast(rules, options.log),
   };

@@ -89,13 +89,13 @@ function agentView({ state }: Conversation, secrets: [string, unknown][]): Recor
   };
 }
 
-/** The final answer to the newest words of the user; empty when there is none yet. */
+/** The newest final answer, also when the user has written since; empty when there is none yet. */
 export function finalResponse({ conversation }: ConversationEntry): string {
   let answer = '';
   for (const event of conversation.history()) {
-    if (event.kind === 'MessageEvent') {
+    if (event.kind === 'MessageEvent' && event.source === 'agent') {
       const message = event['llm_message'] as { content: { text?: string }[] };
-      answer = event.source === 'agent' ? message.content.map((part) => part.text ?? '').join('') : '';
+      answer = message.content.map((part) => part.text ?? '').join('');
     } else if (event.kind === 'ActionEvent') {
       const action = event['action'] as { kind: string; message?: string };
       if (action.kind === 'FinishAction') answer = action.message ?? '';

@@ -26,6 +26,9 @@ let place: Place;
 let worker: TestWorker;
 const conversation = `/api/conversations/${ID}`;
 const EVENTS = 'openhands.sdk.event';
+const { version: packageVersion } = JSON.parse(
+  readFileSync(path.resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
+) as { version: string };
 const unknown = '00000000-0000-0000-0000-000000000000';
 
 beforeAll(async () => {
@@ -68,7 +71,12 @@ describe('the door', () => {
       expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
     }
     expect(await get('/ready')).toEqual({ status: 200, body: { status: 'ready' } });
-    expect((await get('/server_info')).body).toMatchObject({ uptime: expect.any(Number) as number });
+    expect((await get('/server_info')).body).toMatchObject({
+      uptime: expect.any(Number) as number,
+      version: '1.34.0',
+      sdk_version: '1.34.0',
+      acs_version: packageVersion,
+    });
   });
 
   it('shows its routes to a reader where it says that they are', async () => {
@@ -168,7 +176,7 @@ describe('conversations', () => {
 
   it('without a replay end with an error that names both ways on', async () => {
     const id = '11111111-2222-4333-8444-55555555555a';
-    await worker.call('POST', '/api/conversations', { conversation_id: id, initial_message: message('Hello?') });
+    await startConversation(worker, null, { conversation_id: id });
     const found = await until('the error', async () => {
       const { body } = await get(
         `/api/conversations/${id}/events/search?kind=${EVENTS}.conversation_error.ConversationErrorEvent`,
@@ -186,11 +194,144 @@ describe('conversations', () => {
   it('with a malformed replay are refused, and nothing is made', async () => {
     for (const replay of [[], [{ type: 'terminal' }], [{ type: 'fly', command: 'x' }]]) {
       const id = '11111111-2222-4333-8444-55555555555b';
-      const { status, body } = await post('/api/conversations', { conversation_id: id, replay });
+      const { status, body } = await startConversation(worker, replay, { conversation_id: id });
       expect(status).toBe(422);
       expect(JSON.stringify(body)).toContain('replay');
       expect((await get(`/api/conversations/${id}`)).status).toBe(404);
     }
+  });
+
+  it('a start without workspace or agent is refused with 422 as on genuine servers', async () => {
+    const refusal = async (body: unknown): Promise<unknown> => {
+      const answer = await post('/api/conversations', body);
+      expect(answer.status).toBe(422);
+      return (answer.body as { detail: { type: string; loc: unknown[]; msg: string }[] }).detail.map(
+        ({ type, loc, msg }) => ({ type, loc, msg }),
+      );
+    };
+    const workspace = { working_dir: worker.workingDir };
+    expect(await refusal({})).toEqual([{ type: 'missing', loc: ['body', 'workspace'], msg: 'Field required' }]);
+    expect(await refusal({ workspace })).toEqual([
+      {
+        type: 'value_error',
+        loc: ['body'],
+        msg: 'Value error, One of `agent`, `agent_settings`, or `agent_profile_id` must be provided',
+      },
+    ]);
+    const unknownKind = (kind: string) => [
+      {
+        type: 'value_error',
+        loc: ['body', 'agent'],
+        msg: `Value error, Unknown kind '${kind}' for openhands.sdk.agent.base.AgentBase; Expected one of: ['ACPAgent', 'Agent']`,
+      },
+    ];
+    expect(await refusal({ workspace, agent: {} })).toEqual(unknownKind(''));
+    expect(await refusal({ workspace, agent: { kind: 'Nope' } })).toEqual(unknownKind('Nope'));
+    expect((await get('/api/conversations/count')).body).toBe(1);
+  });
+
+  it('a status and ids that are none are refused with 422 as on genuine servers', async () => {
+    const expected =
+      "'idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck' or 'deleting'";
+    const bogus = {
+      type: 'enum',
+      loc: ['query', 'status'],
+      msg: `Input should be ${expected}`,
+      input: 'bogus',
+      ctx: { expected },
+    };
+    for (const route of ['count', 'search']) {
+      expect(await get(`/api/conversations/${route}?status=bogus`)).toEqual({ status: 422, body: { detail: [bogus] } });
+    }
+    expect((await get('/api/conversations/count?status=finished')).body).toBe(1);
+    const error = 'invalid character: found `z` at 0';
+    expect(await get('/api/conversations?ids=zz')).toEqual({
+      status: 422,
+      body: {
+        detail: [
+          {
+            type: 'uuid_parsing',
+            loc: ['query', 'ids', 0],
+            msg: `Input should be a valid UUID, ${error}`,
+            input: 'zz',
+            ctx: { error },
+          },
+        ],
+      },
+    });
+    expect((await get('/api/conversations')).body).toEqual({
+      detail: [{ type: 'missing', loc: ['query', 'ids'], msg: 'Field required', input: null }],
+    });
+  });
+
+  it('a change of policy or analyzer is one event with the value, and nothing when it is equal', async () => {
+    const changes = async (): Promise<unknown[]> => {
+      const kind = `${EVENTS}.conversation_state.ConversationStateUpdateEvent`;
+      const { body } = await get(`${conversation}/events/search?kind=${kind}`);
+      const { items } = body as { items: { key: string; value?: unknown }[] };
+      return items
+        .filter(({ key }) => key === 'confirmation_policy' || key === 'security_analyzer')
+        .map(({ key, value }) => ({ key, value }));
+    };
+    const set = async (member: string, value: unknown): Promise<void> => {
+      const body = { [member === 'confirmation_policy' ? 'policy' : member]: value };
+      expect(await post(`${conversation}/${member}`, body)).toEqual({ status: 200, body: { success: true } });
+    };
+    const before = (await changes()).length;
+    for (const repeated of ['first', 'again']) {
+      await set('confirmation_policy', { kind: 'AlwaysConfirm' });
+      await set('security_analyzer', { kind: 'LLMSecurityAnalyzer' });
+      expect([repeated, (await changes()).slice(before)]).toEqual([
+        repeated,
+        [
+          { key: 'confirmation_policy', value: { kind: 'AlwaysConfirm' } },
+          { key: 'security_analyzer', value: { kind: 'LLMSecurityAnalyzer' } },
+        ],
+      ]);
+    }
+    await set('security_analyzer', null);
+    await set('confirmation_policy', { kind: 'NeverConfirm' });
+    expect((await changes()).slice(before + 2)).toEqual([
+      { key: 'security_analyzer' },
+      { key: 'confirmation_policy', value: { kind: 'NeverConfirm' } },
+    ]);
+  });
+
+  it('an analyzer that is missing or of an unknown kind is refused with 422 as on genuine servers', async () => {
+    const set = (body: unknown) => post(`${conversation}/security_analyzer`, body);
+    expect(await set({})).toEqual({
+      status: 422,
+      body: { detail: [{ type: 'missing', loc: ['body', 'security_analyzer'], msg: 'Field required', input: {} }] },
+    });
+    for (const [kind, analyzer] of [
+      ['', {}],
+      ['', { kind: '' }],
+      ['Nope', { kind: 'Nope' }],
+    ] as const) {
+      const error = `Unknown kind '${kind}' for openhands.sdk.security.analyzer.SecurityAnalyzerBase; Expected one of: ['PatternSecurityAnalyzer', 'PolicyRailSecurityAnalyzer', 'EnsembleSecurityAnalyzer', 'GraySwanAnalyzer', 'LLMSecurityAnalyzer']`;
+      expect(await set({ security_analyzer: analyzer })).toEqual({
+        status: 422,
+        body: {
+          detail: [
+            {
+              type: 'value_error',
+              loc: ['body', 'security_analyzer'],
+              msg: `Value error, ${error}`,
+              input: {},
+              ctx: { error },
+            },
+          ],
+        },
+      });
+    }
+    expect((await set({ security_analyzer: 'x' })).status).toBe(422);
+  });
+
+  it('the final response is that before a later message of the user', async () => {
+    const response = async (): Promise<unknown> => (await get(`${conversation}/agent_final_response`)).body;
+    expect(await response()).toEqual({ response: 'Well?' });
+    expect((await post(`${conversation}/events`, message('And then?', false))).status).toBe(200);
+    expect(await response()).toEqual({ response: 'Well?' });
   });
 
   it('take a policy only when it is one', async () => {
@@ -227,6 +368,13 @@ describe('messages', () => {
 });
 
 describe('events', () => {
+  it('have extended_content on messages, and not on observations, where it would be empty', async () => {
+    const events = await eventsOf(worker);
+    const having = new Set(events.filter((event) => 'extended_content' in event).map(({ kind }) => kind));
+    expect([...having]).toEqual(['MessageEvent']);
+    expect(events.map(({ kind }) => kind)).toContain('ObservationEvent');
+  });
+
   it('come page by page, complete, in both orders', async () => {
     const all = await eventsOf(worker);
     expect(await eventsOf(worker, 2)).toEqual(all);
@@ -270,7 +418,9 @@ describe('events', () => {
     expect(await ask()).toEqual({ detail: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }] });
     expect(await ask(Array.from({ length: 101 }, () => unknown))).toEqual({ detail: 'Too many ids' });
     // More than fits into what the system keeps of a connection that nobody reads.
-    expect(await ask(Array.from({ length: 400_000 }, () => unknown))).toEqual({ detail: 'Request body is too large' });
+    expect(await ask(Array.from({ length: 400_000 }, () => unknown))).toEqual({
+      detail: 'Request body is larger than 65536 bytes',
+    });
   });
 
   it('from an unknown page are the first page', async () => {
@@ -295,6 +445,16 @@ describe('commands', () => {
     const { body } = await post('/api/bash/execute_bash_command', { command: 'echo out; echo err >&2; exit 3' });
     expect(body).toMatchObject({ order: 0, exit_code: 3, stdout: 'out\n', stderr: 'err\n', kind: 'BashOutput' });
     expect(body).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) as string });
+  });
+
+  it('a timeout that is no whole number of seconds is refused with 422 as on genuine servers', async () => {
+    const msg = 'Input should be a valid integer, got a number with a fractional part';
+    for (const route of ['execute_bash_command', 'start_bash_command']) {
+      expect(await post(`/api/bash/${route}`, { command: 'true', timeout: 1.5 })).toEqual({
+        status: 422,
+        body: { detail: [{ type: 'int_from_float', loc: ['body', 'timeout'], msg, input: 1.5 }] },
+      });
+    }
   });
 
   it('end at their timeout', async () => {

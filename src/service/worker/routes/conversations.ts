@@ -3,6 +3,8 @@ import type { Hono } from 'hono';
 import { randomUUID } from 'node:crypto';
 import {
   askAgent,
+  conversationCount,
+  conversationIds,
   conversationSearch,
   setConfirmationPolicy,
   setSecrets,
@@ -15,7 +17,7 @@ import {
 import { toHexId } from '../../../protocol/detail.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
-import { conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
+import { checked, conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
 import { runForUser } from '../user-command.ts';
 import { conversationView, finalResponse } from '../views.ts';
 
@@ -32,7 +34,7 @@ export function conversationRoutes(app: Hono, worker: WorkerContext): void {
     const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
     const existing = conversations.get(id);
     if (existing !== null) return context.json(conversationView(existing), 200);
-    const entry = conversations.create(id, wanted, wanted.workspace?.working_dir ?? worker.workingDir);
+    const entry = conversations.create(id, wanted, wanted.workspace.working_dir);
     const message = wanted.initial_message;
     if (message != null) {
       entry.conversation.addMessage(message.role, message.content);
@@ -50,12 +52,9 @@ export function conversationRoutes(app: Hono, worker: WorkerContext): void {
 
 function readRoutes(app: Hono, { conversations }: WorkerContext): void {
   app.get('/api/conversations', (context) => {
-    const ids = context.req.queries('ids') ?? [];
-    if (ids.length === 0) {
-      throw new HttpRefusal(422, [{ type: 'missing', loc: ['query', 'ids'], msg: 'Field required', input: {} }]);
-    }
+    const { ids } = checked(conversationIds, { ids: context.req.queries('ids') }, 'query');
     if (ids.length > 99) throw new HttpRefusal(400, 'Too many ids');
-    const found = ids.map((id) => conversations.get(toHexId(id) ?? ''));
+    const found = ids.map((id) => conversations.get(id));
     return context.json(found.map((entry) => entry && conversationView(entry)));
   });
 
@@ -72,7 +71,7 @@ function readRoutes(app: Hono, { conversations }: WorkerContext): void {
   });
 
   app.get('/api/conversations/count', (context) => {
-    const { status } = readQuery(context, conversationSearch);
+    const { status } = readQuery(context, conversationCount);
     return context.json(conversations.all().filter(hasStatus(status)).length);
   });
 
@@ -143,14 +142,14 @@ function changeRoutes(app: Hono, { conversations }: WorkerContext): void {
   app.post('/api/conversations/:id/confirmation_policy', async (context) => {
     const { conversation } = conversationOf(context, conversations);
     const { policy } = await readBody(context, setConfirmationPolicy);
-    conversation.record([], { confirmation_policy: policyOf(policy) });
+    conversation.setMember('confirmation_policy', policyOf(policy));
     return context.json({ success: true });
   });
 
   app.post('/api/conversations/:id/security_analyzer', async (context) => {
     const { conversation } = conversationOf(context, conversations);
     const { security_analyzer } = await readBody(context, setSecurityAnalyzer);
-    conversation.record([], { security_analyzer });
+    conversation.setMember('security_analyzer', security_analyzer);
     return context.json({ success: true });
   });
 

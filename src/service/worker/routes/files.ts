@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Context, Hono } from 'hono';
 import { pathQuery } from '../../../protocol/agent-server/requests.ts';
 import type { WorkerContext } from '../context.ts';
-import { conversationOf, HttpRefusal, readQuery } from '../http.ts';
+import { conversationOf, HttpRefusal, readBytesOf, readQuery } from '../http.ts';
 import { trajectoryArchive } from '../trajectory.ts';
 
 const CHUNK = 1024 * 1024;
@@ -72,7 +72,9 @@ async function download(context: Context, { sandbox }: WorkerContext): Promise<R
 async function upload(context: Context, { sandbox }: WorkerContext): Promise<Response> {
   const { path: target } = readQuery(context, pathQuery);
   assertAbsolute(target);
-  const form = await context.req.formData().catch(() => null);
+  const body = await readBytesOf(context);
+  const headers = { 'Content-Type': context.req.header('content-type') ?? '' };
+  const form = await new Response(body, { headers }).formData().catch(() => null);
   const file = form?.get('file');
   if (!(file instanceof File)) {
     throw new HttpRefusal(422, [{ type: 'missing', loc: ['body', 'file'], msg: 'Field required', input: null }]);

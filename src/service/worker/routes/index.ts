@@ -1,6 +1,5 @@
 /** The HTTP side of the agent server: one file for each group of routes. `createRoutes` gives `Request → Response`. */
-import { Hono, type MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { Hono } from 'hono';
 import type { WorkerContext } from '../context.ts';
 import { weather } from '../../weather/middleware.ts';
 import { isKey } from '../../is-key.ts';
@@ -11,9 +10,6 @@ import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { gitRoutes } from './git.ts';
 import { infoRoutes } from './info.ts';
-
-/** An upload is read into memory before it is taken apart, a message whole. */
-const LARGEST_BODY = 128 * 1024 * 1024;
 
 export function createRoutes(worker: WorkerContext): Hono {
   const app = new Hono();
@@ -30,7 +26,6 @@ export function createRoutes(worker: WorkerContext): Hono {
     }
     await next();
   });
-  app.use('/api/*', limited(LARGEST_BODY));
   infoRoutes(app, worker);
   conversationRoutes(app, worker);
   eventRoutes(app, worker);
@@ -46,15 +41,6 @@ export function createRoutes(worker: WorkerContext): Hono {
     return context.json({ detail }, status);
   });
   return app;
-}
-
-function limited(maxSize: number): MiddlewareHandler {
-  return bodyLimit({
-    maxSize,
-    onError: () => {
-      throw new HttpRefusal(413, `Request body is larger than ${String(maxSize)} bytes`);
-    },
-  });
 }
 
 function matches(route: string, path: string): boolean {

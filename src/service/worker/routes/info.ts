@@ -2,6 +2,11 @@
 import type { Hono } from 'hono';
 import type { WorkerContext } from '../context.ts';
 
+/**
+ * Release of agent server and openhands-sdk whose interface this is: clients compare it (the TypeScript client refuses an
+ * agent server below 1.23.0).
+ */
+const RELEASE = '1.34.0';
 const TITLE = 'Agent server of the local service';
 /** For a reader, so they are left out of the document for programs, as on genuine servers. */
 const PAGES = ['/docs', '/redoc'];
@@ -19,10 +24,11 @@ export function infoRoutes(app: Hono, worker: WorkerContext): void {
     uptime: seconds(started),
     idle_time: seconds(lastUse),
     title: TITLE,
-    version: worker.version,
-    sdk_version: worker.version,
-    tools_version: worker.version,
-    workspace_version: worker.version,
+    version: RELEASE,
+    sdk_version: RELEASE,
+    tools_version: RELEASE,
+    workspace_version: RELEASE,
+    acs_version: worker.version,
     build_git_sha: 'unknown',
     build_git_ref: 'unknown',
     python_version: 'none: this server runs on Node.js',

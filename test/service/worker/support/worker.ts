@@ -219,7 +219,8 @@ export async function startConversation(
   return worker.call('POST', '/api/conversations', {
     conversation_id: ID,
     initial_message: message('Please do it.'),
-    ...(steps === null ? {} : { replay: steps }),
+    workspace: { working_dir: worker.workingDir },
+    ...(steps === null ? { agent: { llm: { model: 'none' } } } : { replay: steps }),
     ...more,
   });
 }
