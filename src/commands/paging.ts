@@ -4,7 +4,8 @@
  */
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../errors.ts';
+import { createPageCheck } from '../domain/page-check.ts';
+import { isAppError } from '../errors.ts';
 import type { Field, View } from '../output/view.ts';
 import type { Page, Server } from '../servers/server.ts';
 import { positiveInteger } from './options.ts';
@@ -12,8 +13,6 @@ import { positiveInteger } from './options.ts';
 const DEFAULT_LIMIT = 30;
 /** More is refused by servers (interface 4.3, 5.3). */
 const PAGE_SIZE_MAX = 100;
-/** A server that invents a new page id for ever would otherwise hold the command for ever. */
-const PAGES_MAX = 10_000;
 
 export interface PagingOptions {
   limit?: number;
@@ -43,7 +42,7 @@ export interface PageSource<T> {
 
 /**
  * Reads pages until one item more than the limit is found, which tells for certain whether there are more.
- * Throws `server` when a page id comes a second time.
+ * Throws `server` for a list without an end: see createPageCheck.
  */
 export async function collectList<T>(source: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
   const items: T[] = [];
@@ -62,22 +61,22 @@ export async function collectList<T>(source: PageSource<T>): Promise<{ items: T[
   return { items, has_more: false };
 }
 
-async function* pagesOf<T>(source: Pick<PageSource<T>, 'fetch' | 'signal'>, pageSize: number): AsyncGenerator<T[]> {
-  const seenPages = new Set<string>();
+async function* pagesOf<T>(
+  source: Pick<PageSource<T>, 'fetch' | 'id' | 'signal'>,
+  pageSize: number,
+): AsyncGenerator<T[]> {
+  const check = createPageCheck();
   let next: string | null = null;
   do {
     source.signal.throwIfAborted();
     const page: Page<T> = await source.fetch(next, pageSize);
     yield page.items;
+    check(
+      page.items.map((item) => source.id(item)),
+      page.next,
+    );
     next = page.next;
-    if (next === null) return;
-    if (seenPages.has(next) || seenPages.size >= PAGES_MAX) {
-      throw new AppError('server', 'the server repeats its pages: the list has no end', {
-        hint: 'what was read up to there is not printed, because it may be wrong',
-      });
-    }
-    seenPages.add(next);
-  } while (true);
+  } while (next !== null);
 }
 
 export interface ListRequest<T> {

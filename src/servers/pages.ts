@@ -1,26 +1,27 @@
-/** Paging: through to the end, never twice the same page, never for ever. */
-import { AppError } from '../errors.ts';
+/** Paging: through to the end, and with an error where a list has none. */
+import { createPageCheck } from '../domain/page-check.ts';
 import type { Page } from './server.ts';
 
-/** All items of all pages, lazily. Throws AppError `server` when a page id comes back: such a list has no end. */
+/**
+ * All items of all pages, lazily. Throws AppError `server` for a list without an end: see createPageCheck.
+ * @param idOf what makes two items the same
+ */
 export async function* allPages<T>(
+  idOf: (item: T) => string,
   fetchPage: (page: string | null) => Promise<Page<T>>,
 ): AsyncGenerator<T, void, void> {
-  const seen = new Set<string>();
+  const check = createPageCheck();
   let page: string | null = null;
-  for (;;) {
+  do {
     const { items, next }: Page<T> = await fetchPage(page);
     yield* items;
-    if (next === null) return;
-    if (seen.has(next)) {
-      throw new AppError('server', `the server gives the page ${next.slice(0, 60)} again and again`, {
-        hint: 'the list is not complete; ask for fewer items with --limit',
-      });
-    }
-    seen.add(next);
+    check(items.map(idOf), next);
     page = next;
-  }
+  } while (page !== null);
 }
+
+/** What most records are told apart by. */
+export const byId = ({ id }: { id: string }): string => id;
 
 /** Calls `fetch` with at most `size` ids at a time and puts the answers together in order. */
 export async function inSlices<T>(

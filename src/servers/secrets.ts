@@ -13,6 +13,8 @@ import { serverText, type Answer } from './transport/answer.ts';
 const ROUTES: Record<Dialect, string> = { v0: '/api/secrets', v1: '/api/v1/secrets' };
 const PAGE_SIZE = 100;
 
+const nameOf = ({ name }: Secret): string => name;
+
 export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {
   const route = ROUTES[dialect];
   const pathOf = (name: string): string => `${route}/${encodeURIComponent(name)}`;
@@ -23,7 +25,8 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     throw new AppError('unsupported', 'this server keeps no secrets; V0 and V1 servers of 2025 and later do');
   };
   const find = async (name: string): Promise<Secret | null> => {
-    for await (const secret of allPages((page) => list(page))) if (secret.name === name) return secret;
+    const secrets = allPages<Secret>(nameOf, (page) => list(page));
+    for await (const secret of secrets) if (secret.name === name) return secret;
     return null;
   };
   const remove = async (name: string): Promise<'removed' | 'not-there'> => {

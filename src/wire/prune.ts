@@ -1,12 +1,12 @@
 /** What has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
-import { AppError, isAppError } from '../errors.ts';
+import { createPageCheck } from '../domain/page-check.ts';
+import { isAppError } from '../errors.ts';
 import type { Page, Server } from '../servers/server.ts';
 import type { OldConversation, OldThing, OldThings } from '../service-control.ts';
 
 const AT_WORK = new Set<string>(['starting', 'running', 'waiting']);
 /** States from which a run can go on, once they are looked up in the events. */
 const UNFINISHED = new Set<string>(['paused', 'waiting']);
-const MOST_PAGES = 10_000;
 
 /** @param before milliseconds since the epoch; what was touched later stays */
 export async function findOld(server: Server, before: number): Promise<OldThings> {
@@ -57,16 +57,20 @@ async function isAtWork(server: Server, id: string): Promise<boolean> {
   }
 }
 
-async function everyPage<T>(fetch: (page: string | null) => Promise<Page<T>>): Promise<T[]> {
+async function everyPage<T extends { id: string }>(fetch: (page: string | null) => Promise<Page<T>>): Promise<T[]> {
+  const check = createPageCheck();
   const items: T[] = [];
   let page: string | null = null;
-  for (let read = 0; read < MOST_PAGES; read++) {
+  do {
     const { items: more, next }: Page<T> = await fetch(page);
+    check(
+      more.map(({ id }) => id),
+      next,
+    );
     items.push(...more);
-    if (next === null) return items;
     page = next;
-  }
-  throw new AppError('server', 'the list of the local service has no end');
+  } while (page !== null);
+  return items;
 }
 
 /** A service of V0 alone has sandboxes too, but nobody can start one by hand there. */

@@ -16,7 +16,8 @@ it('a fresh id is never of digits only, which would break some servers', () => {
 
 it('pages are read lazily to the end, and a page that comes back is an error', async () => {
   const asked: (string | null)[] = [];
-  const pages = allPages((page) => {
+  const itself = (item: string): string => item;
+  const pages = allPages(itself, (page) => {
     asked.push(page);
     return Promise.resolve({ items: [page ?? 'first'], next: page === null ? 'a' : page === 'a' ? 'b' : null });
   });
@@ -26,7 +27,7 @@ it('pages are read lazily to the end, and a page that comes back is an error', a
   for await (const item of pages) rest.push(item);
   expect(rest).toEqual(['a', 'b']);
   const endless = async (): Promise<void> => {
-    for await (const _ of allPages(() => Promise.resolve({ items: [], next: 'same' }))) continue;
+    for await (const _ of allPages(itself, () => Promise.resolve({ items: [], next: 'same' }))) continue;
   };
   expect((await failure(endless())).kind).toBe('server');
 });

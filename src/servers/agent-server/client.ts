@@ -14,6 +14,7 @@ import { asRecord, readPage, requiredText } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
+import { allPages } from '../pages.ts';
 import type { Page } from '../server.ts';
 import { serverText } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -195,9 +196,7 @@ function joined(
 /** Pieces after the last one that is known, through all pages. */
 async function commandOutput(transport: Transport, id: string, known: Map<number, BashOutput>): Promise<BashOutput[]> {
   const found: BashOutput[] = [];
-  const seen = new Set<string>();
-  let page: string | null = null;
-  do {
+  const fetchPage = async (page: string | null): Promise<Page<BashOutput>> => {
     const query = {
       command_id__eq: id,
       kind__eq: 'BashOutput',
@@ -210,11 +209,9 @@ async function commandOutput(transport: Transport, id: string, known: Map<number
       query,
       safe: 'read',
     });
-    const { items, next }: Page<BashOutput> = read(answer, (body) => readPage(body, 'bash events', readBashOutput));
-    found.push(...items);
-    page = next === null || seen.has(next) ? null : next;
-    if (page !== null) seen.add(page);
-  } while (page !== null);
+    return read(answer, (body) => readPage(body, 'bash events', readBashOutput));
+  };
+  for await (const piece of allPages(({ order }) => String(order), fetchPage)) found.push(piece);
   return found;
 }
 

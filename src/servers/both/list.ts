@@ -2,7 +2,7 @@
 import type { Conversation, Dialect } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { parseTime } from '../../text/time.ts';
-import { allPages } from '../pages.ts';
+import { allPages, byId } from '../pages.ts';
 import type { ListQuery, Server } from '../server.ts';
 
 type List = Server['conversations']['list'];
@@ -41,7 +41,7 @@ interface Reading {
 function createReading(newer: List, older: List, query: ListQuery): Reading {
   const side = (dialect: Dialect, list: List): Side => ({
     dialect,
-    items: allPages<Conversation>((page) => list(query, page)),
+    items: allPages<Conversation>(byId, (page) => list(query, page)),
     head: undefined,
   });
   return { sides: [side('v1', newer), side('v0', older)], told: new Set() };

@@ -1,7 +1,7 @@
 /** Sandboxes with the V0 conversations in them, where the server names the sandbox of those too. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { allPages } from '../pages.ts';
+import { allPages, byId } from '../pages.ts';
 import type { Server } from '../server.ts';
 
 export function withUseByV0(sandboxes: Server['sandboxes'], older: Server['conversations']): Server['sandboxes'] {
@@ -21,7 +21,7 @@ export function withUseByV0(sandboxes: Server['sandboxes'], older: Server['conve
 async function readUses(older: Server['conversations'], sandboxId?: string): Promise<Map<string, Conversation[]>> {
   const uses = new Map<string, Conversation[]>();
   const query = sandboxId === undefined ? {} : { sandboxId };
-  for await (const conversation of allPages<Conversation>((page) => older.list(query, page))) {
+  for await (const conversation of allPages<Conversation>(byId, (page) => older.list(query, page))) {
     const { sandbox_id: id } = conversation;
     if (id !== null) uses.set(id, [...(uses.get(id) ?? []), conversation]);
   }

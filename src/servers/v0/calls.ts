@@ -124,7 +124,8 @@ export async function* eventsForwardV0(
     const { events, has_more } = await eventsPageV0(links, info, { start: next, reverse: 'false' });
     yield* events;
     const last = events.at(-1);
-    if (!has_more || last === undefined || last.id < next) return;
+    if (!has_more) return;
+    if (last === undefined || last.id < next) throw endless();
     next = last.id + 1;
   }
 }
@@ -147,7 +148,14 @@ export async function* eventPagesBackwardV0(
     const { events, has_more } = await eventsPageV0(links, info, { end, reverse: 'true' });
     yield events.filter(({ id }) => end === undefined || id <= end);
     const last = events.at(-1);
-    if (!has_more || last === undefined || (end !== undefined && last.id > end) || last.id <= 0) return;
+    if (!has_more || last?.id === 0) return;
+    if (last === undefined || (end !== undefined && last.id > end)) throw endless();
     end = last.id - 1;
   }
+}
+
+function endless(): AppError {
+  return new AppError('server', 'the server gives pages without new events, and says that there are more', {
+    hint: 'what was read is not complete; ask for fewer items with --limit',
+  });
 }

@@ -5,6 +5,7 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { nothingPending, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
 import type { Links } from '../links.ts';
+import { allPages, byId } from '../pages.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
@@ -31,12 +32,10 @@ export async function pendingV1(links: Links, id: string): Promise<PendingAction
 async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
   if ((await agent.conversation()).execution_status !== WAITING) return [];
   const newestFirst: ConversationEvent[] = [];
-  let page: string | null = null;
-  do {
-    const found: Awaited<ReturnType<AgentClient['events']>> = await agent.events({ order: 'TIMESTAMP_DESC' }, page);
-    for (const event of found.items) newestFirst.push(toEvent(event, agent.conversationId, links.network.redaction));
-    page = found.next === page ? null : found.next;
-  } while (page !== null && newestFirst.length < MOST_READ);
+  for await (const event of allPages(byId, (page) => agent.events({ order: 'TIMESTAMP_DESC' }, page))) {
+    newestFirst.push(toEvent(event, agent.conversationId, links.network.redaction));
+    if (newestFirst.length >= MOST_READ) break;
+  }
   return pendingActionsV1(newestFirst);
 }
 

@@ -5,7 +5,7 @@ import { parseTime } from '../../text/time.ts';
 import { naiveTime } from '../times.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { allPages } from '../pages.ts';
+import { allPages, byId } from '../pages.ts';
 import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
@@ -95,7 +95,7 @@ export async function* eventRecords(
 function agentEvents(agent: AgentClient, query: RecordQuery): AsyncGenerator<EventRecord, void, void> {
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const since = query.since === undefined ? undefined : naiveTime(query.since);
-  return allPages((page) => agent.events({ order, since }, page));
+  return allPages(byId, (page) => agent.events({ order, since }, page));
 }
 
 export async function* appEvents(
@@ -124,7 +124,7 @@ export async function* appEvents(
       return await searchAppEvents(links, id, filter, page);
     }
   };
-  for await (const event of allPages(fetchPage)) {
+  for await (const event of allPages(byId, fetchPage)) {
     if (sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs) continue;
     yield event;
   }

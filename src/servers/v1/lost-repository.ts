@@ -9,7 +9,7 @@ import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/r
 import { parseTime } from '../../text/time.ts';
 import { normalId } from '../ids.ts';
 import type { Links, StartedFrom } from '../links.ts';
-import { allPages } from '../pages.ts';
+import { allPages, byId } from '../pages.ts';
 import {
   conversationOf,
   isOnlyUnwritten,
@@ -78,7 +78,9 @@ type TasksOfATime = StartTaskQuery & { untilMs?: number };
 /** Takes those it finds out of the missing. */
 async function lookAmong(links: Links, { untilMs, ...query }: TasksOfATime, missing: Set<string>): Promise<void> {
   let read = 0;
-  for await (const task of allPages((page) => searchStartTasks(links, { ...query, timeoutMs: TIMEOUT_MS }, page))) {
+  for await (const task of allPages(byId, (page) =>
+    searchStartTasks(links, { ...query, timeoutMs: TIMEOUT_MS }, page),
+  )) {
     read += 1;
     const id = task.status === 'ERROR' && !isOnlyUnwritten(task) ? '' : normalId(conversationOf(task) ?? '');
     if (missing.delete(id)) links.starts.known.set(id, startedFrom(task));

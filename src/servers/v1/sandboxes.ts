@@ -3,7 +3,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
 import { read, type Links } from '../links.ts';
-import { allPages } from '../pages.ts';
+import { allPages, byId } from '../pages.ts';
 import type { Server } from '../server.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
@@ -86,7 +86,7 @@ async function conversationsBySandbox(links: Links): Promise<Map<string, AppConv
 
 async function gather(links: Links, sandboxId: string | undefined): Promise<AppConversationRecord[]> {
   const records = new Map<string, AppConversationRecord>();
-  for await (const record of allPages((page) => searchConversations(links, { sandboxId }, page))) {
+  for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page))) {
     if (sandboxId === undefined || record.sandbox_id === sandboxId) records.set(record.id, record);
     if (records.size >= MOST_CONVERSATIONS) break;
   }

@@ -6,11 +6,14 @@ import type { AppConversationRecord, EventRecord } from '../../protocol/v1/recor
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
+import { allPages, byId } from '../pages.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, getSandbox, searchAppEvents } from './calls.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
 const NULL_FLASH_LOOKS = 4;
+/** State updates among which the newest execution status is looked for. */
+const MOST_STATES = 200;
 
 /**
  * Asks again while the status only flashes null: the sandbox is too busy to tell it, or even to answer its server's
@@ -61,15 +64,11 @@ async function lastKnownWord(links: Links, id: string): Promise<string | null> {
 /** The newest execution status among the app server's events. */
 export async function lastWord(links: Links, id: string): Promise<string | null> {
   const filter = { kind: 'ConversationStateUpdateEvent', order: 'TIMESTAMP_DESC', limit: 50 } as const;
-  let page: string | null = null;
-  for (let pages = 0; pages < 4; pages++) {
-    const { items, next } = await searchAppEvents(links, id, filter, page);
-    for (const event of items) {
-      const word = executionWord(event);
-      if (word !== null) return word;
-    }
-    if (next === null || next === page) return null;
-    page = next;
+  let read = 0;
+  for await (const event of allPages(byId, (page) => searchAppEvents(links, id, filter, page))) {
+    const word = executionWord(event);
+    if (word !== null) return word;
+    if (++read >= MOST_STATES) return null;
   }
   return null;
 }
