@@ -8,7 +8,7 @@ import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
 import type { Server, ServerInfo } from './server.ts';
 import { serverText, statusError, type Answer } from './transport/answer.ts';
-import { isLoopback, normalizeBaseUrl } from './transport/address.ts';
+import { normalizeBaseUrl } from './transport/address.ts';
 import { createNetwork, type Network } from './transport/network.ts';
 import { createPace, PACE_LIMITS, type Pace, type PaceLimit } from './transport/pace.ts';
 import { createRedaction } from './transport/redaction.ts';
@@ -30,13 +30,14 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     baseUrl,
     network,
     facts: null,
-    paces: new Map(),
+    appPace: createPace(() => appLimit(run), options.clock),
+    agentPaces: new Map(),
     starts: { known: new Map(), missed: 0 },
   };
   // Most servers are known from an earlier command.
   const ask = async () => {
     const { probe } = await import('./probe.ts');
-    return await probe(appTransport(run, options.signal, unsurprised), options.key !== null, options.clock);
+    return await probe(appTransport(run, options.signal, unsurprised), options.key !== null, options);
   };
   try {
     run.facts = await createServerFacts(options, baseUrl, ask);
@@ -52,8 +53,10 @@ interface Run {
   baseUrl: string;
   network: Network;
   facts: ServerFacts | null;
-  /** One pace for each server, shared by all its transports. */
-  paces: Map<string, Pace>;
+  /** Of the app server, shared by all its transports. */
+  appPace: Pace;
+  /** By origin. */
+  agentPaces: Map<string, Pace>;
   starts: Links['starts'];
 }
 
@@ -70,27 +73,20 @@ function checkKey(key: string | null): void {
   }
 }
 
-function paceOf(run: Run, baseUrl: string, limit: () => PaceLimit | null): Pace {
-  const origin = new URL(baseUrl).origin;
-  const known = run.paces.get(origin);
-  if (known !== undefined) return known;
-  const pace = createPace(limit, run.options.clock);
-  run.paces.set(origin, pace);
+/** Agent servers have no limit (interface 8.2); what one asks for by 429 and Retry-After holds for all its transports. */
+function agentPace(run: Run, baseUrl: string): Pace {
+  const { origin } = new URL(baseUrl);
+  const pace = run.agentPaces.get(origin) ?? createPace(() => null, run.options.clock);
+  run.agentPaces.set(origin, pace);
   return pace;
 }
 
-/** `--rate` counts for every server; without it the app server's limit is the flavour's, a sandbox's own server has none here. */
+/** Of the app server: `--rate`, else what its flavour allows. */
 function appLimit(run: Run): PaceLimit | null {
   const { rate, local } = run.options;
   if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
   if (local || run.facts?.now.flavour === 'local') return null;
   return PACE_LIMITS[run.facts?.now.flavour === 'cloud' ? 'cloud' : 'self-hosted'];
-}
-
-function agentLimit(run: Run, baseUrl: string): PaceLimit | null {
-  const { rate } = run.options;
-  if (rate !== undefined) return { perSecond: rate, burst: Math.max(1, Math.min(10, rate)) };
-  return isLoopback(baseUrl) ? null : PACE_LIMITS['self-hosted'];
 }
 
 function commonOptions(
@@ -117,7 +113,7 @@ function appTransport(
     ...commonOptions(run, signal),
     baseUrl: run.baseUrl,
     headers,
-    pace: paceOf(run, run.baseUrl, () => appLimit(run)),
+    pace: run.appPace,
     refused: (answer, details) => judgeRefusal(run, transport, answer, details),
     surprised,
   });
@@ -164,7 +160,7 @@ function agentTransport(run: Run, signal: AbortSignal, baseUrl: string, key: str
     baseUrl: normalizeBaseUrl(baseUrl),
     // Never the app server's key: the sandbox runs what an agent runs.
     headers: key === null ? {} : { 'x-session-api-key': key },
-    pace: paceOf(run, baseUrl, () => agentLimit(run, baseUrl)),
+    pace: agentPace(run, baseUrl),
     refused: (answer, details) =>
       Promise.resolve(
         new AppError('auth', 'the server of the sandbox refuses its key', {

@@ -31,6 +31,8 @@ export interface ProbeFacts {
 export const PROBE_TIMEOUT_MS = 10_000;
 /** For all of it, repeated questions included: a server may drip its answer without ever being silent. */
 const PROBE_LONGEST_MS = 60_000;
+/** The largest document known has 0.8 MB. */
+const MOST_PROBE_BYTES = 16 * 1024 * 1024;
 /** All but those that pass: these are asked again, and are an error when they stay. */
 const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
 
@@ -49,15 +51,21 @@ interface Answers {
 export async function probe(
   app: Transport,
   hasKey: boolean,
-  clock: Clock,
+  { clock, requestTimeoutMs }: { clock: Clock; requestTimeoutMs?: number },
 ): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
   const ended = new AbortController();
-  const tooLong = clock.sleep(PROBE_LONGEST_MS, ended.signal).then(
-    () => endlessAnswer(app.baseUrl),
-    () => endlessAnswer(app.baseUrl),
-  );
+  const longestMs = Math.max(PROBE_LONGEST_MS, 2 * (requestTimeoutMs ?? 0));
+  const endless = (): AppError => endlessAnswer(app.baseUrl, longestMs);
+  const tooLong = clock.sleep(longestMs, ended.signal).then(endless, endless);
   const ask = async (path: string): Promise<Answer | AppError> => {
-    const call = { method: 'GET', path, safe: 'read', timeoutMs: PROBE_TIMEOUT_MS, accept: ANSWERS } as const;
+    const call = {
+      method: 'GET',
+      path,
+      safe: 'read',
+      timeoutMs: PROBE_TIMEOUT_MS,
+      maxBytes: MOST_PROBE_BYTES,
+      accept: ANSWERS,
+    } as const;
     try {
       return await Promise.race([app.request(call), tooLong]);
     } catch (error) {
@@ -72,12 +80,11 @@ export async function probe(
   }
 }
 
-function endlessAnswer(baseUrl: string): AppError {
-  return new AppError(
-    'network',
-    `${baseUrl} did not come to the end of an answer within ${PROBE_LONGEST_MS / 1000} s`,
-    { hint: 'is this the right server? check the URL, the port and the path', retryable: true },
-  );
+function endlessAnswer(baseUrl: string, longestMs: number): AppError {
+  return new AppError('network', `${baseUrl} did not come to the end of an answer within ${longestMs / 1000} s`, {
+    hint: 'is this the right server? check the URL, the port and the path',
+    retryable: true,
+  });
 }
 
 async function askAll(

@@ -43,7 +43,14 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const PLAIN = { method: 'GET', headers: {}, body: null, silenceMs: 30_000, signal: new AbortController().signal };
+const PLAIN = {
+  method: 'GET',
+  headers: {},
+  body: null,
+  silenceMs: 30_000,
+  maxBytes: 1_000_000,
+  signal: new AbortController().signal,
+};
 
 async function ask(kind: 'kept' | 'fresh'): Promise<void> {
   await network.send(`${url}/`, kind, PLAIN);

@@ -19,6 +19,8 @@ export interface Call {
   raw?: { contentType: string; bytes: Uint8Array };
   /** Longer than usual, where a server answers only after a step; a request timeout given by the user wins. */
   timeoutMs?: number;
+  /** The most bytes of its answer; default: by `expect`, see MOST_BYTES. */
+  maxBytes?: number;
   /** `read`: changes nothing, goes out in a dry run. `idempotent`: may be repeated. `once`: may not. */
   safe: 'read' | 'idempotent' | 'once';
   /** What a good answer is: JSON (the default), or any bytes. */

@@ -1,8 +1,9 @@
 /** One request and its answer: bytes out, bytes in, redirects on the same origin, the lines of `--debug`. */
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { isJsonType } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { shownUrl } from './address.ts';
+import { isLoopback, shownUrl } from './address.ts';
+import { ACCEPTED_ENCODINGS, decode, MOST_BYTES } from './body.ts';
 import { shownBody } from './dry-run.ts';
 import { classifyFailure, peerOf } from './failure.ts';
 import type { Failure } from './failure.ts';
@@ -24,9 +25,10 @@ export function createExchange(options: TransportOptions): Exchange {
       let answer: Answer;
       try {
         logRequest(options, call, url);
-        answer = readAnswer(await send(options, call, url, timeoutMs));
+        answer = await readAnswer(await send(options, call, url, timeoutMs), boundOf(call));
       } catch (error) {
         if (options.signal.aborted) throw options.signal.reason;
+        if (isAppError(error)) throw withRequest(error, call, url);
         const failure = classifyFailure(error, peerOf(error, url, options.network.proxyOf(url)), timeoutMs);
         options.log?.(`< ${failure.text} (${options.clock.now() - startedAtMs} ms)`);
         return { failure };
@@ -39,7 +41,12 @@ export function createExchange(options: TransportOptions): Exchange {
 }
 
 function send(options: TransportOptions, call: Call, url: string, timeoutMs: number): Promise<Received> {
-  const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    // On the same machine encoding costs more than it saves.
+    'accept-encoding': isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
+    ...options.headers,
+  };
   let body: string | Uint8Array | null = null;
   if (call.raw !== undefined) {
     headers['content-type'] = call.raw.contentType;
@@ -54,15 +61,26 @@ function send(options: TransportOptions, call: Call, url: string, timeoutMs: num
     headers,
     body,
     silenceMs: timeoutMs,
+    maxBytes: boundOf(call),
     signal: options.signal,
   });
 }
 
-function readAnswer({ status, headers: received, bytes }: Received): Answer {
+function boundOf({ maxBytes, expect = 'json' }: Call): number {
+  return maxBytes ?? MOST_BYTES[expect];
+}
+
+/** An answer that was refused before it was read. */
+function withRequest(error: AppError, { method }: Call, url: string): AppError {
+  return new AppError(error.kind, error.message, { ...error.details, request: { method, url: shownUrl(url) } });
+}
+
+async function readAnswer({ status, headers: received, bytes: body }: Received, maxBytes: number): Promise<Answer> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(received)) {
     headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : (value ?? '');
   }
+  const bytes = await decode(body, headers['content-encoding'], maxBytes);
   const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   return {
     status,

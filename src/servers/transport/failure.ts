@@ -141,9 +141,6 @@ function failureOf(error: unknown, host: string, timeoutMs: number): Failure {
       hint: 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY',
     };
   }
-  if (code === 'ACS_ANSWER_TOO_LARGE' || code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-    return { class: 'other', sent: 'maybe', text: `${host} sends more than acs takes in one answer` };
-  }
   if (code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError')) {
     return { class: 'other', sent: 'maybe', text: `${host} does not speak HTTP`, hint: 'is this the right port?' };
   }

@@ -4,13 +4,13 @@ import { isIP, setDefaultAutoSelectFamilyAttemptTimeout, type Socket } from 'nod
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
+import { tooLarge } from './body.ts';
 import type { Redaction } from './redaction.ts';
 import { createStraight } from './straight.ts';
 import type { ConnectionKind, Received, Sending } from './straight.ts';
 import { loadUndici } from './undici.ts';
 import type { ProxySettings, Track, Undici } from './undici.ts';
 
-const MAX_ANSWER_BYTES = 512 * 1024 * 1024;
 /** A kept connection this old may be gone at the other end. */
 const IDLE_MS = 4_000;
 
@@ -35,7 +35,6 @@ export function createNetwork(options: NetworkOptions): Network {
   const straight = createStraight({
     connectTimeoutMs: options.connectTimeoutMs,
     idleMs: IDLE_MS,
-    maxBytes: MAX_ANSWER_BYTES,
   });
   const dispatchers = new Map<string, Promise<Dispatcher>>();
   let undici: Promise<Undici> | null = null;
@@ -63,7 +62,6 @@ export function createNetwork(options: NetworkOptions): Network {
     const agentOptions = {
       connect: track(buildConnector({ timeout: options.connectTimeoutMs })),
       connections: 16,
-      maxResponseSize: MAX_ANSWER_BYTES,
       keepAliveTimeout: IDLE_MS,
       // 0 closes a connection after one request. A short keepAliveTimeout would not: what the server offers wins.
       pipelining: kind === 'kept' ? 1 : 0,
@@ -87,13 +85,19 @@ export function createNetwork(options: NetworkOptions): Network {
   const sendThroughProxy = async (url: string, kind: ConnectionKind, sending: Sending): Promise<Received> => {
     const dispatcher = await dispatcherFor(url, kind);
     const { origin, pathname, search } = new URL(url);
-    const { method, headers, body, silenceMs, signal } = sending;
+    const { method, headers, body, silenceMs, maxBytes, signal } = sending;
     const response = await dispatcher.request({
       ...{ origin, path: pathname + search, method, headers, body, signal },
       ...{ headersTimeout: silenceMs, bodyTimeout: silenceMs },
     });
-    const bytes = new Uint8Array(await response.body.arrayBuffer());
-    return { status: response.statusCode, headers: response.headers, bytes };
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response.body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+    }
+    return { status: response.statusCode, headers: response.headers, bytes: Buffer.concat(chunks) };
   };
 
   return {

@@ -6,6 +6,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { tooLarge } from './body.ts';
 
 export interface Sending {
   method: string;
@@ -13,6 +14,8 @@ export interface Sending {
   body: string | Uint8Array | null;
   /** How long the server may say nothing, before its answer and within it. */
   silenceMs: number;
+  /** The most that is read of the body. */
+  maxBytes: number;
   signal: AbortSignal;
 }
 
@@ -27,7 +30,6 @@ export interface StraightOptions {
   connectTimeoutMs: number;
   /** A connection that is not used for so long may be gone at the other end. */
   idleMs: number;
-  maxBytes: number;
 }
 
 /** `fresh` opens a connection of its own: a request that must not be repeated may not meet one the server just dropped. */
@@ -65,8 +67,8 @@ function exchange(
   open: typeof http.request,
   url: string,
   agent: http.Agent,
-  { method, headers, body, silenceMs, signal }: Sending,
-  { connectTimeoutMs, maxBytes, connected }: StraightOptions & { connected: WeakSet<Socket> },
+  { method, headers, body, silenceMs, maxBytes, signal }: Sending,
+  { connectTimeoutMs, connected }: StraightOptions & { connected: WeakSet<Socket> },
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     // Node gives a DELETE with a body no length by itself.
@@ -92,7 +94,7 @@ function exchange(
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         size += chunk.length;
-        if (size > maxBytes) request.destroy(failure('ACS_ANSWER_TOO_LARGE', `more than ${maxBytes} bytes`));
+        if (size > maxBytes) request.destroy(tooLarge(maxBytes));
       });
       response.on('error', reject);
       // Agent servers close the connection after a 500 without announcing it (interface 12): it is not used again.
