@@ -163,7 +163,8 @@ export interface Server {
     /** Creates one from a spec (null: the server's default). Sent once. */
     create(specId: string | null): Promise<Sandbox>;
     pause(id: string): Promise<void>;
-    resume(id: string): Promise<void>;
+    /** @param spec the spec that it must run with */
+    resume(id: string, spec?: string): Promise<void>;
     remove(id: string): Promise<void>;
   };
 

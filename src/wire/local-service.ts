@@ -129,6 +129,7 @@ const KINDS = {
   'start-failed': 'config',
   'stop-failed': 'conflict',
   scenario: 'config',
+  isolation: 'config',
   unsupported: 'unsupported',
 } as const;
 

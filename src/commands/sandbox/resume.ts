@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
-import { checkLimitHasWait } from './settle.ts';
-import { moveSandbox, RESUME } from './transition.ts';
+import { checkLimitHasWait, type WaitOptions } from './settle.ts';
+import { moveSandbox, RESUME, type Transition } from './transition.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const resume: SandboxVerb = {
@@ -33,7 +34,32 @@ export function declareResume(parent: Command, ctx: Context): void {
   command.action((ids: string[], options: ChangeOptions) => resumeSandboxes(ids, options, ctx));
 }
 
-export async function resumeSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
+/** One sandbox, which must be of the spec that was named. */
+export async function resumeSandbox(
+  id: string,
+  { spec, wait, waitTimeout, timeout }: WaitOptions & { spec?: string },
+  ctx: Context,
+): Promise<void> {
+  const verb = spec === undefined ? resume : resumeOf(spec);
+  const options = { wait, waitTimeout, timeout };
+  checkLimitHasWait(options);
+  await withPausedOthers(ctx, () => changeSandboxes(ctx, verb, [id], options));
+}
+
+function resumeOf(spec: string): SandboxVerb {
+  const transition: Transition = { to: 'running', request: (server, id) => server.sandboxes.resume(id, spec) };
+  return {
+    ...resume,
+    apply: (ctx, target, options) => {
+      const { id, spec_id: its } = target.seen;
+      if (its !== spec)
+        throw new AppError('conflict', `sandbox ${id} is of the spec ${its ?? '(unknown)'}, not ${spec}`);
+      return moveSandbox(ctx, transition, target, options);
+    },
+  };
+}
+
+async function resumeSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
   checkLimitHasWait(options);
   await withPausedOthers(ctx, () => changeSandboxes(ctx, resume, ids, options));
 }

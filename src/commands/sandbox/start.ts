@@ -5,7 +5,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
-import { resumeSandboxes } from './resume.ts';
+import { resumeSandbox } from './resume.ts';
 import { addWaitTimeout, checkLimitHasWait, settleWatched, waitMsOf, type WaitOptions } from './settle.ts';
 import { SANDBOX_JSON, sandboxView } from './view.ts';
 
@@ -17,7 +17,7 @@ export function declareStart(parent: Command, ctx: Context): void {
   const command = parent.command('start').description('create a sandbox, or resume the one named');
   command
     .argument('[id]', 'an existing sandbox to resume')
-    .option('--spec <id>', 'what to make it from (see acs specs list)')
+    .option('--spec <id>', 'what to create it from (see acs specs list); one to resume must be of this spec')
     .option('--wait', 'return when it runs (the default)')
     .option('--no-wait', 'return as soon as the server has taken it');
   addWaitTimeout(command);
@@ -41,11 +41,7 @@ export async function startSandbox(id: string | undefined, options: StartOptions
     ctx.out.check(sandboxView, 'item');
     return await withPausedOthers(ctx, () => createSandbox(options, ctx));
   }
-  if (options.spec !== undefined) {
-    throw new AppError('usage', '--spec is for a new sandbox, and one to resume was named');
-  }
-  const { wait, waitTimeout, timeout } = options;
-  await resumeSandboxes([id], { wait, waitTimeout, timeout }, ctx);
+  await resumeSandbox(id, options, ctx);
 }
 
 async function createSandbox(options: StartOptions, ctx: Context): Promise<void> {

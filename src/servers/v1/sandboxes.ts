@@ -17,11 +17,12 @@ const MOST_CONVERSATIONS = 1000;
 
 export function createSandboxes(links: Links): Server['sandboxes'] {
   const { redaction } = links.network;
-  const change = async (id: string, verb: 'pause' | 'resume'): Promise<void> => {
+  const change = async (id: string, verb: 'pause' | 'resume', spec?: string): Promise<void> => {
     const path = `/api/v1/sandboxes/${encodeURIComponent(id)}/${verb}`;
     const answer = await links.app.request({
       method: 'POST',
       path,
+      query: { sandbox_spec_id: spec },
       safe: 'idempotent',
       timeoutMs: CHANGE_TIMEOUT_MS,
       accept: [404],
@@ -49,7 +50,7 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
       return toSandbox(await createSandbox(links, specId), sandboxUse([]), redaction);
     },
     pause: (id) => change(id, 'pause'),
-    resume: (id) => change(id, 'resume'),
+    resume: (id, spec) => change(id, 'resume', spec),
     remove: (id) => removeSandbox(links, id),
   };
 }

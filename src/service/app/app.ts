@@ -13,6 +13,7 @@ import { commonRoutes } from './routes/common.ts';
 import { v0Routes } from './routes/v0/index.ts';
 import { v1Routes } from './routes/v1/index.ts';
 import type { Route } from './route.ts';
+import { SpecRefused } from './specs.ts';
 
 /** Builds the app server of a service. */
 export function createApp(context: AppContext): Hono {
@@ -112,6 +113,7 @@ function patternOf(path: string): RegExp {
 
 function answerError(error: Error, context: AppContext): Response {
   if (error instanceof HttpAnswer) return json(error.body, error.status);
+  if (error instanceof SpecRefused) return json({ detail: error.message }, 501);
   const trouble = storageTrouble(error);
   context.log(`request failed: ${error.stack ?? error.message}`);
   if (trouble !== null) return json({ detail: trouble.text }, trouble.status);

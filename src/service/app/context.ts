@@ -2,11 +2,10 @@
 import type { Clock } from '../life/clock.ts';
 import type { ServiceApi } from '../life/options.ts';
 import type { Store } from '../store/index.ts';
-import type { SandboxSpecName } from '../worker-protocol.ts';
 import type { WeatherRule } from '../weather/schema.ts';
 import type { EventLogs } from './event-logs.ts';
 import type { Starter } from './starting.ts';
-import type { SandboxSpec } from './specs.ts';
+import type { SpecChoice } from './specs.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** What the process of the service uses, as `GET /server_info` tells it. */
@@ -29,8 +28,7 @@ export interface AppContext {
   /** Name or address that the service was asked to listen on. */
   host: string;
   version: string;
-  specs: SandboxSpec[];
-  defaultSpec: SandboxSpecName;
+  specs: SpecChoice;
   resources(): ProcessResources;
   log(line: string): void;
   /** What goes wrong on purpose with requests to the app server; absent: nothing. */

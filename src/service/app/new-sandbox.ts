@@ -1,15 +1,17 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
+import { assertSpecWorks, type SpecChoice } from './specs.ts';
 import { newSandboxId, newSessionKey } from './ids.ts';
 
 /** A sandbox that is about to be started, with an id and a key of its own. */
-export function newSandbox(spec: SandboxSpecName, now: string): SandboxRow {
+export function newSandbox(spec: SandboxSpecName, now: string, detail: string | null = null): SandboxRow {
   return {
     id: newSandboxId(),
     spec_id: spec,
+    isolation: spec,
     status: 'STARTING',
-    status_detail: null,
+    status_detail: detail,
     session_api_key: newSessionKey(),
     port: null,
     working_dir: null,
@@ -20,6 +22,16 @@ export function newSandbox(spec: SandboxSpecName, now: string): SandboxRow {
   };
 }
 
+/**
+ * The sandbox that a request asks for. Null: it names no spec.
+ * @throws SpecRefused
+ */
+export function requestedSandbox(named: SandboxSpecName | null, specs: SpecChoice, now: string): SandboxRow {
+  const spec = named ?? specs.byDefault;
+  assertSpecWorks(spec, specs);
+  return newSandbox(spec, now, named === null ? specs.warning : null);
+}
+
 type Surroundings = Pick<WorkerConfig, 'root' | 'workspace_dir' | 'events_dir' | 'initial_env' | 'weather'>;
 
 /** What the worker of a sandbox is given. */
@@ -27,7 +39,7 @@ export function workerConfig(row: SandboxRow, surroundings: Surroundings): Worke
   return {
     sandbox_id: row.id,
     session_api_key: row.session_api_key,
-    spec: row.spec_id as SandboxSpecName,
+    spec: row.isolation,
     ...(row.port === null ? {} : { port: row.port }),
     ...surroundings,
   };

@@ -13,7 +13,8 @@ export interface StartRequest {
   /** 32 hexadecimal digits; null: a fresh one. */
   conversationId: string | null;
   sandboxId: string | null;
-  spec: SandboxSpecName;
+  /** Null: the default of the service. */
+  spec: SandboxSpecName | null;
   /** Content blocks of the first message; null: none. */
   message: { role: string; content: unknown[] } | null;
   replay: ReplayStep[];

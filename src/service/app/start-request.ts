@@ -10,7 +10,7 @@ import type { SandboxSpecName } from '../worker-protocol.ts';
 import { isBranchName, shownRepository } from './repository.ts';
 import { valueAt, type StoredSettings } from './settings/record.ts';
 import { MASK } from './settings/mcp.ts';
-import { isSpecName } from './specs.ts';
+import { assertSpecWorks, isSpecName, type SpecChoice } from './specs.ts';
 import type { StartRequest } from './start-plan.ts';
 
 /** A start that is refused before anything began. */
@@ -37,7 +37,7 @@ const BEGIN = 'Replay the recorded trajectory.';
 
 interface Surroundings {
   settings: StoredSettings | null;
-  defaultSpec: SandboxSpecName;
+  specs: SpecChoice;
 }
 
 /** A V1 body as a start. Throws StartRefused. */
@@ -142,10 +142,14 @@ function modelOf(settings: StoredSettings | null): string | null {
   return typeof model === 'string' ? model : null;
 }
 
-function specOf(name: string | null, { settings, defaultSpec }: Surroundings): SandboxSpecName {
+/** Throws SpecRefused for one that does not work on this machine. */
+function specOf(name: string | null, { settings, specs }: Surroundings): SandboxSpecName | null {
   const wanted = name ?? settings?.plain.default_sandbox_spec_id ?? null;
-  if (wanted === null) return defaultSpec;
-  if (typeof wanted === 'string' && isSpecName(wanted)) return wanted;
+  if (wanted === null) return null;
+  if (typeof wanted === 'string' && isSpecName(wanted)) {
+    assertSpecWorks(wanted, specs);
+    return wanted;
+  }
   throw new StartRefused(`unknown sandbox spec '${String(wanted)}'`, 'SANDBOX$UNKNOWN_SPEC', 'sandbox_spec_id');
 }
 

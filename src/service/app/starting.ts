@@ -17,6 +17,7 @@ import { stateInLog } from './event-logs.ts';
 import { newHexId } from './ids.ts';
 import { repositorySource, RepositoryError } from './repository.ts';
 import type { StoredSettings } from './settings/record.ts';
+import { SpecRefused } from './specs.ts';
 import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 
@@ -277,7 +278,7 @@ class ConversationStarter implements Starter {
 }
 
 function isExpected(error: unknown): boolean {
-  return error instanceof CloneError || error instanceof RepositoryError || error instanceof SandboxUnavailable;
+  return [CloneError, RepositoryError, SandboxUnavailable, SpecRefused].some((kind) => error instanceof kind);
 }
 
 function reasonOf(error: unknown): string {

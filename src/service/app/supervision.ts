@@ -5,11 +5,13 @@ import type { SandboxRow } from '../store/sandboxes.ts';
 import type { WeatherRule } from '../weather/schema.ts';
 import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
 import type { AgentAnswer, AgentRequest } from './agent-client.ts';
+import type { SpecChoice } from './specs.ts';
 
 export interface SupervisorOptions {
   store: Store;
   clock: Clock;
   root: string;
+  specs: SpecChoice;
   /** Folder of `<sandbox>/` workspaces. */
   workspacesDir: string;
   /** Folder of `<sandbox>/<conversation>.db` event logs. */
@@ -41,14 +43,21 @@ export function runningRow(row: SandboxRow | null, id: string): SandboxRow {
 }
 
 export interface Supervisor {
-  /** Writes a new sandbox as STARTING and starts its worker; does not wait for it. */
-  create(spec: SandboxSpecName): SandboxRow;
+  /**
+   * Writes a new sandbox as STARTING and starts its worker; does not wait for it. Null: the default spec.
+   * @throws SpecRefused
+   */
+  create(spec: SandboxSpecName | null): SandboxRow;
   /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
   whenRunning(id: string): Promise<SandboxRow>;
   /** Begins to stop everything inside; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string, detail?: string): Promise<boolean>;
-  /** Begins to wake it; does not wait. False: no such sandbox. */
-  resume(id: string): boolean;
+  /**
+   * Begins to start it again with the isolation it had; does not wait. False: no such sandbox.
+   * @param spec the spec that the request names; null: none
+   * @throws SpecRefused
+   */
+  resume(id: string, spec?: string | null): boolean;
   /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
   remove(id: string): Promise<boolean>;
   /** How many clients follow over the web sockets of the sandboxes. */

@@ -10,16 +10,16 @@ import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { deferred } from './deferred.ts';
-import { newSandbox, withFolders, workerConfig } from './new-sandbox.ts';
+import { requestedSandbox, withFolders, workerConfig } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
+import { assertResumable } from './specs.ts';
 import { runningRow, SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
 import { createSandboxTeller, type SandboxTeller } from './told.ts';
 import { createTurns } from './turns.ts';
 import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
 
-export { SandboxUnavailable } from './supervision.ts';
-export type { Supervisor, SupervisorOptions } from './supervision.ts';
+export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
 
 interface Live {
   worker: WorkerProcess;
@@ -51,8 +51,8 @@ class SandboxSupervisor implements Supervisor {
     this.#teller = createSandboxTeller(options.store.sandboxes, options.log);
   }
 
-  create(spec: SandboxSpecName): SandboxRow {
-    const row = newSandbox(spec, this.#options.clock.stamp());
+  create(named: SandboxSpecName | null): SandboxRow {
+    const row = requestedSandbox(named, this.#options.specs, this.#options.clock.stamp());
     withFolders([this.workspaceOf(row.id), this.eventsOf(row.id)], () => {
       this.#options.store.sandboxes.insert(row);
     });
@@ -85,11 +85,13 @@ class SandboxSupervisor implements Supervisor {
     });
   }
 
-  resume(id: string): boolean {
+  resume(id: string, named: string | null = null): boolean {
     const row = this.#options.store.sandboxes.get(id);
     if (row === null) return false;
     if (row.status === 'RUNNING' || row.status === 'STARTING') return true;
+    assertResumable(row, named, this.#options.specs);
     this.#options.store.sandboxes.update(id, {
+      spec_id: row.isolation,
       status: 'STARTING',
       status_detail: null,
       last_active_at: this.#options.clock.stamp(),

@@ -57,17 +57,6 @@ export interface BubblewrapWishes {
   hidden: string[];
 }
 
-/** The program, looked for where the service would find it. Throws when it is not there. */
-export function findBubblewrap(searchPath = ''): string {
-  const found = searchPath
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, 'bwrap'))
-    .find((file) => existsSync(file));
-  if (found === undefined) throw new Error('bwrap is not installed');
-  return found;
-}
-
 /**
  * What is hidden even where it lies below a system folder: the user's home and all of the service's data, the key and
  * the logs of other sandboxes among it. `eventsDir` is `<data directory>/events/<sandbox>`. Links are followed.
@@ -81,7 +70,7 @@ export function hiddenFolders(eventsDir: string, home: string): string[] {
 export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);
   const options = [
-    ...['--unshare-user-try', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+    ...ownNamespaces(),
     ...(plan.offline ? ['--unshare-net'] : []),
     ...['--hostname', 'sandbox', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ...SYSTEM_FOLDERS.flatMap(systemFolder),
@@ -125,12 +114,21 @@ export function bubblewrapEnvironment(node: string, hidden: string[]): Record<st
   };
 }
 
-/** The arguments that try, without starting anything of ours, whether bubblewrap may do all this here. */
+/** The arguments of a sandbox that ends at once. */
 export function bubblewrapTrial(): string[] {
   return [
-    ...['--unshare-user-try', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+    ...ownNamespaces(),
     ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--ro-bind', '/', '/'],
     ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', 'true'],
+  ];
+}
+
+/** The user inside is the one outside; around bubblewrap it is root (namespace-limit.ts). */
+function ownNamespaces(): string[] {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  return [
+    ...['--unshare-user', '--uid', String(uid), '--gid', String(gid)],
+    ...['--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
   ];
 }
 

@@ -1,16 +1,57 @@
-/** Which isolation works on this machine. */
+/** Whether bubblewrap works on this machine: decided once, when the service starts. */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { bubblewrapTrial } from './bubblewrap.ts';
+import { bubblewrapCommand } from './namespace-limit.ts';
 
-/** Null when bubblewrap works here; else why not, in one line. Takes some milliseconds. */
-export function whyNoBubblewrap(): Promise<string | null> {
+const TRIAL_TIMEOUT_MS = 10_000;
+/** How `unshare`, `bwrap` and the shell report EPERM and EACCES. */
+const NOT_PERMITTED = /operation not permitted|permission denied|no permissions/i;
+
+/** The trial failed for a reason that says nothing about this machine, such as exhausted user namespaces. */
+export class TrialFailed extends Error {
+  override readonly name = 'TrialFailed';
+}
+
+/**
+ * Starts and ends an empty sandbox. Null: bubblewrap works. A text: it is not installed or not permitted, in one line.
+ * @throws TrialFailed on any other failure
+ */
+export async function whyNoBubblewrap(env: Readonly<Record<string, string | undefined>>): Promise<string | null> {
+  const { PATH = '' } = env;
+  let command: ReturnType<typeof bubblewrapCommand>;
+  try {
+    command = bubblewrapCommand(bubblewrapTrial(), PATH);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  const failure = await failureOf(command.file, command.args, { PATH, LC_ALL: 'C' });
+  if (failure === null) return null;
+  if (NOT_PERMITTED.test(failure)) return failure;
+  if (areNamespacesOff()) return 'user namespaces are not permitted (user.max_user_namespaces is 0)';
+  throw new TrialFailed(failure);
+}
+
+function failureOf(file: string, args: string[], env: Record<string, string>): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile('bwrap', bubblewrapTrial(), { timeout: 10_000, encoding: 'utf8' }, (error, _stdout, stderr) => {
+    const options = { timeout: TRIAL_TIMEOUT_MS, killSignal: 'SIGKILL', encoding: 'utf8', env } as const;
+    execFile(file, args, options, (error, _stdout, stderr) => {
       if (error === null) resolve(null);
-      else if (error.code === 'ENOENT') resolve('bubblewrap (bwrap) is not installed');
-      else resolve(`bubblewrap does not work here: ${firstLine(stderr) || error.message}`);
+      else resolve(firstLine(stderr) || endOf(error));
     });
   });
+}
+
+function endOf({ signal, code }: { signal?: NodeJS.Signals; code?: unknown }): string {
+  return signal == null ? `bwrap ended with exit code ${String(code)}` : `bwrap ended by signal ${signal}`;
+}
+
+function areNamespacesOff(): boolean {
+  try {
+    return readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim() === '0';
+  } catch {
+    return false;
+  }
 }
 
 export function firstLine(text: string): string {

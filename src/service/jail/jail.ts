@@ -9,11 +9,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
 import { toldWhenOrphaned } from '../told-when-orphaned.ts';
-import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
-import { bubblewrapEnvironment, bubblewrapPlan, findBubblewrap, hiddenFolders } from './bubblewrap.ts';
+import type { WorkerConfig } from '../worker-protocol.ts';
+import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders } from './bubblewrap.ts';
 import { JailConnection } from './connection.ts';
 import { removeScratch } from './inside/scratch.ts';
 import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
+import { bubblewrapCommand } from './namespace-limit.ts';
 import { plainEnvironment } from './plain.ts';
 import { killProcesses, realtimeLimitOf, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
 
@@ -26,33 +27,17 @@ export interface StartedJail {
   freezer: Freezer;
   /** Where the workspace is, as seen inside. */
   workingDir: string;
-  /** The spec in force after a fall-back. */
-  spec: SandboxSpecName;
-  /** Why it is not the wanted one; null when it is. */
-  warning: string | null;
   /** Ends every process inside. */
   end: () => Promise<void>;
 }
 
-/** A shortage passes, and what runs inside can bring it about: no reason to let it out. */
-const MACHINE_IS_FULL =
-  /EAGAIN|ENOMEM|EMFILE|ENFILE|temporarily unavailable|cannot allocate memory|too many open files/i;
-
-/**
- * Starts the jail of a sandbox. Where bubblewrap does not work, `bubblewrap` falls back to `process` with a warning;
- * `bubblewrap-offline` does not, because it was asked for what only isolation gives; nor does a sandbox that was
- * isolated before (`wasIsolated`), because then something inside may have seen to it.
- */
-export async function startJail(config: WorkerConfig, wasIsolated: boolean): Promise<StartedJail> {
-  if (config.spec === 'process') return startPlain(config, null);
+/** Starts the jail of a sandbox by its spec. Rejects when it cannot be started so; no spec takes the place of another. */
+export async function startJail(config: WorkerConfig): Promise<StartedJail> {
+  if (config.spec === 'process') return startPlain(config);
   try {
     return await startBubblewrap(config);
   } catch (error) {
-    const why = (error as Error).message;
-    if (config.spec === 'bubblewrap-offline' || wasIsolated || MACHINE_IS_FULL.test(why)) {
-      throw new Error(`bubblewrap does not work here: ${why}`);
-    }
-    return startPlain(config, `bubblewrap does not work here (${why}): commands run without isolation`);
+    throw new Error(`the sandbox cannot be isolated: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -66,7 +51,8 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
     hidden,
   });
   // By a descriptor, because a command line is shown to everybody, also inside.
-  const child = spawn(findBubblewrap(process.env['PATH']), ['--args', '3', ...program], {
+  const { file, args } = bubblewrapCommand(['--args', '3', ...program], process.env['PATH']);
+  const child = spawn(file, args, {
     cwd: '/',
     detached: true,
     env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },
@@ -82,8 +68,6 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
     connection,
     freezer: namespaceFreezer(pid),
     workingDir,
-    spec: config.spec,
-    warning: null,
     end: async () => {
       // Once it is gone so is all that was inside, and its number may be somebody else's.
       if (connection.gone === null) killProcesses({ below: pid, marked: null, except: [] });
@@ -96,7 +80,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedJail> {
 /** Sets the limit by which the sandbox's processes are told; where there is no prlimit, their environment has to do. */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
-async function startPlain(config: WorkerConfig, warning: string | null): Promise<StartedJail> {
+async function startPlain(config: WorkerConfig): Promise<StartedJail> {
   reapLeftovers(config.sandbox_id);
   const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
   const marked = ['/bin/sh', '-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper];
@@ -115,8 +99,6 @@ async function startPlain(config: WorkerConfig, warning: string | null): Promise
     connection,
     freezer: treeFreezer(pid, mark),
     workingDir,
-    spec: 'process',
-    warning,
     end: async () => {
       // The helper ends everything it started and tidies up; what it leaves, or if it hangs, is ended from here.
       connection.close();

@@ -12,7 +12,9 @@ export type ServiceErrorCode =
   | 'stop-failed'
   /** The scenario of its weather cannot be read or makes no sense. */
   | 'scenario'
-  /** This platform has no local service. */
+  /** Whether bubblewrap works could not be found out. */
+  | 'isolation'
+  /** This platform has no local service, or not the isolation that was asked for. */
   | 'unsupported';
 
 /** A failure of the local service's life that its user can do something about; `hint` says what. */

@@ -13,7 +13,7 @@ export interface ServiceWishes {
   host?: string;
   /** Default `both`. */
   api?: ServiceApi;
-  /** The spec of sandboxes whose creator names none. Default: bubblewrap. */
+  /** The spec of sandboxes whose creator names none. Default: bubblewrap where it works, else process. */
   spec?: SandboxSpecName;
   /** End after so long without client and running conversation. Default 30 minutes; 0: never. */
   idleTimeoutMs?: number;

@@ -6,7 +6,7 @@ import { createNoticeKeeper } from '../app/notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
 import { emptySettings, readSettings } from '../app/settings/record.ts';
 import { gitIdentity } from '../app/settings/git-identity.ts';
-import { sandboxSpecs } from '../app/specs.ts';
+import type { SpecChoice } from '../app/specs.ts';
 import { createStarter } from '../app/starting.ts';
 import { createSupervisor, type SupervisorOptions } from '../app/supervisor.ts';
 import { createEventLogs, type EventLogs } from '../app/event-logs.ts';
@@ -19,6 +19,7 @@ import { ServiceError } from './failure.ts';
 import { ensureKey } from './key.ts';
 import { closeServer, listen, listenSomewhere, portOf } from './listen.ts';
 import { readPort, rememberPort } from './port-file.ts';
+import { chooseSpecs } from './isolation.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, type RunningService, type ServiceOptions, type ServiceWishes } from './options.ts';
 import { dataPaths } from './paths.ts';
@@ -33,13 +34,14 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   // First of all: a mistake in the file must leave everything as it was.
   const rules = options.scenario === undefined ? [] : readScenario(options.scenario);
   const paths = dataPaths(options.dataDir);
+  const specs = await chooseSpecs(options);
   prepareDataDir(options.dataDir);
   const lock = own(paths.lock, options.dataDir);
   let store: Store | null = null;
   try {
     const key = inDataDir(options.dataDir, () => ensureKey(paths.key));
     store = inDatabase(options.dataDir, paths.database, () => openStore(paths.database));
-    return await run(options, { key, store, lock, rules });
+    return await run(options, { key, store, lock, rules, specs });
   } catch (error) {
     store?.close();
     lock.release();
@@ -52,9 +54,10 @@ interface Prepared {
   store: Store;
   lock: HeldLock;
   rules: WeatherRule[];
+  specs: SpecChoice;
 }
 
-async function run(options: ServiceOptions, { key, store, lock, rules }: Prepared): Promise<RunningService> {
+async function run(options: ServiceOptions, { key, store, lock, rules, specs }: Prepared): Promise<RunningService> {
   const paths = dataPaths(options.dataDir);
   const host = options.host ?? '127.0.0.1';
   const log = options.log ?? ((): void => undefined);
@@ -65,7 +68,7 @@ async function run(options: ServiceOptions, { key, store, lock, rules }: Prepare
   });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
-  const { context, end } = assemble({ options, key, store, rules, clock, logs, onConversation: notices.hear });
+  const { context, end } = assemble({ options, key, store, rules, specs, clock, logs, onConversation: notices.hear });
   const { activity } = context;
   const { fetch } = createApp(context);
   const isAnyPort = (options.port ?? 0) === 0;
@@ -90,6 +93,7 @@ async function run(options: ServiceOptions, { key, store, lock, rules }: Prepare
     await closeServer(server, end);
     throw error;
   }
+  if (specs.warning !== null) log(`warning: ${specs.warning}`);
   if (scenario !== null) log(`weather: ${scenario} (rules: ${rules.length})`);
   const { service, settle } = createEnding({ url, key, port });
   const idle = watchIdle({
@@ -123,13 +127,14 @@ interface Parts {
   key: string;
   store: Store;
   rules: WeatherRule[];
+  specs: SpecChoice;
   clock: Clock;
   logs: EventLogs;
   onConversation: SupervisorOptions['onConversation'];
 }
 
 /** What the routes work with, and how it is ended. */
-function assemble({ options, key, store, rules, clock, logs, onConversation }: Parts): {
+function assemble({ options, key, store, rules, specs, clock, logs, onConversation }: Parts): {
   context: AppContext;
   end(): Promise<void>;
 } {
@@ -139,6 +144,7 @@ function assemble({ options, key, store, rules, clock, logs, onConversation }: P
     store,
     clock,
     root: options.root,
+    specs,
     workspacesDir: paths.workspaces,
     eventsDir: paths.events,
     env: options.env,
@@ -158,7 +164,6 @@ function assemble({ options, key, store, rules, clock, logs, onConversation }: P
     providerAccess: (provider) => providerAccess(store.documents, provider),
     log,
   });
-  const defaultSpec = options.spec ?? 'bubblewrap';
   const context: AppContext = {
     store,
     supervisor,
@@ -169,8 +174,7 @@ function assemble({ options, key, store, rules, clock, logs, onConversation }: P
     api: options.api ?? 'both',
     host: options.host ?? '127.0.0.1',
     version: options.version,
-    defaultSpec,
-    specs: sandboxSpecs(defaultSpec, clock.stamp()),
+    specs,
     resources: createResources(options.dataDir),
     log,
     weather: rules.filter((rule) => rule.server === 'app'),

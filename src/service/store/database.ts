@@ -15,15 +15,15 @@ export interface Sql {
 }
 
 /** Grows by one with each change of the tables; `user_version` of the file says what it was written with. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 
 const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);
   CREATE TABLE secrets (
     name TEXT PRIMARY KEY, value TEXT NOT NULL, description TEXT NOT NULL);
   CREATE TABLE sandboxes (
-    id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, status TEXT NOT NULL, status_detail TEXT, session_api_key TEXT NOT NULL,
-    port INTEGER, working_dir TEXT, worker_pid INTEGER, worker_start TEXT,
+    id TEXT PRIMARY KEY, spec_id TEXT NOT NULL, isolation TEXT NOT NULL, status TEXT NOT NULL, status_detail TEXT,
+    session_api_key TEXT NOT NULL, port INTEGER, working_dir TEXT, worker_pid INTEGER, worker_start TEXT,
     created_at TEXT NOT NULL, last_active_at TEXT NOT NULL);
   CREATE INDEX sandboxes_by_time ON sandboxes (created_at);
   CREATE TABLE conversations (
@@ -51,6 +51,9 @@ const STEPS: Readonly<Record<number, string>> = {
   1: `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
     UPDATE start_tasks SET dialect = 'V0'
       WHERE conversation_id IN (SELECT id FROM conversations WHERE dialect = 'V0');`,
+  // Version 2 fell back to `process` where bubblewrap did not start; the workspace then was at its place on the host.
+  2: `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
+    UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';`,
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { SandboxSpecName } from '../worker-protocol.ts';
 import type { Sql } from './database.ts';
 
 /** States of a sandbox as interface section 5.2 names them; MISSING is one that is not in the store. */
@@ -7,7 +8,10 @@ export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
 export interface SandboxRow {
   /** 22 letters of base62. */
   id: string;
+  /** The spec that was asked for. */
   spec_id: string;
+  /** The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier versions. */
+  isolation: SandboxSpecName;
   status: SandboxStatus;
   /** A sentence for the user; null: nothing to say. */
   status_detail: string | null;
@@ -23,7 +27,7 @@ export interface SandboxRow {
   last_active_at: string;
 }
 
-export type SandboxChange = Partial<Omit<SandboxRow, 'id' | 'created_at' | 'spec_id'>>;
+export type SandboxChange = Partial<Omit<SandboxRow, 'id' | 'created_at' | 'isolation'>>;
 
 export interface SandboxStore {
   insert(row: SandboxRow): void;
@@ -43,8 +47,9 @@ export interface SandboxStore {
 }
 
 const COLUMNS =
-  'id, spec_id, status, status_detail, session_api_key, port, working_dir, worker_pid, worker_start, created_at, last_active_at';
+  'id, spec_id, isolation, status, status_detail, session_api_key, port, working_dir, worker_pid, worker_start, created_at, last_active_at';
 const CHANGEABLE = [
+  'spec_id',
   'status',
   'status_detail',
   'session_api_key',
@@ -70,9 +75,10 @@ export function createSandboxStore(sql: Sql): SandboxStore {
   return {
     insert(row) {
       sql.run(
-        `INSERT INTO sandboxes (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO sandboxes (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         row.id,
         row.spec_id,
+        row.isolation,
         row.status,
         row.status_detail,
         row.session_api_key,

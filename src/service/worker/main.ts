@@ -24,13 +24,11 @@ function nowMicroseconds(): number {
 
 async function start(config: WorkerConfig): Promise<RunningWorker> {
   // The jail comes up while the libraries of the server are loaded.
-  const sandbox = new Sandbox(config, (text) => {
-    notify({ type: 'warning', text });
-  });
+  const sandbox = new Sandbox(config);
   sandbox.ready().catch(() => undefined);
   const { startWorker } = await import('./server.ts');
   const worker = await startWorker({ config, sandbox, version: ACS_VERSION, nowMicroseconds, notify, log });
-  notify({ type: 'ready', port: worker.port, working_dir: worker.workingDir, spec: worker.spec });
+  notify({ type: 'ready', port: worker.port, working_dir: worker.workingDir, spec: config.spec });
   return worker;
 }
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { JailError } from '../jail/connection.ts';
 import { type StartedJail, startJail } from '../jail/jail.ts';
 import type { Operation, Operations, RunParameters, RunResult } from '../jail/protocol.ts';
-import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
+import type { WorkerConfig } from '../worker-protocol.ts';
 
 /** Where recorded trajectories of genuine servers have their workspace. */
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
@@ -21,24 +21,20 @@ export interface RunOptions {
 
 export class Sandbox {
   readonly #config: WorkerConfig;
-  readonly #warn: (text: string) => void;
   #jail: Promise<StartedJail>;
   #live: StartedJail | null = null;
   #closed = false;
-  #wasIsolated = false;
   #gate: Gate | null = null;
 
-  /** Starts the jail at once; `warn` is told of a fall-back. */
-  constructor(config: WorkerConfig, warn: (text: string) => void) {
+  /** Starts the jail at once. */
+  constructor(config: WorkerConfig) {
     this.#config = config;
-    this.#warn = warn;
     this.#jail = this.#start();
   }
 
-  /** Where the workspace is inside, and the spec in force. Rejects when no jail can be started. */
-  async ready(): Promise<{ workingDir: string; spec: SandboxSpecName }> {
-    const { workingDir, spec } = await this.#jail;
-    return { workingDir, spec };
+  /** Where the workspace is inside. Rejects when the jail cannot be started. */
+  async ready(): Promise<string> {
+    return (await this.#jail).workingDir;
   }
 
   async ask<K extends Operation>(op: K, parameters: Operations[K]['takes']): Promise<Operations[K]['gives']> {
@@ -124,9 +120,7 @@ export class Sandbox {
   }
 
   async #start(): Promise<StartedJail> {
-    const jail = await startJail(this.#config, this.#wasIsolated);
-    this.#wasIsolated ||= jail.spec !== 'process';
-    if (jail.warning !== null) this.#warn(jail.warning);
+    const jail = await startJail(this.#config);
     this.#live = jail;
     return jail;
   }

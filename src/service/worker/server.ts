@@ -4,7 +4,7 @@
  * sandbox.ts (the way into the jail). main.ts is the process around it.
  */
 import { createForecast } from '../weather/forecast.ts';
-import type { SandboxSpecName, WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
+import type { WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
 import { BashService } from './bash.ts';
 import type { WorkerContext } from './context.ts';
 import { Conversations } from './conversations.ts';
@@ -26,7 +26,6 @@ export interface WorkerOptions {
 export interface RunningWorker {
   port: number;
   workingDir: string;
-  spec: SandboxSpecName;
   /** Stops every process inside and closes the doors. */
   pause: () => Promise<void>;
   /** Continues them and opens the doors again; gives the port. */
@@ -38,7 +37,7 @@ export interface RunningWorker {
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { config, sandbox, notify, nowMicroseconds } = options;
   const conversations = new Conversations({ eventsDir: config.events_dir, sandbox, nowMicroseconds, notify });
-  const { workingDir, spec } = await sandbox.ready();
+  const workingDir = await sandbox.ready();
   const rules = config.weather ?? [];
   const context: WorkerContext = {
     sessionApiKey: config.session_api_key,
@@ -57,7 +56,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   return {
     port,
     workingDir,
-    spec,
     pause: async () => {
       await sandbox.freeze();
       await doors.close();

@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newSandbox } from '../../../src/service/app/new-sandbox.ts';
 import { conversation, createTestApp, startedTask, until, type TestApp } from './support.ts';
 
 let app: TestApp;
@@ -19,6 +18,7 @@ interface Sandbox {
 }
 
 const SANDBOXES = '/api/v1/sandboxes';
+const SPECS = '/api/v1/sandbox-specs';
 const post = (path: string) => app.call('POST', path);
 
 async function sandbox(id: string): Promise<Sandbox | null> {
@@ -93,23 +93,64 @@ describe('a sandbox', () => {
     expect(file.body).toContain('#!/bin/sh');
   });
 
-  it('that fell back to plain processes is shown as what it runs as, and is asked for the other spec again', async () => {
-    const bin = mkdtempSync(path.join(tmpdir(), 'acs-bin-'));
-    writeFileSync(path.join(bin, 'bwrap'), '#!/bin/sh\necho "no namespaces" >&2\nexit 1\n', { mode: 0o755 });
-    const fallen = await createTestApp({ spec: 'bubblewrap', path: `${bin}:${process.env.PATH ?? ''}` });
-    try {
-      const { id } = (await fallen.call('POST', SANDBOXES)).body as Sandbox;
-      await fallen.context.supervisor.whenRunning(id);
-      const [shown] = (await fallen.call('GET', `${SANDBOXES}?id=${id}`)).body as unknown[];
+  describe('where bubblewrap does not work', () => {
+    let without: TestApp;
+    beforeEach(async () => {
+      without = await createTestApp({ whyNoBubblewrap: 'bubblewrap (bwrap) is not installed' });
+    });
+    afterEach(() => without.close());
+
+    it('is of the spec process when none is named, and warns', async () => {
+      const { id } = (await without.call('POST', SANDBOXES)).body as Sandbox;
+      const [shown] = (await without.call('GET', `${SANDBOXES}?id=${id}`)).body as unknown[];
       expect(shown).toMatchObject({
+        status: 'RUNNING',
         sandbox_spec_id: 'process',
-        status_detail: expect.stringContaining('without isolation') as string,
+        status_detail:
+          'bubblewrap does not work here (bubblewrap (bwrap) is not installed): commands run without isolation',
       });
-      expect(fallen.store.sandboxes.get(id)?.spec_id).toBe('bubblewrap');
-    } finally {
-      await fallen.close();
-      rmSync(bin, { recursive: true });
-    }
+      expect((await without.call('GET', `${SPECS}/search`)).body).toMatchObject({ items: [{ id: 'process' }, {}, {}] });
+    });
+
+    it.each(['bubblewrap', 'bubblewrap-offline'])(
+      'is refused with 501 when %s is named, and none is made',
+      async (spec) => {
+        const starts = '/api/v1/app-conversations';
+        for (const refused of [
+          await without.call('POST', `${SANDBOXES}?sandbox_spec_id=${spec}`),
+          await without.call('POST', starts, { replay_json: 'demo', sandbox_spec_id: spec }),
+        ]) {
+          expect(refused.status).toBe(501);
+          expect(refused.body).toMatchObject({ detail: expect.stringContaining('not installed') as string });
+        }
+        expect((await without.call('GET', `${SANDBOXES}/search`)).body).toMatchObject({ items: [] });
+        expect((await without.call('GET', `${starts}/start-tasks/search`)).body).toMatchObject({ items: [] });
+      },
+    );
+
+    it('that ran isolated is not resumed without isolation', async () => {
+      without.store.sandboxes.insert({ ...newSandbox('bubblewrap', without.context.clock.stamp()), status: 'PAUSED' });
+      const [row] = without.store.sandboxes.all();
+      const resume = `${SANDBOXES}/${row?.id ?? ''}/resume`;
+      for (const query of ['', '?sandbox_spec_id=process']) {
+        expect((await without.call('POST', resume + query)).status).toBe(501);
+        expect(without.store.sandboxes.all()).toEqual([row]);
+      }
+    });
+  });
+
+  it('that an earlier version ran without isolation is resumed only when process is named', async () => {
+    const created = { ...newSandbox('bubblewrap', app.context.clock.stamp()), isolation: 'process' as const };
+    app.store.sandboxes.insert({ ...created, status: 'PAUSED' });
+    const refused = await app.call('POST', `${SANDBOXES}/${created.id}/resume`);
+    expect(refused.status).toBe(501);
+    expect(refused.body).toMatchObject({
+      detail: expect.stringContaining(`acs sandbox start ${created.id} --spec process`) as string,
+    });
+    expect(app.store.sandboxes.get(created.id)?.status).toBe('PAUSED');
+    expect((await app.call('POST', `${SANDBOXES}/${created.id}/resume?sandbox_spec_id=process`)).status).toBe(200);
+    await becomes(created.id, 'RUNNING');
+    expect(app.store.sandboxes.get(created.id)).toMatchObject({ spec_id: 'process', isolation: 'process' });
   });
 
   it('beyond the limit pauses the one that has been idle longest, and says why', async () => {

@@ -8,7 +8,7 @@ import type { AppContext } from '../../../src/service/app/context.ts';
 import { createNoticeKeeper } from '../../../src/service/app/notices.ts';
 import { providerAccess } from '../../../src/service/app/settings/providers.ts';
 import { emptySettings, readSettings } from '../../../src/service/app/settings/record.ts';
-import { sandboxSpecs } from '../../../src/service/app/specs.ts';
+import { specChoice } from '../../../src/service/app/specs.ts';
 import { createStarter } from '../../../src/service/app/starting.ts';
 import { createSupervisor } from '../../../src/service/app/supervisor.ts';
 import { createActivity } from '../../../src/service/life/activity.ts';
@@ -16,6 +16,7 @@ import { createClock } from '../../../src/service/life/clock.ts';
 import { dataPaths } from '../../../src/service/life/paths.ts';
 import { openStore, type Store } from '../../../src/service/store/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
+import type { SandboxSpecName } from '../../../src/service/worker-protocol.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../../..');
 export const KEY = 'test-key';
@@ -37,19 +38,23 @@ export interface TestApp {
 }
 
 export async function createTestApp(
-  options: { api?: ServiceApi; spec?: 'bubblewrap' | 'process'; maxRunning?: number; path?: string } = {},
+  options: { api?: ServiceApi; spec?: SandboxSpecName; maxRunning?: number; whyNoBubblewrap?: string } = {},
 ): Promise<TestApp> {
   const dir = await mkdtemp(path.join(tmpdir(), 'acs-app-'));
   const paths = dataPaths(dir);
   const store = openStore(paths.database);
   const clock = createClock();
-  const env = { PATH: options.path ?? process.env.PATH, HOME: dir };
+  const env = { PATH: process.env.PATH, HOME: dir };
   const log = (): void => undefined;
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
+  const { spec = null, whyNoBubblewrap = null } = options;
+  // Where bubblewrap does not work, the default is `process`; tests of the app server alone need no isolation.
+  const specs = specChoice(spec ?? (whyNoBubblewrap === null ? 'process' : null), whyNoBubblewrap);
   const supervisor = createSupervisor({
     store,
     clock,
+    specs,
     root: PACKAGE_ROOT,
     workspacesDir: paths.workspaces,
     eventsDir: paths.events,
@@ -68,7 +73,6 @@ export async function createTestApp(
     providerAccess: (provider) => providerAccess(store.documents, provider),
     log,
   });
-  const defaultSpec = options.spec ?? 'process';
   const context: AppContext = {
     store,
     supervisor,
@@ -79,8 +83,7 @@ export async function createTestApp(
     api: options.api ?? 'both',
     host: '127.0.0.1',
     version: '0.0.0-test',
-    specs: sandboxSpecs(defaultSpec, clock.stamp()),
-    defaultSpec,
+    specs,
     resources: () => ({
       cpu_percent: 0,
       memory: { rss: 1, vms: 1, percent: 0 },

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureLocalService, serviceStatus, stopService } from '../../../src/service/index.ts';
-import { whyNoBubblewrap } from '../../../src/service/jail/detect.ts';
 import { selectProcesses } from '../../../src/service/jail/processes.ts';
 import { sendSignal } from '../../../src/service/life/process.ts';
 import { openStore } from '../../../src/service/store/index.ts';
 import type { SandboxSpecName } from '../../../src/service/worker-protocol.ts';
+import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { PACKAGE_ROOT, startedTask, until } from '../app/support.ts';
 
 let dir: string;
@@ -25,8 +25,6 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
 });
 
-const hasBubblewrap = (await whyNoBubblewrap()) === null;
-const SPECS: SandboxSpecName[] = hasBubblewrap ? ['bubblewrap', 'process'] : ['process'];
 const canWake = spawnSync('setpriv', ['--pdeathsig', 'CONT', 'true']).status === 0;
 
 /** Living processes that work in the data directory or below a worker that does: all of this service. */
@@ -103,7 +101,7 @@ const noneLeft = () =>
     (left) => left.length === 0,
   );
 
-describe.each(SPECS)('a service that is killed and never started again, with a sandbox of %s', (spec) => {
+describeEachSpec('a service that is killed and never started again, with a sandbox of %s', (spec) => {
   it('leaves no process of a paused sandbox', async () => {
     const { pid, call, sandbox } = await busyService(spec);
     expect((await call('POST', `/api/v1/sandboxes/${sandbox}/pause`)).status).toBe(200);

@@ -9,6 +9,7 @@ import { openStore } from '../../../src/service/store/index.ts';
 import { openDatabase, type Sql } from '../../../src/service/store/database.ts';
 import { createSandboxStore } from '../../../src/service/store/sandboxes.ts';
 import { createSandboxTeller } from '../../../src/service/app/told.ts';
+import { specChoice } from '../../../src/service/app/specs.ts';
 import { newSandbox } from '../../../src/service/app/new-sandbox.ts';
 import { until } from '../app/support.ts';
 import { appConversationStart } from '../../../src/protocol/v1/requests.ts';
@@ -49,7 +50,7 @@ it('what a worker told while there was no room is written when there is', () => 
   const id = 'a'.repeat(32);
   const body = check(appConversationStart, { replay_json: 'demo' }, 'body');
   if (!body.ok) throw new Error('the request is refused');
-  const request = startFromV1(body.value, { settings: null, defaultSpec: 'process' });
+  const request = startFromV1(body.value, { settings: null, specs: specChoice('process', null) });
   store.conversations.insert(newConversation(id, request, 'ready', '2026-01-01T00:00:00.000000Z'));
   const said: string[] = [];
   const forget = { forget: () => undefined } as unknown as Parameters<typeof createNoticeKeeper>[1];

@@ -97,6 +97,7 @@ describe('the store', () => {
     const sandbox = {
       id: 's',
       spec_id: 'process',
+      isolation: 'process' as const,
       status: 'RUNNING' as const,
       status_detail: null,
       session_api_key: 'k',
@@ -114,12 +115,37 @@ describe('the store', () => {
     expect(store.conversations.isAnyRunning()).toBe(false);
   });
 
+  it('knows of rows of version 2 which sandboxes ran without isolation though it was asked for', () => {
+    store.close();
+    const older = new Database(path.join(dir, 'service.db'));
+    older.exec('ALTER TABLE sandboxes DROP COLUMN isolation');
+    const insert = older.prepare(
+      `INSERT INTO sandboxes (id, spec_id, status, session_api_key, working_dir, created_at, last_active_at)
+       VALUES (?, ?, 'PAUSED', 'key', ?, '', '')`,
+    );
+    insert.run('isolated', 'bubblewrap', '/workspace/project');
+    insert.run('offline', 'bubblewrap-offline', '/workspace/project');
+    insert.run('never-ran', 'bubblewrap', null);
+    insert.run('fell-back', 'bubblewrap', '/data/workspaces/fell-back');
+    insert.run('plain', 'process', '/data/workspaces/plain');
+    older.exec('PRAGMA user_version = 2');
+    older.close();
+    store = openStore(path.join(dir, 'service.db'));
+    expect(Object.fromEntries(store.sandboxes.all().map(({ id, isolation }) => [id, isolation]))).toEqual({
+      isolated: 'bubblewrap',
+      offline: 'bubblewrap-offline',
+      'never-ran': 'bubblewrap',
+      'fell-back': 'process',
+      plain: 'process',
+    });
+  });
+
   it('opens what an older version wrote, and knows which start tasks were asked for over V0', () => {
     store.conversations.insert(row(0));
     store.conversations.insert(row(1));
     store.close();
     const older = new Database(path.join(dir, 'service.db'));
-    older.exec('ALTER TABLE start_tasks DROP COLUMN dialect');
+    older.exec('ALTER TABLE start_tasks DROP COLUMN dialect; ALTER TABLE sandboxes DROP COLUMN isolation');
     const insert = older.prepare(
       `INSERT INTO start_tasks (id, status, conversation_id, request, created_at, updated_at)
        VALUES (?, 'READY', ?, '{}', '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`,

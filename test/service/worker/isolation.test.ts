@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bubblewrapPlan, findBubblewrap, hiddenFolders } from '../../../src/service/jail/bubblewrap.ts';
-import { whyNoBubblewrap } from '../../../src/service/jail/detect.ts';
+import { bubblewrapPlan, hiddenFolders } from '../../../src/service/jail/bubblewrap.ts';
 import { selectProcesses } from '../../../src/service/jail/processes.ts';
+import { hasBubblewrap } from '../../support/bubblewrap.ts';
 import {
   eventsOf,
   makePlace,
@@ -34,9 +35,6 @@ afterEach(async () => {
   removePlace(place);
 });
 
-const hasBubblewrap = (await whyNoBubblewrap()) === null;
-const ISOLATED = hasBubblewrap ? (['bubblewrap'] as const) : [];
-
 describe('what is hidden', () => {
   it('is the home and the whole data directory, by their real names too', () => {
     const events = path.join(place.dir, 'data', 'events', 'sandbox');
@@ -61,7 +59,9 @@ describe('what is hidden', () => {
   });
 });
 
-describe.each(ISOLATED)('a sandbox of the spec %s', (spec) => {
+describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
+  const spec = 'bubblewrap';
+
   it('cannot write a setting of the kernel, whoever runs the service', async () => {
     worker = await startTestWorker(place, { spec });
     const files = '/proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness';
@@ -73,14 +73,58 @@ describe.each(ISOLATED)('a sandbox of the spec %s', (spec) => {
     expect(outputs(await eventsOf(worker))).toEqual(['looked']);
   });
 
+  it('has at most 64 namespaces of each kind, and cannot raise the limit', async () => {
+    worker = await startTestWorker(place, { spec });
+    const count = (flags: string, more = ''): string =>
+      `${more}made=0; pids=; for i in $(seq 80); do mkfifo held$i; unshare ${flags} sh -c "echo up; read x < held$i" > up$i 2>/dev/null & ` +
+      'pids="$pids $!"; done; ' +
+      'for i in $(seq 80); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! test -s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; ' +
+      'kill $pids 2>/dev/null; wait 2>/dev/null; rm -f held* up*; echo $made';
+    const raise = 'echo 9999 > /proc/sys/user/max_user_namespaces';
+    await startConversation(worker, [
+      step.run(count('--user')),
+      step.run(`${raise} 2>&1 | grep -c denied; unshare -Ur sh -c '${raise}' 2>/dev/null`),
+      step.run(count('--user')),
+      step.run(count('--user --map-root-user --net')),
+      step.run('grep CapEff /proc/self/status; id -u'),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const [first, , again, nets, rights] = outputs(await eventsOf(worker));
+    // bubblewrap itself has one, or two where it runs for another user than root.
+    expect(Number(first)).toBeGreaterThanOrEqual(62);
+    expect(Number(first)).toBeLessThan(64);
+    expect(again).toBe(first);
+    expect(Number(nets)).toBeLessThan(64);
+    expect(rights).toBe(`CapEff:\t0000000000000000\n${String(process.getuid?.())}`);
+  });
+
+  it('that used up its namespaces does not keep another from being isolated', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [
+      step.run('for i in $(seq 200); do unshare --user sleep 300 & done 2>/dev/null; echo x > held; wait'),
+      step.finish(),
+    ]);
+    await until('the namespaces are used up', () => existsSync(path.join(place.workspace, 'held')));
+    const other = makePlace();
+    try {
+      const next = await startTestWorker(other, { spec });
+      expect(next.workingDir).toBe('/workspace/project');
+      await next.end();
+    } finally {
+      removePlace(other);
+    }
+  });
+
   it('that was isolated is never continued without isolation', async () => {
     const programs = mkdtempSync(path.join(tmpdir(), 'acs-programs-'));
     try {
       const program = path.join(programs, 'bwrap');
-      symlinkSync(findBubblewrap(process.env.PATH), program);
+      const bwrap = execFileSync('which', ['bwrap'], { encoding: 'utf8' }).trim();
+      symlinkSync(bwrap, program);
+      for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(programs, name));
       const started = await startTestWorker(place, { spec, env: { PATH: programs } });
       worker = started;
-      expect(started.spec).toBe('bubblewrap');
       const run = (command: string) => started.call('POST', '/api/bash/execute_bash_command', { command, timeout: 10 });
       rmSync(program);
       await run('kill -9 2 $PPID').catch(() => undefined);
@@ -88,10 +132,11 @@ describe.each(ISOLATED)('a sandbox of the spec %s', (spec) => {
         const answer = await run('touch outside');
         return answer.status === 503 ? answer : null;
       });
-      expect(refused.body).toMatchObject({ detail: expect.stringContaining('bwrap is not installed') });
-      symlinkSync(findBubblewrap(process.env.PATH), program);
+      expect(refused.body).toMatchObject({
+        detail: expect.stringContaining('cannot be isolated: bubblewrap (bwrap) is not installed'),
+      });
+      symlinkSync(bwrap, program);
       expect((await run('pwd')).body).toMatchObject({ exit_code: 0, stdout: '/workspace/project\n' });
-      expect(started.notices.filter((notice) => notice.type === 'warning')).toEqual([]);
     } finally {
       rmSync(programs, { recursive: true });
     }

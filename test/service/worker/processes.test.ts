@@ -1,10 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { whyNoBubblewrap } from '../../../src/service/jail/detect.ts';
 import { selectProcesses } from '../../../src/service/jail/processes.ts';
-import type { SandboxSpecName } from '../../../src/service/worker-protocol.ts';
+import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 import {
   eventsOf,
   ID,
@@ -37,10 +36,6 @@ afterEach(async () => {
   worker = null;
   removePlace(place);
 });
-
-// Where bubblewrap does not work, what needs it cannot be tried.
-const hasBubblewrap = (await whyNoBubblewrap()) === null;
-const SPECS: SandboxSpecName[] = hasBubblewrap ? ['bubblewrap', 'process'] : ['process'];
 
 const hasPrlimit = spawnSync('prlimit', ['--rttime']).status === 0;
 
@@ -92,7 +87,7 @@ async function startStubborn(started: TestWorker): Promise<void> {
   for (const file of ['own-session', 'orphan', 'direct']) await until(file, () => size(file) > 2);
 }
 
-describe.each(SPECS)('with %s', (spec) => {
+describeEachSpec('with %s', (spec) => {
   it('pause stops every process inside, resume continues them', async () => {
     worker = await startTestWorker(place, { spec });
     await startStubborn(worker);
@@ -216,87 +211,72 @@ describe.each(SPECS)('with %s', (spec) => {
   });
 });
 
-if (hasBubblewrap)
-  describe('isolation', () => {
-    it('shows the commands neither the logs nor the home nor the environment nor the key', async () => {
-      const home = path.join(place.dir, 'home');
-      mkdirSync(home);
-      writeFileSync(path.join(home, 'private.txt'), 'private');
-      worker = await startTestWorker(place, {
-        env: { HOME: home, ACS_API_KEY: 'leaked-key' },
-        initialEnv: { WANTED: 'yes' },
-      });
-      expect(worker.spec).toBe('bubblewrap');
-      const command = [
-        `ls ${place.events} ${place.dir} ${home} /root /tmp/acs-* 2>&1`,
-        'env',
-        'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"',
-        'cat /etc/shadow 2>&1',
-        'touch /usr/x /x /etc/x 2>&1',
-      ].join('; ');
-      await startConversation(worker, [step.run(command), step.run('echo "$HOME $WANTED"; pwd'), step.finish()]);
-      await untilStatus(worker, 'finished');
-      const [text = '', place2] = outputs(await eventsOf(worker));
-      expect(text).not.toContain('leaked-key');
-      expect(text).not.toContain(KEY);
-      expect(text).not.toContain('private.txt');
-      expect(text).not.toMatch(/^[0-9a-f]{32}\.db/m);
-      expect(text).not.toContain('root:');
-      expect(text.match(/Read-only file system/g)).toHaveLength(3);
-      expect(place2).toBe('/home/agent yes\n/workspace/project');
+describe.runIf(hasBubblewrap)('isolation', () => {
+  it('shows the commands neither the logs nor the home nor the environment nor the key', async () => {
+    const home = path.join(place.dir, 'home');
+    mkdirSync(home);
+    writeFileSync(path.join(home, 'private.txt'), 'private');
+    worker = await startTestWorker(place, {
+      env: { HOME: home, ACS_API_KEY: 'leaked-key' },
+      initialEnv: { WANTED: 'yes' },
     });
-
-    it('hides other processes of the machine', async () => {
-      worker = await startTestWorker(place);
-      await startConversation(worker, [
-        step.run(`kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`),
-        step.finish(),
-      ]);
-      await untilStatus(worker, 'finished');
-      const [text = ''] = outputs(await eventsOf(worker));
-      expect(text).toContain('No such process');
-      expect(Number(text.split('\n').at(-1))).toBeLessThan(10);
-    });
-
-    it('has no network with bubblewrap-offline', async () => {
-      worker = await startTestWorker(place, { spec: 'bubblewrap-offline' });
-      expect(worker.spec).toBe('bubblewrap-offline');
-      const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
-      await startConversation(worker, [step.run(`node -e '${script}'`), step.finish()]);
-      await untilStatus(worker, 'finished');
-      expect(outputs(await eventsOf(worker))).toEqual(['ECONNREFUSED']);
-    });
+    expect(worker.spec).toBe('bubblewrap');
+    const command = [
+      `ls ${place.events} ${place.dir} ${home} /root /tmp/acs-* 2>&1`,
+      'env',
+      'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"',
+      'cat /etc/shadow 2>&1',
+      'touch /usr/x /x /etc/x 2>&1',
+    ].join('; ');
+    await startConversation(worker, [step.run(command), step.run('echo "$HOME $WANTED"; pwd'), step.finish()]);
+    await untilStatus(worker, 'finished');
+    const [text = '', place2] = outputs(await eventsOf(worker));
+    expect(text).not.toContain('leaked-key');
+    expect(text).not.toContain(KEY);
+    expect(text).not.toContain('private.txt');
+    expect(text).not.toMatch(/^[0-9a-f]{32}\.db/m);
+    expect(text).not.toContain('root:');
+    expect(text.match(/Read-only file system/g)).toHaveLength(3);
+    expect(place2).toBe('/home/agent yes\n/workspace/project');
   });
+
+  it('hides other processes of the machine', async () => {
+    worker = await startTestWorker(place);
+    await startConversation(worker, [
+      step.run(`kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const [text = ''] = outputs(await eventsOf(worker));
+    expect(text).toContain('No such process');
+    expect(Number(text.split('\n').at(-1))).toBeLessThan(10);
+  });
+
+  it('has no network with bubblewrap-offline', async () => {
+    worker = await startTestWorker(place, { spec: 'bubblewrap-offline' });
+    expect(worker.spec).toBe('bubblewrap-offline');
+    const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
+    await startConversation(worker, [step.run(`node -e '${script}'`), step.finish()]);
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker))).toEqual(['ECONNREFUSED']);
+  });
+});
 
 describe('without bubblewrap', () => {
-  it('falls back to plain processes, with a warning, where bubblewrap does not work', async () => {
+  it.each([
+    ['is not there', null, 'bubblewrap (bwrap) is not installed'],
+    ['is not permitted', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1', 'No permissions'],
+    ['finds no free user namespace', 'echo "bwrap: Creating new namespace failed (ENOSPC)" >&2; exit 1', 'ENOSPC'],
+    ['is killed', 'kill -9 $$', 'SIGKILL'],
+    ['ends without a word', 'exit 0', 'exit code 0'],
+  ])('a sandbox that is to be isolated does not start where bubblewrap %s', async (_, script, why) => {
     const bin = path.join(place.dir, 'bin');
     mkdirSync(bin);
-    writeFileSync(
-      path.join(bin, 'bwrap'),
-      '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n',
-      { mode: 0o755 },
-    );
-    worker = await startTestWorker(place, { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } });
-    expect(worker.spec).toBe('process');
-    expect(worker.workingDir).toBe(place.workspace);
-    expect(worker.notices.filter((notice) => notice.type === 'warning')).toEqual([
-      {
-        type: 'warning',
-        text: 'bubblewrap does not work here (bwrap: No permissions to create new namespace): commands run without isolation',
-      },
-    ]);
-    await startConversation(worker, [step.run('pwd'), step.finish()]);
-    await untilStatus(worker, 'finished');
-    expect(outputs(await eventsOf(worker))).toEqual([place.workspace]);
-  });
-
-  it('does not pretend to be offline where bubblewrap is not there', async () => {
-    const start = startTestWorker(place, {
-      spec: 'bubblewrap-offline',
-      env: { PATH: path.join(place.dir, 'nothing') },
-    });
-    await expect(start).rejects.toThrow(/bubblewrap does not work here: bwrap is not installed/);
+    for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
+    if (script !== null) writeFileSync(path.join(bin, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    for (const spec of ['bubblewrap', 'bubblewrap-offline'] as const) {
+      await expect(startTestWorker(place, { spec, env: { PATH: bin } })).rejects.toThrow(why);
+    }
   });
 
   it.runIf(hasPrlimit)('a process that dropped its environment and its session is ended with the rest', async () => {

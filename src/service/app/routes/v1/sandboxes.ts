@@ -5,7 +5,7 @@ import type { SandboxRow } from '../../../store/sandboxes.ts';
 import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverWhenRunning } from '../../pending.ts';
-import { isSpecName, specInForce } from '../../specs.ts';
+import { isSpecName, sandboxSpecs } from '../../specs.ts';
 import type { Route } from '../../route.ts';
 
 const MAX_IDS = 100;
@@ -14,7 +14,8 @@ export function sandboxRoutes(context: AppContext): Route[] {
   return [...specRoutes(context), ...readingRoutes(context), ...changingRoutes(context)];
 }
 
-function specRoutes({ specs }: AppContext): Route[] {
+function specRoutes({ specs: { byDefault }, clock }: AppContext): Route[] {
+  const specs = sandboxSpecs(byDefault, clock.stamp());
   return [
     {
       method: 'GET',
@@ -57,15 +58,16 @@ function readingRoutes({ store }: AppContext): Route[] {
   ];
 }
 
-function changingRoutes({ store, supervisor, starter, defaultSpec, log }: AppContext): Route[] {
+function changingRoutes({ store, supervisor, starter, log }: AppContext): Route[] {
   const id = (c: Context): string => c.req.param('sandbox_id') ?? c.req.param('id') ?? '';
   return [
     {
       method: 'POST',
       path: '/api/v1/sandboxes',
       handle: async (c) => {
-        const wanted = c.req.query('sandbox_spec_id') ?? defaultSpec;
-        if (!isSpecName(wanted)) throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
+        const wanted = c.req.query('sandbox_spec_id') ?? null;
+        if (wanted !== null && !isSpecName(wanted))
+          throw refuse(400, `Sandbox spec not found: ${wanted.slice(0, 100)}`);
         const created = supervisor.create(wanted);
         // As a genuine server does: who gets the answer can use the sandbox. One that failed says so in its record.
         await Promise.all([starter.prepare(created.id), supervisor.whenRunning(created.id).catch(() => undefined)]);
@@ -88,7 +90,7 @@ function changingRoutes({ store, supervisor, starter, defaultSpec, log }: AppCon
       method: 'POST',
       path: '/api/v1/sandboxes/{sandbox_id}/resume',
       handle: (c) => {
-        if (!supervisor.resume(id(c))) throw refuse(404, 'Not Found');
+        if (!supervisor.resume(id(c), c.req.query('sandbox_spec_id'))) throw refuse(404, 'Not Found');
         void deliverWhenRunning({ store, supervisor, log }, id(c));
         return json({ success: true });
       },
@@ -115,7 +117,7 @@ export function sandboxRecord(row: SandboxRow): unknown {
   return {
     id: row.id,
     created_by_user_id: null,
-    sandbox_spec_id: specInForce(row),
+    sandbox_spec_id: row.isolation,
     status: row.status,
     status_detail: row.status_detail,
     session_api_key: isRunning ? row.session_api_key : null,

@@ -97,7 +97,7 @@ async function begin(c: Context, context: AppContext): Promise<StartTaskRow> {
     const settings = readSettings(context.store.documents);
     const request = startFromV1(isKnown ? { ...body, replay_json: body.replay_json ?? 'demo' } : body, {
       settings,
-      defaultSpec: context.defaultSpec,
+      specs: context.specs,
     });
     return context.starter.begin(request);
   } catch (error) {

@@ -1,0 +1,43 @@
+/**
+ * The limit on namespaces of a sandbox. A user has one count of namespaces for the whole machine, so a sandbox without
+ * a limit could use it up, and no other sandbox could be isolated.
+ *
+ * The kernel checks the count in every user namespace from the one of the caller up to the first. The limit is written
+ * in a user namespace that stands around the sandbox: nothing inside has a capability there, so nothing inside can
+ * raise it, and user namespaces made inside count against it however deep they are nested.
+ */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+/** Of each kind. The one or two user namespaces that bubblewrap makes are among them. */
+export const MOST_NAMESPACES = 64;
+
+const KINDS = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
+
+const LIMIT = [
+  `for kind in ${KINDS.join(' ')}; do`,
+  'file=/proc/sys/user/max_${kind}_namespaces;',
+  `if [ -e "$file" ]; then echo ${String(MOST_NAMESPACES)} > "$file" || exit 1; fi;`,
+  'done; exec "$@"',
+].join(' ');
+
+/**
+ * The command line of `bwrap` within the limit; the process becomes the one of `bwrap`.
+ * @throws Error when `bwrap` or `unshare` is not in the search path
+ */
+export function bubblewrapCommand(options: string[], searchPath = ''): { file: string; args: string[] } {
+  const program = findProgram('bwrap', 'bubblewrap (bwrap)', searchPath);
+  const file = findProgram('unshare', 'unshare (util-linux)', searchPath);
+  return { file, args: ['--user', '--map-root-user', '/bin/sh', '-c', LIMIT, 'sh', program, ...options] };
+}
+
+function findProgram(name: string, title: string, searchPath: string): string {
+  const found = searchPath
+    .split(path.delimiter)
+    .filter((folder) => path.isAbsolute(folder))
+    .map((folder) => path.join(folder, name))
+    .find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${title} is not installed`);
+  return found;
+}
