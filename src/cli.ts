@@ -10,6 +10,7 @@ import type { Context, DryRunRequest } from './context.ts';
 import { AppError, isAppError } from './errors.ts';
 import { declareGlobalOptions, guessFormat, readGlobalOptions } from './global-options.ts';
 import { printDryRun, printError } from './report.ts';
+import { isSecretName } from './text/secret-names.ts';
 
 declare const ACS_VERSION: string;
 
@@ -169,10 +170,20 @@ function isHelp(error: CommanderError): boolean {
 
 /** Commander ends all of its errors with 1; a wrong command line is 2, and the way to the right one belongs with it. */
 function usageError(error: CommanderError, { argv, root }: Ending): AppError {
-  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const [said = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const option = error.code === 'commander.unknownOption' ? unknownOption(said) : null;
   const words = error.code === 'commander.unknownCommand' || root === null ? [] : commandWords(root, argv);
-  const hint = suggestion?.replace(/[()]/g, '').trim();
-  return new AppError('usage', message, { hint: hint || `see: acs ${[...words, '--help'].join(' ')}` });
+  const hint = option?.hint ?? suggestion?.replace(/[()]/g, '').trim();
+  return new AppError('usage', option?.message ?? said, { hint: hint || `see: acs ${[...words, '--help'].join(' ')}` });
+}
+
+/** An option that does not exist may hold a secret, such as `--api-key=…`: only its name is repeated. */
+function unknownOption(said: string): { message: string; hint?: string } | null {
+  const name = /^unknown option '(--[\w-]+|-\w)/.exec(said)?.[1];
+  if (name === undefined) return null;
+  const message = `unknown option '${name}'`;
+  if (!isSecretName(name.replace(/^-+/, ''))) return { message };
+  return { message, hint: 'the key of a server is given with --api-key-file <path|->, or in ACS_API_KEY' };
 }
 
 /** The words that name a command: the values of flags before them, and its arguments, do not. */

@@ -8,6 +8,7 @@ import { run } from './cli.ts';
 import { clockFrom } from './clock.ts';
 import type { InputStream, OutputStream } from './context.ts';
 import { AppError } from './errors.ts';
+import { KEY_VARIABLES } from './text/key-variables.ts';
 import { createContext } from './wire.ts';
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
@@ -20,6 +21,9 @@ export function main(root: string): void {
   const interruption = new AbortController();
   const hangUp = createHangUp();
   listenForSignals(interruption, hangUp);
+  const env = { ...process.env };
+  // What acs starts without an environment of its own inherits this one.
+  for (const name of KEY_VARIABLES) delete process.env[name];
   const context = createContext({
     root,
     io: {
@@ -27,7 +31,7 @@ export function main(root: string): void {
       stdout: outputStream(1, () => process.stdout, hangUp),
       stderr: spoken(outputStream(2, () => process.stderr, hangUp)),
     },
-    env: process.env,
+    env,
     cwd: workingDirectory(),
     home: homedir(),
     platform: process.platform,

@@ -9,6 +9,7 @@ import { createEmitter } from './output/emit.ts';
 import type { Emitter } from './output/emit.ts';
 import { noticeLine, warningLine } from './output/notices.ts';
 import { paletteFor } from './terminal/palette.ts';
+import { KEY_VARIABLES, withoutKeys } from './text/key-variables.ts';
 import { createRedactor } from './text/redact.ts';
 import { createConnections } from './wire/connections.ts';
 import type { Platform } from './wire/platform.ts';
@@ -19,7 +20,8 @@ declare const ACS_VERSION: string;
 export function createContext(platform: Platform): Context {
   const { io, env, clock, signal } = platform;
   const offTerminal = !io.stdin.isTTY || !io.stderr.isTTY || isSet(env.CI);
-  const secrets = createSecretKeeper();
+  // Also the ones that are not used: they may be given again in the wrong place, and be repeated in an error.
+  const secrets = createSecretKeeper(KEY_VARIABLES.flatMap((name) => env[name] ?? []));
   let globals: GlobalOptions = DEFAULT_GLOBALS;
   let emitter: Emitter | null = null;
   const cache = once(async () => {
@@ -73,7 +75,7 @@ export function createContext(platform: Platform): Context {
     prompt: once(async () => {
       if (!context.interactive) throw mayNotAsk();
       const { createPrompt } = await import('./terminal/prompt.ts');
-      return createPrompt({ io, env, signal, color: globals.color });
+      return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
     }),
     server: once(async () => await connections.of(await targets.plan())),
     async servers() {
@@ -87,11 +89,15 @@ export function createContext(platform: Platform): Context {
     target: once(async () => await targets.fill(await targets.plan())),
     profiles: once(async () => {
       const { openProfileStore } = await import('./profiles/store.ts');
-      return openProfileStore({ configDir: configDirOf(platform) });
+      const hasModes = platform.platform !== 'win32';
+      return openProfileStore({
+        configDir: configDirOf(platform),
+        ...(hasModes ? { notice: (text) => context.notice(text) } : {}),
+      });
     }),
     async checkout(dir = platform.cwd) {
       const { readCheckout } = await import('./checkout/index.ts');
-      return await readCheckout(dir, { env, signal });
+      return await readCheckout(dir, { env: withoutKeys(env), signal });
     },
     async readRepository(text) {
       const { parseRepository } = await import('./checkout/index.ts');
@@ -99,13 +105,13 @@ export function createContext(platform: Platform): Context {
     },
     async branchOnRemote(remote, branch, dir = platform.cwd) {
       const { branchOnRemote } = await import('./checkout/index.ts');
-      return await branchOnRemote(remote, branch, { cwd: dir, env, signal });
+      return await branchOnRemote(remote, branch, { cwd: dir, env: withoutKeys(env), signal });
     },
     localService: once(async () => {
       const { createLocalService } = await import('./wire/local-service.ts');
       const log = (line: string) => void context.notice(line).catch(() => undefined);
       const connect = (target: { base_url: string; key: string }) => connections.to({ ...target, local: true });
-      return await createLocalService({ ...platform, version: ACS_VERSION, log, connect });
+      return await createLocalService({ ...platform, env: withoutKeys(env), version: ACS_VERSION, log, connect });
     }),
     readKey: (from) => targets.newKey(from),
     connect: (target) => connections.to({ local: false, ...target }),
@@ -121,9 +127,9 @@ export function createContext(platform: Platform): Context {
 }
 
 /** Knows the secrets of this run, the keys it read above all, and takes them out of everything that is printed. */
-function createSecretKeeper() {
-  const kept = new Set<string>();
-  let redactor = createRedactor([]);
+function createSecretKeeper(known: readonly string[]) {
+  const kept = new Set<string>(known);
+  let redactor = createRedactor(known);
   return {
     keep: (secret: string) => {
       kept.add(secret);

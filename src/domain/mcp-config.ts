@@ -2,6 +2,7 @@
  * MCP servers of the settings: the V0 form (three lists, interface 2.3), checked wholly because servers refuse unknown
  * members; and the V1 form (a map of named servers) with the way between the two.
  */
+import { shownArguments } from '../text/redact-arguments.ts';
 import type { JsonValue, McpConfig } from './settings.ts';
 
 /** Stands for a secret that is set and not shown; never written back. */
@@ -150,7 +151,7 @@ function maskValues(env: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.keys(env).map((name) => [name, MASKED]));
 }
 
-/** The same config with its keys and environment values masked: fit to be shown. */
+/** The same config with its keys, environment values and the secrets in arguments masked: fit to be shown. */
 export function maskMcpConfig(value: JsonValue): JsonValue {
   if (!isObject(value)) return value;
   const mask = (server: JsonValue): JsonValue => {
@@ -158,6 +159,11 @@ export function maskMcpConfig(value: JsonValue): JsonValue {
     const masked: JsonObject = { ...server };
     if (typeof masked['api_key'] === 'string' && masked['api_key'] !== '') masked['api_key'] = MASKED;
     if (isObject(masked['env'])) masked['env'] = maskValues(masked['env']);
+    const args = masked['args'];
+    if (Array.isArray(args)) {
+      const shown = shownArguments(args);
+      masked['args'] = args.map((arg, index) => shown[index] ?? arg);
+    }
     return masked;
   };
   return Object.fromEntries(

@@ -73,7 +73,11 @@ async function fileText(path: string, readers: Pick<KeyReaders, 'readFile'>): Pr
   } catch (error) {
     if (isAppError(error)) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new AppError('config', `cannot read the key file ${path}: ${code}`, { cause: error });
+    // Not the path: it may be the key itself, given in the wrong place.
+    throw new AppError('config', `cannot read the file that --api-key-file names: ${code}`, {
+      hint: 'the flag takes the path of a file that holds the key, or - for stdin; not the key itself',
+      cause: error,
+    });
   }
 }
 

@@ -3,6 +3,7 @@
  * Nothing is read, run or started here: a plan says where the key is, key.ts fetches it.
  */
 import { AppError } from '../errors.ts';
+import { KEY_VARIABLES } from '../text/key-variables.ts';
 import { LOCAL_PROFILE } from './names.ts';
 import { normalizeServerUrl, originOf } from './url.ts';
 import type { Profile } from './store.ts';
@@ -58,7 +59,6 @@ export interface StoredProfiles {
 /** Called only when the answer depends on the store: a corrupt one does not stop a command that names its URL. */
 export type LoadProfiles = () => Promise<StoredProfiles>;
 
-const KEY_VARIABLES = ['ACS_API_KEY', 'OPENHANDS_API_KEY', 'OPENHANDS_CLOUD_API_KEY'] as const;
 const CHECKED_VARIABLES = ['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY'] as const;
 const ONE_TARGET_HINT = 'a list of profiles works on lists and bulk commands';
 

@@ -35,17 +35,28 @@ export interface ProfileStore {
   readonly path: string;
 }
 
+/** Others than the owner may do nothing with the store: it holds keys. */
+const FOR_OTHERS = 0o077;
 const FILE_NAME = 'profiles';
 const OWN_FILES = /^(profiles\.(json|lock).*|cache)$/;
 
 /**
  * Opens the store of a directory; nothing is read or created yet.
  * @param options.configDir see configDirectory
+ * @param options.notice takes a line for the user about a store that others may read, which is closed to them before
+ *   the first reading; absent on systems whose files have no mode
  */
-export function openProfileStore(options: { configDir: string }): ProfileStore {
-  const { configDir } = options;
+export function openProfileStore(options: {
+  configDir: string;
+  notice?: (text: string) => Promise<void>;
+}): ProfileStore {
+  const { configDir, notice } = options;
   const file = path.join(configDir, `${FILE_NAME}.json`);
-  const read = () => readDocument(file);
+  let closing: Promise<void> | null = null;
+  const read = async () => {
+    if (notice !== undefined) await (closing ??= closeToOthers(file, notice));
+    return await readDocument(file);
+  };
   const change = (edit: (document: ProfileDocument) => void) => changeDocument(configDir, file, edit);
   return {
     path: file,
@@ -139,6 +150,19 @@ async function changeDocument(dir: string, file: string, edit: (document: Profil
       cause: error,
     });
   }
+}
+
+/** Sets a store that others may read or write to 0600. */
+async function closeToOthers(file: string, notice: (text: string) => Promise<void>): Promise<void> {
+  const found = await stat(file).catch(() => null); // readDocument reports what is wrong with it
+  if (found === null || (found.mode & FOR_OTHERS) === 0) return;
+  const was = `other users had access to the profile store ${file} (mode ${(found.mode & 0o777).toString(8)})`;
+  try {
+    await chmod(file, 0o600);
+  } catch (error) {
+    return await notice(`warning: ${was}, and it cannot be set to 0600: ${reason(error)}`);
+  }
+  await notice(`${was}: it is set to 0600; if others use this machine, renew the keys in it`);
 }
 
 /** An existing directory is closed to others only when nothing but our files is in it: it may be somebody's /tmp. */

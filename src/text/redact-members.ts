@@ -1,4 +1,5 @@
 /** Secrets in JSON values, told by the names of members. Names and structure stay, so that a reader sees what was set. */
+import { shownArguments } from './redact-arguments.ts';
 import { REDACTED, canonicalName, isMcpName, isSecretMap, isSecretName } from './secret-names.ts';
 
 /** Deeper than any document of the interface; what is below is dropped instead of overflowing the stack. */
@@ -69,16 +70,12 @@ class MemberRedaction {
     return copy;
   }
 
-  /** Arguments of a command: the word after `--api-key` is a secret too. */
+  /** A list may be the arguments of a command: the word after `--api-key` is a secret too. */
   #array(values: readonly unknown[], place: Place): unknown[] {
+    const shown = shownArguments(values);
     return values.map((value, index) => {
-      const before: unknown = values[index - 1];
-      const isAnswer =
-        typeof value === 'string' &&
-        typeof before === 'string' &&
-        before.startsWith('-') &&
-        /^--?[\w-]{0,60}(?:api-?key|token|password|secret)$/i.test(before);
-      return isAnswer ? REDACTED : this.redact('', value, place);
+      const redacted = this.redact('', value, place);
+      return redacted === REDACTED ? redacted : (shown[index] ?? redacted);
     });
   }
 

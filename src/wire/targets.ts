@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Context } from '../context.ts';
 import { configDirectory } from '../profiles/location.ts';
 import type { NewKey, ResolvedTarget, StoredProfiles, TargetPlan, TargetQuery } from '../profiles/resolve.ts';
+import { withoutKeys } from '../text/key-variables.ts';
 import type { Platform } from './platform.ts';
 
 export interface Targets {
@@ -60,7 +61,7 @@ async function runCommand(platform: Platform, context: Context, command: string)
   const { runKeyCommand } = await import('../profiles/key-command.ts');
   return await runKeyCommand(command, {
     cwd: platform.cwd,
-    env: platform.env,
+    env: withoutKeys(platform.env, command),
     signal: platform.signal,
     report: (line) => void context.notice(line).catch(() => undefined),
   });

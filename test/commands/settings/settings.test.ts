@@ -239,6 +239,26 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect((await settings())['mcp_config']).toBeNull();
   });
 
+  it('shows no secret in the arguments of MCP servers, and takes none from the command line', async () => {
+    const args = ['-y', 'tools', '--api-key=hush-one', '--token', 'hush-two', '-e', 'GITHUB_TOKEN=hush-three'];
+    const config = { stdio_servers: [{ name: 'tools', command: 'npx', args }] };
+    const word = `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`;
+    const planned = await acs('set', word, '--dry-run', '--debug');
+    const set = await acs('set', word);
+    const again = await acs('set', word, '--json');
+    const { out } = await acs('get', '--json');
+    expect(JSON.stringify(proxy.writes().at(-1)?.body)).toContain('hush-three');
+    for (const each of [planned, set, again, { out, err: '' }]) expect(each.out + each.err).not.toContain('hush');
+    expect(set.err).toContain('--api-key=<redacted>');
+    expect((await settings())['mcp_config']).toMatchObject({
+      stdio_servers: [
+        { args: ['-y', 'tools', '--api-key=<redacted>', '--token', '<redacted>', '-e', 'GITHUB_TOKEN=<redacted>'] },
+      ],
+    });
+    expect((await acs('set', `mcp_config=${JSON.stringify(config)}`)).code).toBe(2);
+    await acs('unset', 'mcp_config');
+  });
+
   it('never writes a mask back: it is replaced by what is stored, or the write is refused', async () => {
     const config = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: 'http-hush', timeout: 30 }] };
     await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { createRedactor } from '../../src/text/redact.ts';
+import { shownArguments } from '../../src/text/redact-arguments.ts';
+
+const { value } = createRedactor([]);
+const R = '<redacted>';
+
+it.each([
+  [
+    ['--token', 'VALUE'],
+    ['--token', R],
+  ],
+  [
+    ['--api-key=VALUE', '-v'],
+    [`--api-key=${R}`, '-v'],
+  ],
+  [
+    ['--auth-token', '-VALUE-'],
+    ['--auth-token', R],
+  ],
+  [
+    ['-key', 'VALUE'],
+    ['-key', R],
+  ],
+  [
+    ['run', '-e', 'GITHUB_TOKEN=VALUE', 'image'],
+    ['run', '-e', `GITHUB_TOKEN=${R}`, 'image'],
+  ],
+  [
+    ['--header', 'X-Api-Key: VALUE'],
+    ['--header', `X-Api-Key: ${R}`],
+  ],
+  [
+    ['--header', 'Authorization: Basic VALUE'],
+    ['--header', `Authorization: ${R}`],
+  ],
+  [
+    ['--password=', 'VALUE'],
+    ['--password=', 'VALUE'],
+  ],
+  [
+    ['--token', '', 'x'],
+    ['--token', '', 'x'],
+  ],
+  [
+    ['--max-tokens', '4096', '--max-tokens=512'],
+    ['--max-tokens', '4096', '--max-tokens=512'],
+  ],
+  [
+    ['--no-token', 'a', '--page-token', 'b'],
+    ['--no-token', 'a', '--page-token', 'b'],
+  ],
+  [
+    ['--url', 'https://me:VALUE@host/'],
+    ['--url', `https://${R}@host/`],
+  ],
+  [
+    ['token', 'VALUE', 7, null, { a: 1 }],
+    ['token', 'VALUE', 7, null, { a: 1 }],
+  ],
+])('the arguments %j are shown as %j', (given, shown) => {
+  expect(value({ args: given })).toEqual({ args: shown });
+});
+
+it('very long arguments that name no secret are kept', () => {
+  const long = `--${'a-'.repeat(100_000)}`;
+  expect(shownArguments([long, `${long}=`, `${'A'.repeat(100_000)}=x`])).toEqual([null, null, null]);
+});
