@@ -3,11 +3,13 @@
  * releases on loopback; and clients of other makers on the local service. Prints a table of cases and targets; ends
  * with 1 when a case failed, more than two were flaky, or a target could not be set up.
  *
- *   node scripts/test-genuine.mjs [target…] [--case <pattern>] [--set-up]
+ *   node scripts/test-genuine.mjs [target…] [--case <pattern>] [--differing] [--set-up]
  *
- * `--set-up` makes the environments and runs nothing. ACS_TEST_REPORT names a file for the counts, as JSON.
+ * `--differing` runs only the listed cases on a release for which test/genuine/differing has a list. `--set-up` makes
+ * the environments and runs nothing. ACS_TEST_REPORT names a file for the counts, as JSON.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,7 +28,7 @@ const secondsSince = (sinceMs) => Math.round((performance.now() - sinceMs) / 100
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { case: { type: 'string' }, 'set-up': { type: 'boolean' } },
+    options: { case: { type: 'string' }, differing: { type: 'boolean' }, 'set-up': { type: 'boolean' } },
   });
   const unknown = positionals.find((name) => !TARGETS.includes(name));
   if (unknown !== undefined) throw new Error(`there is no target ${unknown}; there are ${TARGETS.join(', ')}`);
@@ -38,7 +40,8 @@ async function main() {
     if (problems.size > 0) process.exitCode = 1;
     return;
   }
-  const results = await runAll(chosen, problems, values.case);
+  const lists = values.differing ? await readLists(chosen) : new Map();
+  const results = await runAll(chosen, problems, { pattern: values.case, lists });
   process.stdout.write(`${present(results)}\n${secondsSince(startedMs)} s in all\n`);
   const { passed, failed, complaint } = score(results);
   if (complaint !== null) process.stdout.write(`${complaint}\n`);
@@ -62,13 +65,34 @@ async function setUpAll(names) {
   return problems;
 }
 
+/** The titles of the cases in which a release differs from the one after it, by the name of the release. */
+async function readLists(names) {
+  const lists = new Map();
+  for (const name of names) {
+    const file = path.resolve(import.meta.dirname, `../test/genuine/differing/${name}.txt`);
+    if (!existsSync(file)) continue;
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    lists.set(
+      name,
+      lines.filter((line) => line !== '' && !line.startsWith('#')),
+    );
+  }
+  return lists;
+}
+
 /** Genuine servers mostly wait, so they run beside each other; the targets on the local service run in turn. */
-async function runAll(names, problems, pattern) {
+async function runAll(names, problems, { pattern, lists }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-g-'));
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopping.abort());
   const run = (name) =>
-    runTarget(name, { folder, problem: problems.get(name) ?? null, pattern, stop: stopping.signal });
+    runTarget(name, {
+      folder,
+      problem: problems.get(name) ?? null,
+      pattern,
+      only: lists.get(name),
+      stop: stopping.signal,
+    });
   const inTurn = async (each) => {
     const results = [];
     for (const name of each) results.push(await run(name));
@@ -88,13 +112,13 @@ async function runAll(names, problems, pattern) {
  * One target. Cases that fail on a genuine server are run once more, on another server. Never throws: what went wrong
  * beside the cases is in `problem`.
  */
-async function runTarget(name, { folder, problem, pattern, stop }) {
+async function runTarget(name, { folder, problem, pattern, only, stop }) {
   const startedMs = performance.now();
-  const result = { name, isClient: SDKS.includes(name), entries: [], problem, seconds: 0 };
+  const result = { name, isClient: SDKS.includes(name), only, entries: [], problem, seconds: 0 };
   if (stop.aborted) result.problem = 'stopped before it began';
   if (result.problem !== null) return result;
   say(`${name}: running the cases`);
-  const { entries, ended } = await runSuite(name, { folder: path.join(folder, name), pattern, stop });
+  const { entries, ended } = await runSuite(name, { folder: path.join(folder, name), pattern, only, stop });
   const failed = entries.filter(({ verdict }) => verdict === 'failed');
   result.entries = entries;
   if (entries.length === 0 && (ended !== 0 || pattern === undefined)) {

@@ -5,7 +5,8 @@ import { count, titleOf } from './verdicts.mjs';
 const DIALECTS = ['v1', 'v0'];
 
 /**
- * `results`: for each target `{name, isClient, entries, problem, seconds}`; an entry is `{name, dialect?, verdict, why?,
+ * `results`: for each target `{name, isClient, only?, entries, problem, seconds}`, `only` being the titles of the cases
+ * that were chosen when it was not all of them; an entry is `{name, dialect?, verdict, why?,
  * seconds, output?, runs?}`. The texts to print in order, the table first.
  */
 export function present(results) {
@@ -18,6 +19,12 @@ export function present(results) {
       servers.flatMap((result) => DIALECTS.map((dialect) => columnOf(dialect)(result))),
     ),
     grid('of a client, with the local service', clients.map(columnOf(undefined))),
+    ...results.map(({ name, only }) =>
+      section(
+        `${name}: only the cases in which it differs were run (of the others "-"):`,
+        (only ?? []).map((title) => `  ${title}`),
+      ),
+    ),
     section('cases that a server cannot meet:', results.flatMap(unmet)),
     section('flaky cases:', results.flatMap(described('flaky'))),
     section('failed cases:', results.flatMap(described('failed'))),
@@ -27,7 +34,8 @@ export function present(results) {
 }
 
 function columnOf(dialect) {
-  return ({ name, entries }) => ({
+  return ({ name, only, entries }) => ({
+    absent: only === undefined ? 'not run' : '-',
     title: dialect === undefined ? name : `${name} ${dialect}`,
     entries: new Map(entries.filter((entry) => entry.dialect === dialect).map((entry) => [entry.name, entry])),
   });
@@ -41,7 +49,7 @@ function grid(title, columns) {
   const row = (name, cells) =>
     `${name.padEnd(nameWidth + 2)}${cells.map((cell) => cell.padEnd(width)).join('')}`.trimEnd();
   const titles = columns.map((column) => column.title);
-  const cells = (name) => columns.map(({ entries }) => entries.get(name)?.verdict ?? 'not run');
+  const cells = (name) => columns.map(({ absent, entries }) => entries.get(name)?.verdict ?? absent);
   return [row(title, titles), ...names.map((name) => row(name, cells(name)))].join('\n');
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { setUp } from '../genuine/set-up.mjs';
-import { events, finished, json, ok, show, started, type EventJson } from './support.ts';
+import { agentServerOf, events, finished, started, type EventJson } from './support.ts';
 import type { ContractCase, Target } from './target.ts';
 
 const SCRIPT = path.join(import.meta.dirname, '..', 'genuine', 'attach.py');
@@ -17,18 +17,11 @@ interface Attached {
   events: { id: string; kind: string; source: string }[];
 }
 
-interface AgentServer {
-  session_api_key: string;
-  urls: { name: string; url: string }[];
-}
-
 /** Attaches the SDK to the conversation; with `until` it stays attached until the run has that status. */
 async function attach(python: string, target: Target, id: string, until?: string): Promise<Attached> {
-  const { sandbox_id } = await show(target, id);
-  const sandbox = json<AgentServer>(await ok(target, 'sandbox', 'show', sandbox_id ?? '', '--show-secrets', '--json'));
-  const host = sandbox.urls.find(({ name }) => name === 'AGENT_SERVER')?.url ?? '';
+  const { url: host, key } = await agentServerOf(target, id);
   const args = [SCRIPT, '--host', host, '--id', id, ...(until === undefined ? [] : ['--until', until])];
-  const env = { PATH: process.env.PATH, HOME: target.dir, SESSION_API_KEY: sandbox.session_api_key };
+  const env = { PATH: process.env.PATH, HOME: target.dir, SESSION_API_KEY: key };
   const options = { env, cwd: target.dir, timeout: CLIENT_TIMEOUT_MS, maxBuffer: 64 * 1024 ** 2 };
   const { stdout } = await promisify(execFile)(python, args, options);
   return JSON.parse(stdout) as Attached;

@@ -39,6 +39,8 @@ function selected(): readonly ContractCase[] {
   const cases = SDKS.includes(name) ? clientCases(name) : CASES;
   if (only === undefined) return cases;
   const titles = JSON.parse(readFileSync(only, 'utf8')) as string[];
+  const unknown = titles.filter((title) => !cases.some((each) => titleOf(each) === title));
+  if (unknown.length > 0) throw new Error(`there is no case ${unknown.join(', nor ')}`);
   return cases.filter((each) => titles.includes(titleOf(each)));
 }
 

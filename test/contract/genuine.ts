@@ -10,22 +10,30 @@ import { setUp } from '../genuine/set-up.mjs';
 import { invoke } from '../support/world.ts';
 import { callServer, sharedSandbox } from './arrange.ts';
 import { freeBlock } from '../support/ports.ts';
-import type { Dialect, Target } from './target.ts';
+import type { Dialect, Target, Trait } from './target.ts';
 
 const KEY = 'key-of-the-contract';
 const READY_MS = 580_000;
 const END_MS = 60_000;
 
-const DIALECTS: Record<string, readonly Dialect[]> = {
-  '1.11.0': ['v1'],
-  '1.6.0': ['v1', 'v0'],
-  '1.4.0': ['v1', 'v0'],
+interface Release {
+  dialects: readonly Dialect[];
+  traits: readonly Trait[];
+}
+
+const RELEASES: Record<string, Release> = {
+  '1.11.0': { dialects: ['v1'], traits: [] },
+  '1.6.0': { dialects: ['v1', 'v0'], traits: ['deletes over V0', 'no interrupt', 'no step limit in V1'] },
+  '1.4.0': {
+    dialects: ['v1', 'v0'],
+    traits: ['deletes over V0', 'no interrupt', 'no step limit in V1', 'events wait for the step'],
+  },
 };
 
 /** Starts that release. Throws SetUpError when it cannot be installed, else what the server said last. */
 export async function createGenuineTarget(release: string): Promise<Target> {
-  const dialects = DIALECTS[release];
-  if (dialects === undefined) throw new Error(`there is no genuine release ${release} here`);
+  const known = RELEASES[release];
+  if (known === undefined) throw new Error(`there is no genuine release ${release} here`);
   const python = await setUp(release, () => {});
   const dir = await mkdtemp(path.join(tmpdir(), 'oh-'));
   const [model, gitHost] = [await startModel(), await startGitHost(await subfolder(dir, 'git'))];
@@ -52,7 +60,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   const cwd = await subfolder(dir, 'cwd');
   const target: Target = {
     name: release,
-    dialects,
+    ...known,
     hasModel: true,
     env,
     dir: cwd,

@@ -57,6 +57,7 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     name: api === 'v0' ? 'local-v0' : 'local',
     dialects: api === 'v0' ? ['v0'] : ['v1', 'v0'],
     hasModel: false,
+    traits: [],
     env,
     dir,
     key: service.key,

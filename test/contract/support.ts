@@ -149,8 +149,11 @@ export async function until(what: string, holds: () => Promise<boolean>, boundMs
 
 /** Until the agent carries out its first command. */
 export async function untilAtWork(target: Target, id: string): Promise<void> {
+  const isV1 = (await show(target, id)).dialect === 'v1';
+  const kinds = async (): Promise<{ kind: string }[]> =>
+    isV1 && target.traits.includes('events wait for the step') ? passedOn(target, id, 'TIMESTAMP') : events(target, id);
   await until('the agent at work', async () =>
-    (await events(target, id)).some(({ kind }) => kind === 'ActionEvent' || kind === 'action:run'),
+    (await kinds()).some(({ kind }) => kind === 'ActionEvent' || kind === 'action:run'),
   );
 }
 
@@ -164,6 +167,15 @@ interface PassedOn {
 async function passedOn(target: Target, id: string, order: 'TIMESTAMP' | 'TIMESTAMP_DESC'): Promise<PassedOn[]> {
   const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=${order}`;
   return ((await target.request('GET', path)).body as ListJson<PassedOn>).items;
+}
+
+/** Where the agent server of a V1 conversation is, and the key of its sandbox. */
+export async function agentServerOf(target: Target, id: string): Promise<{ url: string; key: string }> {
+  const { sandbox_id } = await show(target, id);
+  const { urls, session_api_key: key } = json<{ urls: { name: string; url: string }[]; session_api_key: string }>(
+    await ok(target, 'sandbox', 'show', sandbox_id ?? '', '--show-secrets', '--json'),
+  );
+  return { url: urls.find(({ name }) => name === 'AGENT_SERVER')?.url ?? '', key };
 }
 
 /** Until the app server knows from the sandbox that a V1 conversation has finished so many runs. */

@@ -1,5 +1,5 @@
 /**
- * The contract of acs as cases that any server is put to: the local service, and genuine servers of two releases. Here:
+ * The contract of acs as cases that any server is put to: the local service, and genuine servers of some releases. Here:
  * what a case may ask of the server it runs on. `cases/` holds the cases by subject, `local.ts` and `genuine.ts` make
  * the targets, `contract.test.ts` runs the one that the environment names.
  */
@@ -18,18 +18,30 @@ export interface Repository {
   unknown: string[];
 }
 
+/** What a server does otherwise than the newest release, where a case has to know it. */
+export type Trait =
+  // It has V0's route alone to delete a conversation, which may delete the sandbox with it.
+  | 'deletes over V0'
+  // It answers no request for the events of a V1 conversation while a step of the agent runs.
+  | 'events wait for the step'
+  // Its agent server cannot interrupt a step.
+  | 'no interrupt'
+  // It stores the limit of steps and does not apply it to V1 conversations.
+  | 'no step limit in V1';
+
 export interface Target {
   readonly name: string;
   readonly dialects: readonly Dialect[];
   /** Genuine servers have a scripted model; the local service plays recorded runs. */
   readonly hasModel: boolean;
+  readonly traits: readonly Trait[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly dir: string;
   readonly key: string;
   /** Specs there are, the default first. */
   readonly specs: readonly [string, string];
   readonly repository: Repository;
-  invoke(invocation: Invocation): Promise<Ended>;
+  invoke: (invocation: Invocation) => Promise<Ended>;
   acs(...args: string[]): Promise<Ended>;
   /** Arguments of `conv new` for a conversation whose agent does this. */
   begin(scenario: Scenario): Promise<string[]>;
@@ -46,7 +58,7 @@ export interface Target {
 
 /**
  * `unsupported`: the server cannot do it, and acs said so with exit code 12. `notHere`: the case cannot come about on
- * this target for another reason, which stands below the table.
+ * this target for another reason, which is printed below the table with the answer of the server that shows it.
  */
 export type Verdict = 'passed' | 'unsupported' | { notHere: string };
 

@@ -110,6 +110,14 @@ describe('the table', () => {
     );
   });
 
+  it('lists the cases of a release that runs only those in which it differs', () => {
+    const brief = { ...target('1.4.0', [entry('delete', 'passed')]), only: ['delete'] };
+    const text = present([target('1.6.0', [entry('whoami', 'passed'), entry('delete', 'passed')]), brief]);
+    expect(text).toMatch(/^whoami +passed +-$/m);
+    expect(text).toMatch(/^delete +passed +passed$/m);
+    expect(text).toContain('1.4.0: only the cases in which it differs were run (of the others "-"):\n  delete\n');
+  });
+
   it('shows releases of a client in a grid of their own', () => {
     const client = { ...target('sdk-1.11.5', [entry('attaches', 'passed')]), isClient: true };
     const text = present([target('local', [entry('whoami', 'passed')]), client]);

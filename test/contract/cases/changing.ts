@@ -8,6 +8,7 @@ import {
   json,
   ok,
   show,
+  started,
   titledRun,
   until,
   untilPassedOn,
@@ -33,7 +34,10 @@ export const CHANGING: ContractCase[] = [
     expect((await show(target, id)).title).toBe('Chosen by hand');
   }),
   ...inEachDialect('delete: asks first, then it is gone, and only it', async (target, dialect) => {
-    const [kept, gone] = [await endedRun(target, dialect, 'QUICK'), await finished(target, dialect)];
+    const kept = await endedRun(target, dialect, 'QUICK');
+    // Where acs cannot delete a conversation alone it refuses to in a shared sandbox: see the cases of sandboxes.
+    const alone = dialect === 'v1' && target.traits.includes('deletes over V0');
+    const gone = (await started(target, dialect, 'QUICK', '--wait', ...(alone ? ['--spec', target.specs[0]] : []))).id;
     await untilTitled(target, gone);
     expectCode(await target.acs('conv', 'delete', gone), 2, 'without a yes');
     expect(json(await ok(target, 'conv', 'delete', gone, '-y', '--json')).changed).toBe(true);

@@ -89,7 +89,8 @@ export const CONFIRMING: ContractCase[] = [
       const asked = expectCode(await target.acs('conv', 'resume', id, '--wait', '--json'), 8);
       expect(errorOf(asked).hint).toContain('acs conv send');
       expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait'), 0);
-      return { notHere: 'the server goes on with a stopped run for a message alone: exit 8 says so' };
+      const { message } = errorOf(asked);
+      return { notHere: `the server goes on with a stopped run for a message alone: exit 8, "${message}"` };
     }
     expectCode(await target.acs('conv', 'resume', id, '--wait'), 0);
     expect((await show(target, id)).status).toBe('finished');

@@ -1,16 +1,52 @@
 /** Runs that end badly: each with an outcome, a reason in words, and its exit code. */
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { conversation, expectCode, inEachDialect, json, newest, ok, show, started } from '../support.ts';
+import {
+  agentServerOf,
+  conversation,
+  endedRun,
+  events,
+  expectCode,
+  inEachDialect,
+  json,
+  newest,
+  ok,
+  show,
+  started,
+} from '../support.ts';
 import type { ContractCase, Dialect, Scenario, Target, Verdict } from '../target.ts';
 
 /** A run that does not end: a wait with a bound says so, and it can be stopped. */
-async function goesOn(target: Target, dialect: Dialect, scenario: Scenario): Promise<void> {
+async function goesOn(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
   const { id } = await started(target, dialect, scenario);
   const ended = expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '10s', '--json'), 124);
   expect(json<{ status: string }>(ended).status).toBe('running');
   await ok(target, 'conv', 'stop', id);
+  return id;
+}
+
+/** The last states of a V0 run that the server has stored, the newest first. */
+async function lastStates(target: Target, id: string): Promise<string> {
+  const { body } = await target.request('GET', `/api/conversations/${id}/events?reverse=true&limit=20`);
+  const states = (body as { events: { extras?: { agent_state?: string } }[] }).events
+    .map(({ extras }) => extras?.agent_state)
+    .filter((state) => state !== undefined);
+  return states.join(', ');
+}
+
+/** What the agent server of a conversation answers to the request to interrupt it. */
+async function answerToInterrupt(target: Target, id: string): Promise<string> {
+  const { url, key } = await agentServerOf(target, id);
+  const headers = { 'x-session-api-key': key };
+  const answer = await fetch(`${url}/api/conversations/${randomUUID()}/interrupt`, { method: 'POST', headers });
+  return `${answer.status} ${await answer.text()}`;
+}
+
+/** The commands of the agent in a run with a limit of three, as its sandbox has stored them. */
+async function steps(target: Target, id: string): Promise<number> {
+  return (await events(target, id)).filter(({ kind }) => kind === 'ActionEvent').length;
 }
 
 /** The local service plays recorded runs: without one it says what is missing, with a model that it cannot use it. */
@@ -37,8 +73,10 @@ async function refusesModels(target: Target, dialect: Dialect, scenario: Scenari
 async function fails(target: Target, dialect: Dialect, scenario: Scenario, reason: RegExp): Promise<Verdict | void> {
   if (!target.hasModel) return refusesModels(target, dialect, scenario);
   if (dialect === 'v0' && scenario === 'FAIL429') {
-    await goesOn(target, dialect, scenario);
-    return { notHere: 'the server never says that the run has ended: it stays rate_limited, and wait ends with 124' };
+    const states = await lastStates(target, await goesOn(target, dialect, scenario));
+    return {
+      notHere: `the server never says that the run has ended, and wait ends with 124; its last states, the newest first: ${states}`,
+    };
   }
   const ended = expectCode(await conversation(target, dialect, scenario, '--wait', '--json'), 1);
   const made = json(ended);
@@ -63,15 +101,25 @@ export const FAILURES: ContractCase[] = [
   ...inEachDialect('failure: the model says nothing: the run goes on, and can be stopped', async (target, dialect) => {
     if (!target.hasModel) return refusesModels(target, dialect, 'SILENT');
     if (dialect === 'v0') return { notHere: 'a V0 conversation that waits for its model holds up the whole server' };
-    if (target.name === '1.6.0') return { notHere: 'the server has no interrupt: a stop waits for the model' };
-    return goesOn(target, dialect, 'SILENT');
+    if (target.traits.includes('no interrupt')) {
+      const answer = await answerToInterrupt(target, await endedRun(target, 'v1', 'QUICK'));
+      expect(answer).toBe('404 {"detail":"Not Found"}');
+      return { notHere: `a stop waits for the model: the agent server answers POST …/interrupt with ${answer}` };
+    }
+    await goesOn(target, dialect, 'SILENT');
   }),
   ...inEachDialect('failure: too many steps', async (target, dialect) => {
     await ok(target, 'settings', 'set', 'max_iterations=3');
     try {
-      if (target.name === '1.6.0' && dialect === 'v1') {
-        await goesOn(target, dialect, 'COUNT');
-        return { notHere: 'the server takes the limit and does not apply it to V1: the run goes on' };
+      if (target.traits.includes('no step limit in V1') && dialect === 'v1') {
+        const done = await steps(target, await goesOn(target, dialect, 'COUNT'));
+        const { body } = await target.request('GET', '/api/settings');
+        const { max_iterations } = body as { max_iterations: number };
+        expect(max_iterations).toBe(3);
+        expect(done).toBeGreaterThan(3);
+        return {
+          notHere: `the server does not apply the limit to V1: it has stored ${max_iterations} and the run did more`,
+        };
       }
       const ended = expectCode(await conversation(target, dialect, 'COUNT', '--wait', '--json'), 1);
       const { outcome } = json(ended);
