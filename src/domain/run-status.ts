@@ -9,7 +9,7 @@ export interface RunState {
   waiting_for: 'confirmation' | 'user' | null;
 }
 
-/** A running sandbox tells no state of the run: for a moment that is no state, and no end. */
+/** The sandbox runs and its record has no state of the run: that passes, and is no end. */
 export const NO_STATUS = 'unknown(no-status)';
 
 const SANDBOX: Record<string, SandboxStatus> = {
@@ -35,13 +35,28 @@ const EXECUTION: Record<string, RunState> = {
   stuck: { status: 'stuck', waiting_for: null },
 };
 
-/** V1: from the run's own word, or from the sandbox where the record has none (interface 4.3). */
-export function runStateV1(executionStatus: string | null, sandbox: SandboxStatus | null): RunState {
-  if (executionStatus !== null) {
-    const word = executionStatus.toLowerCase();
-    return EXECUTION[word] ?? { status: `unknown(${word})`, waiting_for: null };
-  }
+/**
+ * V1: from the last word of the run and the state of its sandbox. In a sandbox that does not run, a run that has ended
+ * keeps its end, and in a paused one a pending confirmation still waits; any other run has the state of the sandbox.
+ * @param lastWord from the record, else from the events; null: not known (interface 4.3)
+ */
+export function runStateV1(lastWord: string | null, sandbox: SandboxStatus | null): RunState {
+  const state = lastWord === null ? null : stateOfWord(lastWord.toLowerCase());
+  if (state !== null && (!isDown(sandbox) || outlivesSandbox(state, sandbox))) return state;
   return { status: statusWithoutWord(sandbox), waiting_for: null };
+}
+
+function stateOfWord(word: string): RunState {
+  return EXECUTION[word] ?? { status: `unknown(${word})`, waiting_for: null };
+}
+
+function isDown(sandbox: SandboxStatus | null): boolean {
+  return sandbox === 'paused' || sandbox === 'starting' || sandbox === 'missing' || sandbox === 'error';
+}
+
+function outlivesSandbox({ status }: RunState, sandbox: SandboxStatus | null): boolean {
+  if (status === 'waiting') return sandbox === 'paused';
+  return status === 'finished' || status === 'failed' || status === 'stuck';
 }
 
 function statusWithoutWord(sandbox: SandboxStatus | null): ConversationStatus {
@@ -55,19 +70,9 @@ function statusWithoutWord(sandbox: SandboxStatus | null): ConversationStatus {
     case 'error':
       return 'failed';
     default:
-      // A running sandbox that is busy tells null for a second: no end, and no status either.
+      // The record of a busy sandbox has a null status for a second: no end, and no status either.
       return NO_STATUS;
   }
-}
-
-/**
- * V1, sandbox paused or gone: the last word of the run found in its events. What had ended stays so; what had not is
- * paused with its sandbox, or archived without it.
- */
-export function settledStateV1(lastWord: string | null, sandbox: SandboxStatus | null): RunState {
-  const ended = lastWord === null ? null : EXECUTION[lastWord.toLowerCase()];
-  if (ended && (ended.status === 'finished' || ended.status === 'failed' || ended.status === 'stuck')) return ended;
-  return { status: statusWithoutWord(sandbox), waiting_for: null };
 }
 
 export interface RunFactsV0 {

@@ -3,7 +3,7 @@
  * be known of a record (a time it does not carry) satisfies neither a condition nor its `not` twin, so that nothing is
  * changed on the strength of a guess.
  */
-import type { ConversationStatus } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
 
 export interface Selection {
   status?: readonly string[];
@@ -47,10 +47,15 @@ export function isSelected(record: Selectable, selection: Selection, nowMs: numb
   );
 }
 
-/** Whether a run is in progress in this state: pausing or deleting its sandbox now would cut it off. */
-export function isRunInProgress(status: ConversationStatus): boolean {
-  return status === 'running' || status === 'starting' || status === 'waiting';
+/**
+ * Whether a run is in progress: pausing or deleting its sandbox now would cut it off. A run that waits for a
+ * confirmation in a paused sandbox is not: nothing of it runs.
+ */
+export function isRunInProgress({ status, sandbox_status }: RunPlace): boolean {
+  return status === 'running' || status === 'starting' || (status === 'waiting' && sandbox_status !== 'paused');
 }
+
+type RunPlace = Pick<Conversation, 'status' | 'sandbox_status'>;
 
 function isOneOf(value: string | null, words: readonly string[] | undefined): boolean {
   return words === undefined || (value !== null && words.includes(value));

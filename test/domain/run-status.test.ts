@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  reasonOfStateV0,
-  reasonV0,
-  runStateV0,
-  runStateV1,
-  sandboxStatus,
-  settledStateV1,
-} from '../../src/domain/run-status.ts';
+import { reasonOfStateV0, reasonV0, runStateV0, runStateV1, sandboxStatus } from '../../src/domain/run-status.ts';
 
 describe('the status of a V1 run', () => {
   it.each([
@@ -34,12 +27,30 @@ describe('the status of a V1 run', () => {
     expect(runStateV1(null, sandbox).status).toBe(status);
   });
 
-  it('keeps an ended run ended when its sandbox sleeps or is gone, and no other', () => {
-    expect(settledStateV1('finished', 'paused').status).toBe('finished');
-    expect(settledStateV1('error', 'missing').status).toBe('failed');
-    expect(settledStateV1('running', 'paused').status).toBe('paused');
-    expect(settledStateV1('running', 'missing').status).toBe('archived');
-    expect(settledStateV1(null, 'missing').status).toBe('archived');
+  it.each([
+    ['finished', 'paused', 'finished'],
+    ['finished', 'starting', 'finished'],
+    ['finished', 'error', 'finished'],
+    ['error', 'missing', 'failed'],
+    ['stuck', 'paused', 'stuck'],
+    ['running', 'paused', 'paused'],
+    ['idle', 'paused', 'paused'],
+    ['paused', 'starting', 'starting'],
+    ['running', 'missing', 'archived'],
+    ['deleting', 'paused', 'paused'],
+  ] as const)(
+    'keeps an ended run ended when its sandbox does not run, and no other: %s, %s is %s',
+    (word, sandbox, status) => {
+      expect(runStateV1(word, sandbox)).toEqual({ status, waiting_for: null });
+    },
+  );
+
+  it('is waiting for a confirmation while its sandbox is paused, and no longer when the sandbox is gone', () => {
+    const word = 'waiting_for_confirmation';
+    expect(runStateV1(word, 'paused')).toEqual({ status: 'waiting', waiting_for: 'confirmation' });
+    expect(runStateV1(word, 'starting').status).toBe('starting');
+    expect(runStateV1(word, 'missing').status).toBe('archived');
+    expect(runStateV1(word, 'error').status).toBe('failed');
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ConversationStatus } from '../../src/domain/conversation.ts';
 import {
   isRunInProgress,
   isSelected,
@@ -99,7 +100,12 @@ describe('matchesGlob', () => {
 
 describe('isRunInProgress', () => {
   it('protects a run that works, starts or waits for an answer', () => {
-    expect((['running', 'starting', 'waiting'] as const).every(isRunInProgress)).toBe(true);
-    expect((['idle', 'finished', 'failed', 'paused', 'archived'] as const).some(isRunInProgress)).toBe(false);
+    const isProtected = (status: ConversationStatus) => isRunInProgress({ status, sandbox_status: 'running' });
+    expect((['running', 'starting', 'waiting'] as const).every(isProtected)).toBe(true);
+    expect((['idle', 'finished', 'failed', 'paused', 'archived'] as const).some(isProtected)).toBe(false);
+  });
+
+  it('does not protect a run that waits for an answer in a paused sandbox', () => {
+    expect(isRunInProgress({ status: 'waiting', sandbox_status: 'paused' })).toBe(false);
   });
 });

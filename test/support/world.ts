@@ -51,6 +51,8 @@ export interface World {
   /** Runs one command against the service of this world. */
   acs(...args: string[]): Promise<Ended>;
   invoke(invocation: Invocation): Promise<Ended>;
+  /** Ends the service and starts another one on the same data directory and port. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -72,18 +74,21 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const dataDir = path.join(dir, 'data');
   await mkdir(home);
   const serviceEnv = { PATH: process.env.PATH, HOME: home };
-  const service = await startService({
-    dataDir,
-    root: PACKAGE_ROOT,
-    version: '0.0.0-test',
-    env: serviceEnv,
-    api: options.api ?? 'both',
-    ...(options.spec ? { spec: options.spec } : {}),
-    ...(options.port === undefined ? {} : { port: options.port }),
-    ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
-    ...(options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) }),
-    idleTimeoutMs: 0,
-  });
+  const scenario = options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) };
+  const start = (port = options.port): Promise<RunningService> =>
+    startService({
+      dataDir,
+      root: PACKAGE_ROOT,
+      version: '0.0.0-test',
+      env: serviceEnv,
+      api: options.api ?? 'both',
+      ...(options.spec ? { spec: options.spec } : {}),
+      ...(port === undefined ? {} : { port }),
+      ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
+      ...scenario,
+      idleTimeoutMs: 0,
+    });
+  const service = await start();
   const env = {
     ...serviceEnv,
     ACS_CONFIG_DIR: path.join(dir, 'config'),
@@ -98,8 +103,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     env,
     acs: (...args) => world.invoke({ args }),
     invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
+    async restart() {
+      await world.service.close('the test restarts it');
+      world.service = await start(world.service.port);
+    },
     async close() {
-      await service.close('the test is over');
+      await world.service.close('the test is over');
       await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     },
   };

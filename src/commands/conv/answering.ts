@@ -48,7 +48,7 @@ export function answerer(
   const done = new Set<string>();
   const closed = new AbortController();
   const question: OpenQuestion = { look: null };
-  const decide = async (pending: readonly PendingAction[]): Promise<ConfirmationDecision | 'elsewhere' | null> => {
+  const decide = async (pending: readonly PendingAction[]): Promise<Decision> => {
     if (mode !== 'ask') return mode;
     await beforeAsking?.();
     return await askUntilElsewhere(ctx, server, id, { pending, closed: closed.signal, question });
@@ -57,12 +57,14 @@ export function answerer(
     close: () => closed.abort(closedError()),
     onHappened: async () => await question.look?.(),
     async onWaiting() {
-      const pending = (await pendingNow(server, id)).filter(({ action_id }) => !done.has(action_id));
+      const now = await pendingNow(server, id);
+      if (now === 'out-of-reach') return 'left';
+      const pending = now.filter(({ action_id }) => !done.has(action_id));
       const [first] = pending;
       // What was answered may show as waiting for a moment.
       if (first === undefined) return 'answered';
       const decision = await decide(pending);
-      if (decision === null) return 'left';
+      if (decision === null || decision === 'out-of-reach') return 'left';
       for (const { action_id } of pending) done.add(action_id);
       const text = first.text.split('\n', 1)[0] ?? '';
       const answered = decision !== 'elsewhere' && (await sendAnswer(server, id, decision, first.action_id));
@@ -88,15 +90,18 @@ async function sendAnswer(
   }
 }
 
-/** A sandbox that went to sleep meanwhile waits for nothing that could be answered. */
-async function pendingNow(server: Server, id: string): Promise<PendingAction[]> {
+/** `out-of-reach`: the sandbox does not run, so whatever waits in it cannot be answered. */
+async function pendingNow(server: Server, id: string): Promise<PendingAction[] | 'out-of-reach'> {
   try {
     return await server.conversations.pending(id);
   } catch (error) {
-    if (isAppError(error) && error.kind === 'conflict') return [];
+    if (isAppError(error) && error.kind === 'conflict') return 'out-of-reach';
     throw error;
   }
 }
+
+/** Null: the user leaves it waiting. `elsewhere`: it was answered by another client. */
+type Decision = ConfirmationDecision | 'elsewhere' | 'out-of-reach' | null;
 
 interface OpenQuestion {
   /** Looks whether it is needless by now, and comes back when it has closed for that; null while none is open. */
@@ -109,31 +114,34 @@ async function askUntilElsewhere(
   server: Server,
   id: string,
   { pending, closed, question }: { pending: readonly PendingAction[]; closed: AbortSignal; question: OpenQuestion },
-): Promise<ConfirmationDecision | 'elsewhere' | null> {
+): Promise<Decision> {
   const ids = new Set(pending.map(({ action_id }) => action_id));
-  const elsewhere = new AbortController();
+  const needless = new AbortController();
+  let why: 'elsewhere' | 'out-of-reach' = 'elsewhere';
   const over = new AbortController();
   const lookOnce = async (): Promise<void> => {
     const now = await pendingNow(server, id);
-    if (!now.some(({ action_id }) => ids.has(action_id))) elsewhere.abort(closedError());
+    if (now === 'out-of-reach') why = now;
+    else if (now.some(({ action_id }) => ids.has(action_id))) return;
+    needless.abort(closedError());
   };
   const look = async (): Promise<void> => {
-    while (!elsewhere.signal.aborted) {
+    while (!needless.signal.aborted) {
       await ctx.clock.sleep(ELSEWHERE_LOOK_MS, AbortSignal.any([over.signal, ctx.signal]));
       await lookOnce();
     }
   };
   // A look that fails leaves the question open; the watch meets the failure itself.
   const looking = look().catch(() => undefined);
-  const asked = askDecision(ctx, pending, AbortSignal.any([elsewhere.signal, closed]));
+  const asked = askDecision(ctx, pending, AbortSignal.any([needless.signal, closed]));
   question.look = async () => {
     await lookOnce().catch(() => undefined);
-    if (elsewhere.signal.aborted) await asked.catch(() => undefined);
+    if (needless.signal.aborted) await asked.catch(() => undefined);
   };
   try {
     return await asked;
   } catch (error) {
-    if (elsewhere.signal.aborted) return 'elsewhere';
+    if (needless.signal.aborted) return why;
     throw error;
   } finally {
     question.look = null;

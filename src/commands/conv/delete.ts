@@ -57,7 +57,7 @@ async function checkAgain({ server, seen }: ConversationTarget, options: ChangeO
   if (!isSelected(selectableStatus(now), { ...(status && { status }), ...(notStatus && { notStatus }) }, 0)) {
     throw new AppError('conflict', `conversation ${seen.id} is ${now.status} by now`);
   }
-  if (!options.force && isRunInProgress(now.status)) {
+  if (!options.force && isRunInProgress(now)) {
     throw new AppError('conflict', `conversation ${seen.id} is ${now.status}`, {
       hint: 'stop it first, or delete it all the same with --force',
     });

@@ -20,7 +20,7 @@ export async function conversationTest(
         status: conversation.status,
         created_at: conversation.created_at,
         updated_at: conversation.updated_at,
-        running: isRunInProgress(conversation.status),
+        running: isRunInProgress(conversation),
         spec_id: specs?.get(conversation.sandbox_id ?? '') ?? null,
         repositories: conversation.repository === null ? [] : [conversation.repository],
       },

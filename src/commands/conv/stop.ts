@@ -43,7 +43,7 @@ async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Prom
     throw new AppError('conflict', `start task ${idOf(seen)} is still being worked at: nothing runs yet`);
   const before = await server.conversations.get(seen.id);
   // A status that is missing for a moment is that of a busy run.
-  const mayRun = isRunInProgress(before.status) || before.status.startsWith('unknown(');
+  const mayRun = isRunInProgress(before) || before.status.startsWith('unknown(');
   if (!mayRun) return { changed: false, before: before.status, after: before.status, record: before };
   await server.conversations.stop(seen.id);
   const record = await untilStill(ctx, server, seen.id);

@@ -10,9 +10,7 @@ import { asksForRuns } from '../selectors.ts';
 /** Conversations of one sandbox whose run is in progress. */
 export async function runsIn(ctx: Context, server: Server, sandboxId: string): Promise<Conversation[]> {
   const conversations = await conversationsOf(ctx, server, sandboxId);
-  return conversations.filter(
-    (conversation) => conversation.sandbox_id === sandboxId && isRunInProgress(conversation.status),
-  );
+  return conversations.filter((conversation) => conversation.sandbox_id === sandboxId && isRunInProgress(conversation));
 }
 
 /** A test for sandboxes; reads all conversations first when a condition asks for runs. */
@@ -44,7 +42,7 @@ export function isSandboxSelected(
 
 async function sandboxesWithRuns(ctx: Context, server: Server): Promise<Set<string>> {
   const conversations = await conversationsOf(ctx, server);
-  const running = conversations.filter(({ status }) => isRunInProgress(status));
+  const running = conversations.filter(isRunInProgress);
   return new Set(running.flatMap(({ sandbox_id }) => sandbox_id ?? []));
 }
 

@@ -1,7 +1,7 @@
-/** What the record of a conversation does not tell: the last state of a run whose sandbox sleeps, and why one failed. */
+/** What the record of a conversation may lack: the last state of a run whose sandbox does not run, and why one failed. */
 import { isAppError } from '../../errors.ts';
 import type { Conversation, Reason } from '../../domain/conversation.ts';
-import { settledStateV1 } from '../../domain/run-status.ts';
+import { runStateV1 } from '../../domain/run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -32,13 +32,13 @@ function mayFlash(links: Links, { execution_status, sandbox_status: sandbox }: A
   return execution_status === null && (sandbox === 'RUNNING' || (sandbox === 'ERROR' && !links.local));
 }
 
-/** Fills in what the events tell, once the record does not only flash null. */
+/** Reads from the events what the record lacks, once its status is not null for a moment only. */
 export async function settle(links: Links, first: AppConversationRecord, webUrl: WebUrl): Promise<Conversation> {
   const record = await afterNullFlash(links, first);
   const conversation = toConversation(record, webUrl);
-  if (record.execution_status === null && record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
-    const word = await lastKnownWord(links, record.id);
-    Object.assign(conversation, settledStateV1(word, conversation.sandbox_status));
+  if (record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
+    const word = record.execution_status ?? (await lastKnownWord(links, record.id));
+    Object.assign(conversation, runStateV1(word, conversation.sandbox_status));
     // The run itself had not failed: what failed is what it ran in, and the sandbox tells why.
     if (conversation.status === 'failed' && word?.toLowerCase() !== 'error') {
       conversation.reason = await quietly(() => sandboxReason(links, record));

@@ -3,7 +3,7 @@ import type { ConversationRow } from '../store/conversations.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { AppContext } from './context.ts';
 import { shownRepository } from './repository.ts';
-import type { Metrics } from '../conversation-state.ts';
+import type { ExecutionStatus, Metrics } from '../conversation-state.ts';
 
 const NO_METRICS: Metrics = {
   model_name: 'default',
@@ -60,12 +60,17 @@ export function conversationRecord(
     created_at: row.created_at,
     updated_at: row.updated_at,
     sandbox_status: status,
-    execution_status: isReachable ? row.execution_status : null,
+    execution_status: lastRunStatus(row, isReachable ? 'up' : 'down'),
     conversation_url: isReachable ? `http://127.0.0.1:${sandbox.port}/api/conversations/${row.id}` : null,
     session_api_key: isReachable ? sandbox.session_api_key : null,
     acp_server: null,
     launched_agent_profile: null,
   };
+}
+
+/** How the run last stood. One that was under way when its sandbox went down has no status, as on genuine servers. */
+function lastRunStatus({ execution_status: status }: ConversationRow, sandbox: 'up' | 'down'): ExecutionStatus | null {
+  return sandbox === 'down' && status === 'running' ? null : status;
 }
 
 /** The record for readers without a key: no address, no key and no state of the sandbox, no place on this machine. */

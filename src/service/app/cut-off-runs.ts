@@ -1,9 +1,11 @@
 /**
- * Runs whose worker can write no more, because it was killed: how they ended is written into their logs from here. A log
- * has one writer at a time, so the worker must be gone.
+ * What the logs of a sandbox say once its worker can report no more: how its conversations stand, and which runs were
+ * cut off. How those ended is written into their logs from here. A log has one writer at a time, so the worker must be
+ * gone.
  */
 import type { Clock } from '../life/clock.ts';
 import { eventLogFile, openEventLog } from '../event-log.ts';
+import type { ConversationRow } from '../store/conversations.ts';
 import { Conversation } from '../worker/conversation.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import type { ConversationState } from '../conversation-state.ts';
@@ -14,28 +16,44 @@ export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
 export interface CutOffOptions {
   clock: Clock;
-  /** Told of each run that is ended here, after it is written. */
+  /** The conversation as it is stored; null: it is not. */
+  stored(id: string): Pick<ConversationRow, 'execution_status' | 'updated_at'> | null;
+  /** Gets the state of each conversation whose log is ahead of what is stored, after the log is written. */
   onConversation(notice: ConversationNotice): void;
   log(line: string): void;
 }
 
 /**
- * Ends the runs that their logs say are under way. What has an end keeps it, so a second call writes nothing.
+ * Ends the runs that are under way by their logs, and hands on every state that the store lacks: a worker that was
+ * killed may have written a state and not reported it. What has an end keeps it, so a second call writes nothing.
  * @param eventsDir folder of the logs of one sandbox
- * @returns the states that were left as they are, by conversation
  */
-export function endCutOffRuns(eventsDir: string, how: CutOff, options: CutOffOptions): Map<string, ConversationState> {
-  const states = readLogStates(eventsDir, options.log);
-  for (const [id, { execution_status }] of states) {
-    if (execution_status !== 'running') continue;
+export function endCutOffRuns(eventsDir: string, how: CutOff, options: CutOffOptions): void {
+  const handOn = (notice: ConversationNotice): void => {
+    const stored = options.stored(notice.conversation_id);
+    if (stored === null) return;
+    // A title that the user gave is newer than the log.
+    const updated_at = stored.updated_at > notice.updated_at ? stored.updated_at : notice.updated_at;
+    const isKnown = stored.execution_status === notice.execution_status && stored.updated_at === updated_at;
+    if (!isKnown) options.onConversation({ ...notice, updated_at });
+  };
+  for (const [id, state] of readLogStates(eventsDir, options.log)) {
+    if (state.execution_status !== 'running') {
+      handOn(noticeOf(id, state));
+      continue;
+    }
     try {
-      endRun(eventsDir, id, how, options);
-      states.delete(id);
+      endRun(eventsDir, id, how, { ...options, onConversation: handOn });
     } catch (error) {
       options.log(`conversation ${id}: the end of its run could not be written: ${String(error)}`);
+      handOn(noticeOf(id, { ...state, execution_status: how.end === 'paused' ? 'paused' : 'error' }));
     }
   }
-  return states;
+}
+
+function noticeOf(conversation_id: string, state: ConversationState): ConversationNotice {
+  const { execution_status, title, metrics, updated_at } = state;
+  return { type: 'conversation', conversation_id, execution_status, title, metrics, updated_at, deleted: false };
 }
 
 function endRun(eventsDir: string, id: string, how: CutOff, { clock, onConversation }: CutOffOptions): void {

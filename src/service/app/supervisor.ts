@@ -277,10 +277,15 @@ class SandboxSupervisor implements Supervisor {
     this.#teller.tell(id, { worker_pid: null, worker_start: null });
   }
 
-  /** A worker that obeyed has written the end of its runs, and nothing is added; one that was killed has not. */
+  /** A worker that obeyed has written and reported the end of its runs, and nothing is added; one that was killed has not. */
   #cutOff(id: string, how: CutOff): void {
-    const { clock, log, onConversation } = this.#options;
-    endCutOffRuns(this.eventsOf(id), how, { clock, log, onConversation: (notice) => onConversation(id, notice) });
+    const { clock, log, onConversation, store } = this.#options;
+    endCutOffRuns(this.eventsOf(id), how, {
+      clock,
+      log,
+      stored: (conversation) => store.conversations.get(conversation),
+      onConversation: (notice) => onConversation(id, notice),
+    });
   }
 
   #makeRoom(keep: string): void {

@@ -26,14 +26,16 @@ const CUT_OFF = 'the service was stopped while this conversation was being start
  * Ends what the service before left running, writes what ran as PAUSED and what was being started as ERROR, and reads
  * the state of conversations from their logs, which are never behind.
  */
-export function recover({ store, paths, clock, log }: RecoverOptions): void {
+export function recover(options: RecoverOptions): void {
+  const { store, paths, clock, log } = options;
   for (const folder of [paths.workspaces, paths.events]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   rmSync(paths.staging, { recursive: true, force: true, maxRetries: 3 });
   const rows = store.sandboxes.all();
   for (const row of rows) endLeftovers(row, log);
   // Written at once: each write of its own waits for the disk, and there may be thousands.
   store.transaction(() => {
-    for (const row of rows) settle(row, { store, paths, clock, log });
+    for (const row of rows) settle(row, options);
+    for (const id of store.conversations.sandboxesOfUnknown()) takeOver(id, { end: 'paused' }, options);
   });
   for (const task of store.startTasks.unfinished()) giveUp(task, store, paths.workspaces, clock);
   for (const name of readdirSync(paths.workspaces)) {
@@ -73,33 +75,28 @@ function endLeftovers(row: SandboxRow, log: (line: string) => void): void {
 }
 
 /**
- * Writes a sandbox that was up as PAUSED, ends the runs that its worker left open, because it was killed with the service
- * or the service did not come to speak for it, and takes over what its logs say of the others.
+ * Writes a sandbox that was up as PAUSED, and takes over what its logs say where its worker was killed with the service
+ * or the service did not come to write what it reported.
  */
-function settle(row: SandboxRow, { store, paths, clock, log }: RecoverOptions): void {
+function settle(row: SandboxRow, options: RecoverOptions): void {
   const { id, status, worker_pid } = row;
   if (status === 'PAUSED' && worker_pid === null) return;
   const why = row.status_detail ?? 'its worker ended unexpectedly';
-  const how: CutOff = status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' };
-  const left = endCutOffRuns(path.join(paths.events, id), how, {
+  takeOver(id, status === 'ERROR' ? { end: 'failed', why } : { end: 'paused' }, options);
+  const wasUp = status === 'RUNNING' || status === 'STARTING';
+  if (!wasUp && worker_pid === null) return;
+  options.store.sandboxes.update(id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
+}
+
+/** Ends the runs that a worker left open, and writes what the logs say of the other conversations of its sandbox. */
+function takeOver(sandboxId: string, how: CutOff, { store, paths, clock, log }: RecoverOptions): void {
+  endCutOffRuns(path.join(paths.events, sandboxId), how, {
     clock,
     log,
+    stored: (id) => store.conversations.get(id),
+    // Without the title: the one in the store may have been given by the user.
     onConversation: ({ conversation_id, execution_status, metrics, updated_at }) => {
       store.conversations.update(conversation_id, { execution_status, metrics, updated_at });
     },
   });
-  const wasUp = status === 'RUNNING' || status === 'STARTING';
-  if (wasUp || worker_pid !== null) {
-    store.sandboxes.update(id, { ...(wasUp ? { status: 'PAUSED' } : {}), worker_pid: null, worker_start: null });
-  }
-  for (const conversation of store.conversations.ofSandbox(id)) {
-    const state = left.get(conversation.id);
-    if (state === undefined) continue;
-    // The title in the store may have been given by the user. Nothing runs while its sandbox is paused; the worker that
-    // wakes it says what it does then.
-    const { metrics, updated_at } = state;
-    const execution_status = state.execution_status === 'running' ? 'paused' : state.execution_status;
-    if (conversation.updated_at === updated_at && conversation.execution_status === execution_status) continue;
-    store.conversations.update(conversation.id, { execution_status, metrics, updated_at });
-  }
 }

@@ -13,7 +13,7 @@ export interface ConversationRow {
   start_detail: string | null;
   sandbox_id: string | null;
   title: string | null;
-  /** The last one heard of. */
+  /** The last one of its run, whether its sandbox runs or not; null: not known. */
   execution_status: ExecutionStatus | null;
   parent_id: string | null;
   public: boolean | null;
@@ -71,6 +71,8 @@ export interface ConversationStore {
   page(filter: ConversationFilter, limit: number, offset: number): ConversationRow[];
   count(filter: ConversationFilter): number;
   ofSandbox(sandboxId: string): ConversationRow[];
+  /** The sandboxes, deleted ones too, of started conversations whose last status is not known. */
+  sandboxesOfUnknown(): string[];
   childrenOf(id: string): string[];
   isAnyRunning(): boolean;
   countRunning(): number;
@@ -142,6 +144,13 @@ export function createConversationStore(sql: Sql): ConversationStore {
     },
     ofSandbox: (sandboxId) =>
       rows(sql.all<Stored>(`SELECT ${LIST} FROM conversations WHERE sandbox_id = ? ORDER BY created_at`, sandboxId)),
+    sandboxesOfUnknown: () =>
+      sql
+        .all<{ id: string }>(
+          `SELECT DISTINCT sandbox_id AS id FROM conversations
+            WHERE execution_status IS NULL AND start_state = 'ready' AND sandbox_id IS NOT NULL`,
+        )
+        .map((row) => row.id),
     childrenOf: (id) =>
       sql
         .all<{ id: string }>('SELECT id FROM conversations WHERE parent_id = ? ORDER BY created_at', id)

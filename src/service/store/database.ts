@@ -52,8 +52,10 @@ const STEPS: Readonly<Record<number, string>> = {
     UPDATE start_tasks SET dialect = 'V0'
       WHERE conversation_id IN (SELECT id FROM conversations WHERE dialect = 'V0');`,
   // Version 2 fell back to `process` where bubblewrap did not start; the workspace then was at its place on the host.
+  // It could keep the status of a run that had ended since: the service reads each from its log at its start.
   2: `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
-    UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';`,
+    UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';
+    UPDATE conversations SET execution_status = NULL;`,
 };
 
 /**

@@ -97,7 +97,12 @@ describe('a run whose worker is killed', () => {
     killWorker(sandboxId);
     await becomes(sandboxId, 'ERROR');
     const before = await eventsOf(id);
-    const options = { clock: app.context.clock, onConversation: () => undefined, log: () => undefined };
+    const options = {
+      clock: app.context.clock,
+      stored: (each: string) => app.store.conversations.get(each),
+      onConversation: () => undefined,
+      log: () => undefined,
+    };
     endCutOffRuns(app.context.supervisor.eventsOf(sandboxId), { end: 'failed', why: 'again' }, options);
     endCutOffRuns(app.context.supervisor.eventsOf(sandboxId), { end: 'paused' }, options);
     expect(await eventsOf(id)).toEqual(before);

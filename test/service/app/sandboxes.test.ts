@@ -80,7 +80,10 @@ describe('a sandbox', () => {
     );
     process.kill(app.store.sandboxes.get(id)?.worker_pid ?? 0, 'SIGKILL');
     expect((await becomes(id, 'ERROR'))?.status_detail).toContain('SIGKILL');
-    expect(await conversation(app, conversationId)).toMatchObject({ sandbox_status: 'ERROR', execution_status: null });
+    expect(await conversation(app, conversationId)).toMatchObject({
+      sandbox_status: 'ERROR',
+      execution_status: 'finished',
+    });
     const events = (await app.call('GET', `/api/v1/conversation/${conversationId}/events/count`)).body;
     expect(events).toBeGreaterThan(5);
     await post(`${SANDBOXES}/${id}/resume`);
@@ -177,7 +180,7 @@ describe('a sandbox', () => {
     await becomes(id, 'PAUSED');
     expect(await conversation(app, conversationId)).toMatchObject({
       sandbox_status: 'PAUSED',
-      execution_status: null,
+      execution_status: 'finished',
       conversation_url: null,
       session_api_key: null,
     });

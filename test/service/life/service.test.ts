@@ -201,7 +201,7 @@ describe('a service', () => {
     await first.close();
     const second = clientOf(await start());
     expect((await second.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
-    expect(await conversation(second, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: null });
+    expect(await conversation(second, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'finished' });
     expect((await second.call('GET', `/api/v1/conversation/${id}/events/count`)).body).toBe(count);
     await second.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
     await until(
@@ -295,7 +295,7 @@ describe('a service in the background', () => {
     }[];
     expect(['READY', 'ERROR']).toContain(lateTask?.status);
     if (lateTask?.status === 'ERROR') expect(lateTask.detail).toContain('stopped');
-    expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: null });
+    expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'paused' });
     const events = (await after.call('GET', `/api/v1/conversation/${id}/events/count`)).body as number;
     expect(events).toBeGreaterThanOrEqual(before);
     await until(
