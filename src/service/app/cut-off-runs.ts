@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../life/clock.ts';
 import { eventLogFile, openEventLog } from '../event-log.ts';
-import type { ConversationRow } from '../store/conversations.ts';
+import type { Store } from '../store/index.ts';
 import { Conversation } from '../worker/conversation.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import type { ConversationState } from '../conversation-state.ts';
@@ -16,8 +16,8 @@ export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
 export interface CutOffOptions {
   clock: Clock;
-  /** The conversation as it is stored; null: it is not. */
-  stored(id: string): Pick<ConversationRow, 'execution_status' | 'updated_at'> | null;
+  /** Is only read here. */
+  store: Pick<Store, 'conversations'>;
   /** Gets the state of each conversation whose log is ahead of what is stored, after the log is written. */
   onConversation(notice: ConversationNotice): void;
   log(line: string): void;
@@ -30,7 +30,7 @@ export interface CutOffOptions {
  */
 export function endCutOffRuns(eventsDir: string, how: CutOff, options: CutOffOptions): void {
   const handOn = (notice: ConversationNotice): void => {
-    const stored = options.stored(notice.conversation_id);
+    const stored = options.store.conversations.get(notice.conversation_id);
     if (stored === null) return;
     // A title that the user gave is newer than the log.
     const updated_at = stored.updated_at > notice.updated_at ? stored.updated_at : notice.updated_at;

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
-import type { SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
+import type { ConversationNotice, SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { deferred } from './deferred.ts';
@@ -279,13 +279,8 @@ class SandboxSupervisor implements Supervisor {
 
   /** A worker that obeyed has written and reported the end of its runs, and nothing is added; one that was killed has not. */
   #cutOff(id: string, how: CutOff): void {
-    const { clock, log, onConversation, store } = this.#options;
-    endCutOffRuns(this.eventsOf(id), how, {
-      clock,
-      log,
-      stored: (conversation) => store.conversations.get(conversation),
-      onConversation: (notice) => onConversation(id, notice),
-    });
+    const onConversation = (notice: ConversationNotice): void => this.#options.onConversation(id, notice);
+    endCutOffRuns(this.eventsOf(id), how, { ...this.#options, onConversation });
   }
 
   #makeRoom(keep: string): void {

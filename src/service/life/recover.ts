@@ -93,7 +93,7 @@ function takeOver(sandboxId: string, how: CutOff, { store, paths, clock, log }: 
   endCutOffRuns(path.join(paths.events, sandboxId), how, {
     clock,
     log,
-    stored: (id) => store.conversations.get(id),
+    store,
     // Without the title: the one in the store may have been given by the user.
     onConversation: ({ conversation_id, execution_status, metrics, updated_at }) => {
       store.conversations.update(conversation_id, { execution_status, metrics, updated_at });

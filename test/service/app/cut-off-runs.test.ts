@@ -99,7 +99,7 @@ describe('a run whose worker is killed', () => {
     const before = await eventsOf(id);
     const options = {
       clock: app.context.clock,
-      stored: (each: string) => app.store.conversations.get(each),
+      store: app.store,
       onConversation: () => undefined,
       log: () => undefined,
     };
