@@ -129,7 +129,8 @@ describe('without a restart', () => {
     const id = await endedRun(world);
     await world.service.close();
     const database = new Database(path.join(world.dataDir, 'service.db'));
-    database.exec("UPDATE conversations SET execution_status = 'running'; PRAGMA user_version = 2;");
+    database.exec("UPDATE conversations SET execution_status = 'running'");
+    database.exec('ALTER TABLE sandboxes DROP COLUMN isolation; PRAGMA user_version = 2;');
     database.close();
     await world.restart();
     expect(await listed()).toMatchObject({ [id]: ['finished', 'paused'], [finished]: ['finished', 'paused'] });
