@@ -40,7 +40,7 @@ it.each([
   ],
   [
     ['--token', '', 'x'],
-    ['--token', '', 'x'],
+    ['--token', R, 'x'],
   ],
   [
     ['--max-tokens', '4096', '--max-tokens=512'],

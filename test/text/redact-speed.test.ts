@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../../src/text/redact.ts';
+import { shownArguments } from '../../src/text/redact-arguments.ts';
 import { RULES } from '../../src/text/redact-patterns.ts';
 import { canonicalName, isMcpName, isSecretMap, isSecretName } from '../../src/text/secret-names.ts';
 
@@ -56,10 +57,10 @@ function plainValue(value: unknown, name = '', inside: Inside = 'open', mcp = fa
       Object.entries(value).map(([member, each]) => [plainText(member), plainValue(each, member, below, isMcp)]),
     );
   }
+  const shown = shownArguments(value);
   return value.map((each, index) => {
-    const before: unknown = value[index - 1];
-    const isFlag = typeof before === 'string' && /^--?[\w-]{0,60}(?:api-?key|token|password|secret)$/i.test(before);
-    return isFlag && typeof each === 'string' ? '<redacted>' : plainValue(each, '', below, isMcp);
+    const plain = plainValue(each, '', below, isMcp);
+    return plain === '<redacted>' ? plain : (shown[index] ?? plain);
   });
 }
 
