@@ -11,28 +11,69 @@ export interface EditorOptions {
   extension: string;
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
+  /** `keep`: what was written stays in its file when the editor fails, and the error names the file. */
+  onFailure?: 'keep';
 }
 
+/** Tried in this order when no editor is set. */
+const USUAL_EDITORS = ['nano', 'vi'];
+
 /**
- * Opens $VISUAL or $EDITOR and returns what was saved.
- * @throws config when none is set, it cannot be started or it ends with a failure; interrupted when the signal aborts
+ * Opens $VISUAL or $EDITOR, else nano or vi, and returns what was saved.
+ * @throws config when none can be started or it ends with a failure; interrupted when the signal aborts
  */
-export async function editText({ initial, extension, env, signal }: EditorOptions): Promise<string> {
-  const command = env.VISUAL?.trim() || env.EDITOR?.trim();
-  if (!command) {
-    throw new AppError('config', 'no editor is set', {
-      hint: 'set EDITOR, e.g. EDITOR=nano, or give the text in a file',
-    });
-  }
+export async function editText(options: EditorOptions): Promise<string> {
+  const { initial, extension, env, signal, onFailure } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-edit-'));
+  const file = path.join(folder, `text${path.extname(`x${extension}`)}`);
+  let isKept = false;
   try {
-    const file = path.join(folder, `text${path.extname(`x${extension}`)}`);
     await writeFile(file, initial, { mode: 0o600, flag: 'wx' });
-    await runEditor(splitCommand(command), file, { env, signal });
+    await runFirstEditor(file, { env, signal });
     return await readFile(file, 'utf8');
+  } catch (error) {
+    isKept = onFailure === 'keep' && isAppError(error) && (await holdsMore(file, initial));
+    throw isKept ? nameKept(error as AppError, file) : error;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    if (!isKept) await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function holdsMore(file: string, initial: string): Promise<boolean> {
+  const text = await readFile(file, 'utf8').catch(() => initial);
+  return text.trim() !== '' && text !== initial;
+}
+
+/** The same error with the file in its next step. */
+export function nameKept(error: AppError, file: string): AppError {
+  const { hint, ...details } = error.details;
+  const kept = `your text is kept in ${file}`;
+  return new AppError(error.kind, error.message, {
+    ...details,
+    hint: hint === undefined ? kept : `${hint}; ${kept}`,
+    data: { ...details.data, kept_in: file },
+  });
+}
+
+/** The editor that is set, else the first of the usual ones that is installed. */
+async function runFirstEditor(file: string, around: Pick<EditorOptions, 'env' | 'signal'>): Promise<void> {
+  const set = around.env.VISUAL?.trim() || around.env.EDITOR?.trim();
+  if (set) return await runEditor(splitCommand(set), file, around);
+  for (const name of USUAL_EDITORS) {
+    try {
+      return await runEditor([name], file, around);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  throw new AppError('config', `no editor is set, and ${USUAL_EDITORS.join(' and ')} are not installed`, {
+    hint: 'set EDITOR to one that works, or give the text in a file',
+  });
+}
+
+function isMissing(error: unknown): boolean {
+  const cause = isAppError(error) ? (error.details.cause as { code?: unknown } | undefined) : undefined;
+  return cause?.code === 'ENOENT';
 }
 
 function runEditor(
@@ -42,11 +83,12 @@ function runEditor(
 ): Promise<void> {
   const [program = '', ...args] = command;
   return new Promise((resolve, reject) => {
-    const fail = (how: string): void => {
+    const fail = (how: string, cause?: unknown): void => {
       if (signal.aborted && isAppError(signal.reason)) return reject(signal.reason);
       reject(
         new AppError('config', `the editor "${program}" ${how}`, {
           hint: 'set EDITOR to one that works, or give the text in a file',
+          cause,
         }),
       );
     };
@@ -59,7 +101,7 @@ function runEditor(
     signal.addEventListener('abort', stop, { once: true });
     child.once('error', (error: NodeJS.ErrnoException) => {
       signal.removeEventListener('abort', stop);
-      fail(error.code === 'ENOENT' ? 'was not found' : `could not be started (${error.code ?? error.message})`);
+      fail(error.code === 'ENOENT' ? 'was not found' : `could not be started (${error.code ?? error.message})`, error);
     });
     child.once('close', (code, killedBy) => {
       signal.removeEventListener('abort', stop);

@@ -11,7 +11,11 @@ import { TerminalStream, type TerminalWriter } from './writable.ts';
 /** Questions to a person. All reject with AppError `interrupted` on Ctrl-C. */
 export interface Prompt {
   confirm(question: { message: string; default?: 'yes' | 'no' }): Promise<boolean>;
-  input(question: { message: string; default?: string; validate?: (value: string) => true | string }): Promise<string>;
+  input(question: {
+    message: string;
+    default?: string;
+    validate?: (value: string) => Check | Promise<Check>;
+  }): Promise<string>;
   select<T extends string>(question: {
     message: string;
     choices: readonly { value: T; name: string; description?: string }[];
@@ -20,9 +24,18 @@ export interface Prompt {
     until?: AbortSignal;
   }): Promise<T>;
   secret(question: { message: string }): Promise<string>;
-  /** Opens $VISUAL or $EDITOR on the text; returns what was saved. */
-  editor(question: { message: string; initial: string; extension: string }): Promise<string>;
+  /** Opens an editor on the text; returns what was saved. */
+  editor(question: {
+    message: string;
+    initial: string;
+    extension: string;
+    /** See EditorOptions. */
+    onFailure?: 'keep';
+  }): Promise<string>;
 }
+
+/** What is wrong with an answer; true: nothing. */
+type Check = true | string;
 
 export interface PromptOptions {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
@@ -77,9 +90,9 @@ export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions)
       ),
     // No way to show what was typed, and no star per character, which would tell the length.
     secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
-    async editor({ message, initial, extension }) {
+    async editor({ message, ...text }) {
       await io.stderr.write(`${safeLine(message)}\n`);
-      return await editText({ initial, extension, env, signal });
+      return await editText({ ...text, env, signal });
     },
   };
 }

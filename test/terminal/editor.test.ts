@@ -39,14 +39,35 @@ test('what was saved comes back; the file was private, had its extension and is 
   await expect(readdir(path.dirname(name))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test.each([
-  ['is not set', undefined, 'no editor is set'],
-  ['is not there', '/nowhere/editor', 'was not found'],
-])('an editor that %s is a config error', async (_, editor, words) => {
-  await expect(edit(editor)).rejects.toMatchObject({
+test('an editor that is set and not there is a config error', async () => {
+  await expect(edit('/nowhere/editor')).rejects.toMatchObject({
     kind: 'config',
-    message: expect.stringContaining(words) as string,
+    message: expect.stringContaining('was not found') as string,
   });
+});
+
+test('without an editor that is set nano is opened, else vi, else the error names both', async () => {
+  const options = { initial: 'first\n', extension: '.md', signal: new AbortController().signal };
+  const usual = () => editText({ ...options, env: { PATH: dir } });
+  await expect(usual()).rejects.toMatchObject({
+    kind: 'config',
+    message: 'no editor is set, and nano and vi are not installed',
+  });
+  for (const name of ['vi', 'nano']) {
+    await writeFile(path.join(dir, name), `#!/bin/sh\necho ${name} >> "$1"\n`);
+    await chmod(path.join(dir, name), 0o755);
+    expect(await usual()).toBe(`first\n${name}\n`);
+  }
+});
+
+test('an editor that fails leaves what was written in a file that the error names, where that is asked for', async () => {
+  const EDITOR = `'${await script('echo second >> "$1"; exit 3')}'`;
+  const env = { PATH: process.env.PATH, EDITOR };
+  const options = { initial: 'first\n', extension: '.md', env, signal: new AbortController().signal };
+  const error = await editText({ ...options, onFailure: 'keep' }).catch((failed: unknown) => failed as AppError);
+  const file = /kept in (\S+)/.exec(error instanceof AppError ? (error.details.hint ?? '') : '')?.[1] ?? '';
+  expect(await readFile(file, 'utf8')).toBe('first\nsecond\n');
+  await rm(path.dirname(file), { recursive: true });
 });
 
 test('an editor that fails takes nothing over, and the file is gone', async () => {

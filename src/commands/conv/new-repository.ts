@@ -150,11 +150,49 @@ async function branchOf(ctx: Context, checkout: Checkout, { branch }: PlaceOptio
   });
 }
 
-/** Throws `not-found` when the branch is known not to be there; a remote that cannot be asked leaves it to the server. */
-async function checkBranch(
+/** A remote that git can ask for its branches. */
+interface Remote {
+  remote: string;
+  shown: string;
+  dir?: string;
+}
+
+/** What `choosePlace` will say against this branch: null where nothing is, or where the remote cannot be asked. */
+export async function branchProblem(
   ctx: Context,
-  { remote, branch, shown, dir }: { remote: string; branch: string; shown: string; dir?: string },
-): Promise<void> {
+  server: Server,
+  { repo, branch }: { repo: string | undefined; branch: string },
+): Promise<string | null> {
+  try {
+    const place = await remoteOf(ctx, server, repo);
+    if (place !== null) await checkBranch(ctx, { ...place, branch });
+    return null;
+  } catch (error) {
+    return notAsked(error);
+  }
+}
+
+/** What is wrong with an answer is shown beside its question; any other failure comes again, with its own code. */
+function notAsked(error: unknown): string | null {
+  if (isAppError(error) && error.kind === 'not-found') return error.message.replace('; nothing was started', '');
+  if (isAppError(error) && error.kind !== 'interrupted') return null;
+  throw error;
+}
+
+async function remoteOf(ctx: Context, server: Server, repo: string | undefined): Promise<Remote | null> {
+  const choice = repo === undefined ? null : await ctx.readRepository(repo);
+  if (choice !== null && choice.kind !== 'path')
+    return choice.kind === 'url' ? { remote: choice.url, shown: choice.url } : null;
+  const checkout = await ctx.checkout(choice === null ? undefined : path.resolve(ctx.cwd, choice.path));
+  if (checkout === null) return null;
+  const { root: dir, origin } = checkout;
+  return isLocal(server)
+    ? { remote: dir, shown: dir, dir }
+    : { remote: 'origin', shown: origin?.repository ?? dir, dir };
+}
+
+/** Throws `not-found` when the branch is known not to be there; a remote that cannot be asked leaves it to the server. */
+async function checkBranch(ctx: Context, { remote, branch, shown, dir }: Remote & { branch: string }): Promise<void> {
   const found = await ctx.branchOnRemote(remote, branch, dir);
   if (found.state !== 'absent') return;
   throw new AppError('not-found', `${shown} has no branch "${branch}"; nothing was started`, {

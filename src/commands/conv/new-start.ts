@@ -23,7 +23,13 @@ import { interruption, stoppedInstead } from './unended.ts';
 import { watch, type Watched } from './watch.ts';
 
 /** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
-export type StartOptions = NewOptions & Limits & { stay: Stay; known: Conversation | null };
+export type StartOptions = NewOptions &
+  Limits & {
+    stay: Stay;
+    known: Conversation | null;
+    /** Called once the server has taken the start. */
+    onStarted?: () => void;
+  };
 
 export async function startAndStay(
   ctx: Context,
@@ -63,6 +69,7 @@ async function startAnew(
     throw await afterFailedStart(ctx, server, error, options);
   }
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
+  options.onStarted?.();
   await tellPaused();
   return title === undefined ? conversation : await named(ctx, server, conversation, title);
 }

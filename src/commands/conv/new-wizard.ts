@@ -4,20 +4,29 @@ import type { NewConversation } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { checkMessage } from './message.ts';
+import { DEMO } from './new-files.ts';
+import type { TypedMessage } from './new-kept.ts';
 import type { NewOptions } from './new-options.ts';
+import { branchProblem } from './new-repository.ts';
 
 export interface Answers {
-  message: string;
+  /** Null for a replay. */
+  message: string | null;
   options: Pick<NewOptions, 'repo' | 'branch' | 'spec'>;
 }
 
 const MESSAGE_COMMENT = '\n# What shall the agent do? This line is left out.\n';
 
-/** Asks for what the flags left open. */
-export async function askForTask(ctx: Context, server: Server, options: NewOptions): Promise<Answers> {
+/** Asks for what the flags left open; for a message only where nothing is replayed. */
+export async function askForTask(
+  ctx: Context,
+  { server, replay }: { server: Server; replay: string | null },
+  options: NewOptions,
+  typed: TypedMessage,
+): Promise<Answers> {
   const repo = options.repo ?? (await askForRepository(ctx));
-  const branch = options.branch ?? (repo === false ? undefined : await askForBranch(ctx, repo));
-  const message = await askForMessage(ctx);
+  const branch = options.branch ?? (repo === false ? undefined : await askForBranch(ctx, server, repo));
+  const message = replay === null ? await askForMessage(ctx, typed) : null;
   const spec = options.spec ?? (options.sandbox === undefined ? await askForSpec(ctx, server) : undefined);
   return { message, options: { repo, branch, spec } };
 }
@@ -28,6 +37,7 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
     ['repository', request.repository ?? 'none'],
     ['branch', request.branch ?? (request.repository === null ? '' : "the repository's default")],
     ['message', firstLine(request.message ?? '')],
+    ['replay', request.replay === null ? '' : request.replay === DEMO ? DEMO : 'a file'],
     ['spec', request.spec_id ?? ''],
   ];
   for (const [name = '', value = ''] of lines) if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`);
@@ -63,26 +73,36 @@ async function askForRepository(ctx: Context): Promise<string | false | undefine
   });
 }
 
-async function askForBranch(ctx: Context, repo: string | undefined): Promise<string | undefined> {
+async function askForBranch(ctx: Context, server: Server, repo: string | undefined): Promise<string | undefined> {
   const prompt = await ctx.prompt();
   const current = repo === undefined ? (await ctx.checkout())?.branch : null;
   const answer = await prompt.input({
     message: current ? 'Which branch?' : "Which branch? (empty: the repository's default)",
     ...(current ? { default: current } : {}),
+    validate: async (value) => {
+      const branch = value.trim() || (current ?? '');
+      return branch === '' ? true : ((await branchProblem(ctx, server, { repo, branch })) ?? true);
+    },
   });
   return answer.trim() === '' ? undefined : answer.trim();
 }
 
-async function askForMessage(ctx: Context): Promise<string> {
+async function askForMessage(ctx: Context, typed: TypedMessage): Promise<string> {
   const prompt = await ctx.prompt();
-  const typed = await prompt.input({ message: 'What shall the agent do? (empty opens your editor)' });
-  if (typed.trim() !== '') return typed;
-  const written = await prompt.editor({ message: 'Opening your editor …', initial: MESSAGE_COMMENT, extension: '.md' });
+  const line = await prompt.input({ message: 'What shall the agent do? (empty opens your editor)' });
+  if (line.trim() !== '') return (typed.text = line);
+  const written = await prompt.editor({
+    message: 'Opening your editor …',
+    initial: MESSAGE_COMMENT,
+    extension: '.md',
+    onFailure: 'keep',
+  });
   const message = written
     .split('\n')
     .filter((line) => !line.startsWith('# What shall the agent do?'))
     .join('\n')
     .trim();
+  typed.text = message === '' ? null : message;
   checkMessage(message);
   return message;
 }

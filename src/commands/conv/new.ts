@@ -21,6 +21,8 @@ import {
   readSuggestedTask,
   type ReadTask,
 } from './new-files.ts';
+import { keepingMessage } from './new-kept.ts';
+import { chooseStart } from './new-model.ts';
 import { addNewOptions, checkNewOptions, stayOf, type NewOptions } from './new-options.ts';
 import { choosePlace, onlyProvider } from './new-repository.ts';
 import { startAndStay } from './new-start.ts';
@@ -86,21 +88,27 @@ export async function newConversation(argument: string | undefined, given: NewOp
       hint: 'give it as an argument, with --file, or as - on stdin; or carry a recorded run out with --replay',
     });
   }
-  const server = await ctx.server();
+  const inForce = await ctx.server();
+  const { server, replay } = isTaskMissing ? await chooseStart(ctx, inForce) : { server: inForce, replay: null };
   await checkServer(server, options);
-  const answers = isTaskMissing ? await askForTask(ctx, server, options) : null;
-  const chosen = { ...options, ...answers?.options };
-  const place = await choosePlace(ctx, server, chosen);
-  const request: NewConversation = {
-    ...draft,
-    ...place,
-    suggested_task: await withProvider(server, draft.suggested_task),
-    message: answers?.message ?? draft.message,
-    spec_id: chosen.spec ?? null,
-  };
-  const known = await findSameStart(server, request);
-  if (known === null && answers !== null) await confirmTask(ctx, request);
-  await startAndStay(ctx, server, request, { ...options, ...limits, stay: stayOf(options), known });
+  const chosenStart = { server, replay: replay ?? draft.replay };
+  await keepingMessage(ctx, async (typed) => {
+    const answers = isTaskMissing ? await askForTask(ctx, chosenStart, options, typed) : null;
+    const chosen = { ...options, ...answers?.options };
+    const place = await choosePlace(ctx, server, chosen);
+    const request: NewConversation = {
+      ...draft,
+      ...place,
+      replay: chosenStart.replay,
+      suggested_task: await withProvider(server, draft.suggested_task),
+      message: answers?.message ?? draft.message,
+      spec_id: chosen.spec ?? null,
+    };
+    const known = await findSameStart(server, request);
+    if (known === null && answers !== null) await confirmTask(ctx, request);
+    const onStarted = () => void (typed.text = null);
+    await startAndStay(ctx, server, request, { ...options, ...limits, stay: stayOf(options), known, onStarted });
+  });
 }
 
 /** Json is one document at the end, also with --follow; -q is the id alone. */

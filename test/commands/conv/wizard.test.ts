@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,12 @@ interface Asked {
 }
 
 /** Runs acs on a terminal whose person gives these answers, one to each question. */
-async function onTerminal(cwd: string, args: string[], answers: (string | boolean)[]): Promise<Asked> {
+async function onTerminal(
+  cwd: string,
+  args: string[],
+  answers: (string | boolean)[],
+  at: Pick<World, 'env' | 'home'> = world,
+): Promise<Asked> {
   const questions: string[] = [];
   const left = [...answers];
   const answer = <T>(message: string): Promise<T> => {
@@ -40,7 +45,15 @@ async function onTerminal(cwd: string, args: string[], answers: (string | boolea
   };
   const prompt: Prompt = {
     confirm: ({ message }) => answer(message),
-    input: async ({ message, default: preset }) => (await answer<string>(message)) || (preset ?? ''),
+    // A wrong answer is asked for again, with what is wrong with it.
+    async input({ message, default: preset, validate }) {
+      for (let asked = message; ;) {
+        const given = (await answer<string>(asked)) || (preset ?? '');
+        const problem = (await validate?.(given)) ?? true;
+        if (problem === true) return given;
+        asked = `${message} ${problem}`;
+      }
+    },
     select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
     secret: ({ message }) => answer(message),
     editor: ({ message }) => answer(message),
@@ -50,9 +63,9 @@ async function onTerminal(cwd: string, args: string[], answers: (string | boolea
   const context = createContext({
     root: PACKAGE_ROOT,
     io: { stdin: { isTTY: true, raw: new PassThrough(), readAll: () => new Promise(() => {}) }, stdout, stderr },
-    env: world.env,
+    env: at.env,
     cwd,
-    home: world.home,
+    home: at.home,
     platform: process.platform,
     clock: clockFrom(() => Date.now()),
     signal: new AbortController().signal,
@@ -132,5 +145,90 @@ describe('conv new without a message, on a terminal', () => {
   it('asks nothing with --no-input', async () => {
     const asked = await onTerminal(repository, ['--no-input'], []);
     expect(asked).toMatchObject({ code: 2, questions: [] });
+  });
+
+  it('checks a branch when it is entered', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['here', 'no-such-branch', 'main', 'Do it'],
+    );
+    expect(asked.questions[2]).toBe(`Which branch? ${repository} has no branch "no-such-branch"`);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('keeps a typed message in a file that the error names when the start fails or the answer is no', async () => {
+    for (const [last, code] of [
+      [true, 12], // the local service runs no agent with a model
+      [false, 2],
+    ] as const) {
+      const asked = await onTerminal(repository, ['--spec', 'process'], ['none', 'Do it all', last]);
+      expect(asked.code, asked.err).toBe(code);
+      const file = /acs conv new --file\s+(\S+)/.exec(asked.err)?.[1] ?? '';
+      expect(await readFile(file, 'utf8'), asked.err).toBe('Do it all\n');
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      await rm(path.dirname(file), { recursive: true });
+    }
+  });
+});
+
+describe('conv new without a message and without a model, on a terminal', () => {
+  let bare: World;
+  beforeAll(async () => {
+    bare = await createWorld({ api: 'v1', spec: 'process' });
+  });
+  afterAll(() => bare.close());
+
+  it('offers the demo before the first question and starts it', async () => {
+    const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
+    expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation at another server]');
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('takes a replay file and asks again for one that cannot be used', async () => {
+    const file = path.join(bare.dir, 'run.json');
+    await writeFile(file, '[{"action":"finish","args":{"final_thought":"done"}}]');
+    const asked = await onTerminal(
+      repository,
+      ['-y', '--wait'],
+      ['replay', 'nowhere.json', file, 'none', 'process'],
+      bare,
+    );
+    expect(asked.questions[2]).toContain('cannot read nowhere.json');
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('goes to the server of a profile', async () => {
+    const at = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
+    await bare.invoke({
+      args: ['profile', 'add', 'work', '--base-url', world.service.url, '--api-key-file', '-'],
+      stdin: world.service.key,
+    });
+    const asked = await onTerminal(
+      repository,
+      [
+        '--base-url',
+        bare.service.url,
+        '--api-key-file',
+        path.join(bare.dataDir, 'key'),
+        '--spec',
+        'process',
+        '--dry-run',
+        '-y',
+      ],
+      ['profile', 'work', 'none', 'Do it'],
+      at,
+    );
+    expect(asked.questions.slice(1)).toEqual(['Which server? [work]', expect.any(String), expect.any(String)]);
+    expect({ code: asked.code, out: asked.out }, asked.err).toEqual({
+      code: 0,
+      out: expect.stringContaining(world.service.url) as string,
+    });
+  });
+
+  it('ends with 3 and the next step where no profile is stored', async () => {
+    const at = { ...bare, env: { ...bare.env, ACS_CONFIG_DIR: path.join(bare.dir, 'nothing') } };
+    const asked = await onTerminal(repository, [], ['profile'], at);
+    expect(asked).toMatchObject({ code: 3, err: expect.stringContaining('acs profile add') as string });
   });
 });
