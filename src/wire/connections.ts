@@ -1,4 +1,5 @@
 /** Opens servers and keeps them, so that they can be closed at the end of the command. */
+import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { ServerCache } from '../profiles/cache.ts';
@@ -64,7 +65,7 @@ export function createConnections({ platform, context, targets, cache, keepSecre
         rate: context.globals.rate,
         ...(context.globals.debug === 'on' ? { log: (line: string) => tell(context, line) } : {}),
         notice: (text) => tell(context, text),
-        cache: local ? await localProbeCache(cache, pid) : await probeCache(cache),
+        cache: local ? await localProbeCache(cache, pid) : await probeCache(cache, key),
       });
       open.push(server);
       return server;
@@ -82,13 +83,22 @@ function tell(context: Context, text: string): void {
   context.notice(text).catch(() => undefined);
 }
 
-async function probeCache(cache: () => Promise<ServerCache>) {
+/** The probe proves the key too, and some servers take any key at their V1 routes: another key is probed again. */
+async function probeCache(cache: () => Promise<ServerCache>, key: string | null) {
   const { probe } = await cache();
   return {
-    get: (origin: string) => probe.get(origin),
-    set: (origin: string, value: unknown) => probe.set(origin, value, PROBE_LIFETIME_MS),
+    async get(origin: string) {
+      const kept = (await probe.get(origin)) as { key?: unknown; facts?: unknown } | null;
+      return kept?.key === keyMark(origin, key) ? kept.facts : null;
+    },
+    set: (origin: string, facts: unknown) => probe.set(origin, { key: keyMark(origin, key), facts }, PROBE_LIFETIME_MS),
     drop: (origin: string) => probe.drop(origin),
   };
+}
+
+/** Enough to notice another key, and too little to find the key by trying: one key in 65,536 has the same mark. */
+function keyMark(origin: string, key: string | null): string | null {
+  return key === null ? null : createHash('sha256').update(`${origin}\n${key}`).digest('hex').slice(0, 4);
 }
 
 /** What was learnt of one process of the local service says nothing about the next. */
