@@ -15,12 +15,14 @@ interface Attached {
   sdk: string;
   status: string;
   events: { id: string; kind: string; source: string }[];
+  /** What came of `--file`. */
+  files?: { errors: (string | null)[]; printed: string; downloaded: string | null };
 }
 
-/** Attaches the SDK to the conversation; with `until` it stays attached until the run has that status. */
-async function attach(python: string, target: Target, id: string, until?: string): Promise<Attached> {
+/** Attaches the SDK to the conversation; flags as attach.py has them. */
+async function attach(python: string, target: Target, id: string, ...flags: string[]): Promise<Attached> {
   const { url: host, key } = await agentServerOf(target, id);
-  const args = [SCRIPT, '--host', host, '--id', id, ...(until === undefined ? [] : ['--until', until])];
+  const args = [SCRIPT, '--host', host, '--id', id, ...flags];
   const env = { PATH: process.env.PATH, HOME: target.dir, SESSION_API_KEY: key };
   const options = { env, cwd: target.dir, timeout: CLIENT_TIMEOUT_MS, maxBuffer: 64 * 1024 ** 2 };
   const { stdout } = await promisify(execFile)(python, args, options);
@@ -54,9 +56,17 @@ export function clientCases(release: string): ContractCase[] {
       name: 'attached to a run under way, gets each event and the end of the run',
       async run(target) {
         const { id } = await started(target, 'v1', 'SLOW');
-        const read = await attach(await python(), target, id, 'finished');
+        const read = await attach(await python(), target, id, '--until', 'finished');
         expect(read).toMatchObject({ sdk: version, status: 'finished' });
         expectEveryEvent(read.events, await events(target, id));
+      },
+    },
+    {
+      name: 'uploads a file, reads it with a command and downloads it',
+      async run(target) {
+        const text = 'one line, and one more\nwith ümlauts';
+        const { files } = await attach(await python(), target, await finished(target, 'v1'), '--file', text);
+        expect(files).toEqual({ errors: [null, null], printed: text, downloaded: text });
       },
     },
   ];
