@@ -116,7 +116,7 @@ _acs_flags() {
     'acs profile rename') REPLY='-h --help' ;;
     'acs profile delete') REPLY='--ignore-not-found -h --help' ;;
     'acs whoami') REPLY='-h --help' ;;
-    'acs serve') REPLY='--detach --status --stop --logs --prune --host --port --data-dir --api --idle-timeout --scenario -h --help' ;;
+    'acs serve') REPLY='--detach --status --stop --logs --prune --host --port --data-dir --api --idle-timeout --scenario --replay -h --help' ;;
     'acs completion') REPLY='-h --help' ;;
     'acs help') REPLY='-h --help' ;;
   esac
@@ -301,6 +301,7 @@ _acs_values() {
     'acs serve --api') REPLY='v0 v1 both' ;;
     'acs serve --idle-timeout') : ;;
     'acs serve --scenario') : ;;
+    'acs serve --replay') : ;;
     'acs conv new argument') : ;;
     'acs conv show argument') : ;;
     'acs conv follow argument') : ;;

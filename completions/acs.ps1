@@ -165,7 +165,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $flags['acs profile rename'] = @(, @('-h', 'print help'); , @('--help', 'print help'))
   $flags['acs profile delete'] = @(, @('--ignore-not-found', 'a profile that is not there is no error'); , @('-h', 'print help'); , @('--help', 'print help'))
   $flags['acs whoami'] = @(, @('-h', 'print help'); , @('--help', 'print help'))
-  $flags['acs serve'] = @(, @('--detach', 'start it in the background, unless it runs already'); , @('--status', 'show whether it runs; never starts it'); , @('--stop', 'end it and everything it started'); , @('--logs', 'print the log of the service in the background'); , @('--prune', 'delete what does not run and was not used for this long, e.g. 30d; asks first'); , @('--host', 'listen there instead of on loopback'); , @('--port', 'listen on this port (default: one that is free)'); , @('--data-dir', 'keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)'); , @('--api', 'dialects it speaks (default both)'); , @('--idle-timeout', 'end after this long without a run or client (default 30m, 0s = never)'); , @('--scenario', 'weather: make requests go wrong as this file says, to test scripts'); , @('-h', 'print help'); , @('--help', 'print help'))
+  $flags['acs serve'] = @(, @('--detach', 'start it in the background, unless it runs already'); , @('--status', 'show whether it runs; never starts it'); , @('--stop', 'end it and everything it started'); , @('--logs', 'print the log of the service in the background'); , @('--prune', 'delete what does not run and was not used for this long, e.g. 30d; asks first'); , @('--host', 'listen there instead of on loopback'); , @('--port', 'listen on this port (default: one that is free)'); , @('--data-dir', 'keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)'); , @('--api', 'dialects it speaks (default both)'); , @('--idle-timeout', 'end after this long without a run or client (default 30m, 0s = never)'); , @('--scenario', 'weather: make requests go wrong as this file says, to test scripts'); , @('--replay', 'carry out this recorded run in conversations that name none, while no model is set'); , @('-h', 'print help'); , @('--help', 'print help'))
   $flags['acs completion'] = @(, @('-h', 'print help'); , @('--help', 'print help'))
   $flags['acs help'] = @(, @('-h', 'print help'); , @('--help', 'print help'))
   # Words for a flag or the first argument; an empty list leaves it to files.
@@ -341,6 +341,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $values['acs serve --api'] = @('v0', 'v1', 'both')
   $values['acs serve --idle-timeout'] = @()
   $values['acs serve --scenario'] = @()
+  $values['acs serve --replay'] = @()
   $values['acs conv new argument'] = @()
   $values['acs conv show argument'] = @()
   $values['acs conv follow argument'] = @()

@@ -117,7 +117,7 @@ _acs_flags() {
     'acs profile rename') reply=('-h:print help' '--help:print help') ;;
     'acs profile delete') reply=('--ignore-not-found:a profile that is not there is no error' '-h:print help' '--help:print help') ;;
     'acs whoami') reply=('-h:print help' '--help:print help') ;;
-    'acs serve') reply=('--detach:start it in the background, unless it runs already' '--status:show whether it runs; never starts it' '--stop:end it and everything it started' '--logs:print the log of the service in the background' '--prune:delete what does not run and was not used for this long, e.g. 30d; asks first' '--host:listen there instead of on loopback' '--port:listen on this port (default: one that is free)' '--data-dir:keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)' '--api:dialects it speaks (default both)' '--idle-timeout:end after this long without a run or client (default 30m, 0s = never)' '--scenario:weather: make requests go wrong as this file says, to test scripts' '-h:print help' '--help:print help') ;;
+    'acs serve') reply=('--detach:start it in the background, unless it runs already' '--status:show whether it runs; never starts it' '--stop:end it and everything it started' '--logs:print the log of the service in the background' '--prune:delete what does not run and was not used for this long, e.g. 30d; asks first' '--host:listen there instead of on loopback' '--port:listen on this port (default: one that is free)' '--data-dir:keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)' '--api:dialects it speaks (default both)' '--idle-timeout:end after this long without a run or client (default 30m, 0s = never)' '--scenario:weather: make requests go wrong as this file says, to test scripts' '--replay:carry out this recorded run in conversations that name none, while no model is set' '-h:print help' '--help:print help') ;;
     'acs completion') reply=('-h:print help' '--help:print help') ;;
     'acs help') reply=('-h:print help' '--help:print help') ;;
   esac
@@ -302,6 +302,7 @@ _acs_values() {
     'acs serve --api') reply=('v0' 'v1' 'both') ;;
     'acs serve --idle-timeout') : ;;
     'acs serve --scenario') : ;;
+    'acs serve --replay') : ;;
     'acs conv new argument') : ;;
     'acs conv show argument') : ;;
     'acs conv follow argument') : ;;

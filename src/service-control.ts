@@ -14,6 +14,8 @@ export interface LocalService {
   status(dataDir?: string): Promise<LocalServiceStatus>;
   /** How many rules a scenario has; exit 3 when it cannot be used. */
   checkScenario(file: string): Promise<number>;
+  /** Reads the replay of a start; exit 3 when it cannot be used. */
+  checkReplay(named: string): Promise<void>;
   /** Ends it and everything it started. */
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
@@ -51,6 +53,8 @@ export interface ServeOptions {
   idleTimeoutMs?: number;
   /** Absolute path of a file of weather: what goes wrong on purpose. */
   scenario?: string;
+  /** What conversations play that name no replay: `demo` or an absolute path. */
+  replay?: string;
   /** Called once it answers (foreground). */
   onReady?: (service: { url: string; pid: number; data_dir: string }) => Promise<void> | void;
   signal?: AbortSignal;
@@ -67,6 +71,8 @@ export interface LocalServiceStatus {
   sandboxes_running: number | null;
   /** The file of its weather; null: fair. */
   scenario: string | null;
+  /** What conversations play that name no replay: `demo` or a path; null: nothing. */
+  replay: string | null;
   /** What it runs with, to compare with the flags of a further start; null: it does not run. */
   flags: RunningFlags | null;
 }
@@ -76,4 +82,5 @@ export interface RunningFlags {
   port: number;
   api: 'v0' | 'v1' | 'both';
   idleTimeoutMs: number;
+  replay: string | null;
 }

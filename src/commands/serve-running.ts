@@ -25,7 +25,7 @@ export async function refuseOtherDataDir({ dataDir }: ServeOptions, service: Loc
   });
 }
 
-function differences({ host, port, api, idleTimeoutMs }: ServeOptions, running: RunningFlags): string[] {
+function differences({ host, port, api, idleTimeoutMs, replay }: ServeOptions, running: RunningFlags): string[] {
   return [
     host === undefined || sameHost(host, running.host) ? '' : `on host ${running.host} instead of ${host}`,
     port === undefined || port === running.port ? '' : `on port ${running.port} instead of ${port}`,
@@ -33,7 +33,12 @@ function differences({ host, port, api, idleTimeoutMs }: ServeOptions, running: 
     idleTimeoutMs === undefined || idleTimeoutMs === running.idleTimeoutMs
       ? ''
       : `with --idle-timeout ${formatDuration(running.idleTimeoutMs)} instead of ${formatDuration(idleTimeoutMs)}`,
+    replay === undefined || replay === running.replay ? '' : withoutReplay(replay, running.replay),
   ].filter((text) => text !== '');
+}
+
+function withoutReplay(wanted: string, running: string | null): string {
+  return running === null ? `without --replay ${wanted}` : `with --replay ${running} instead of ${wanted}`;
 }
 
 function sameHost(one: string, other: string): boolean {

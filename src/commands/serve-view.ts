@@ -16,6 +16,7 @@ export const statusView: View<LocalServiceStatus> = {
     { name: 'conversations_running', get: (it) => it.conversations_running },
     { name: 'sandboxes_running', get: (it) => it.sandboxes_running },
     { name: 'scenario', get: (it) => it.scenario },
+    { name: 'replay', get: (it) => it.replay },
   ],
   table: ['running', 'url', 'pid', 'version', 'started_at'],
   tsv: [
@@ -28,6 +29,7 @@ export const statusView: View<LocalServiceStatus> = {
     'conversations_running',
     'sandboxes_running',
     'scenario',
+    'replay',
   ],
 };
 

@@ -25,6 +25,7 @@ interface ServeFlags {
   api?: (typeof APIS)[number];
   idleTimeout?: number;
   scenario?: string;
+  replay?: string;
 }
 
 const SCENARIO_HELP = `--scenario reads JSON: a list of rules, or {"note","rules":[…]}. The first rule that hits a request decides.
@@ -34,6 +35,10 @@ const SCENARIO_HELP = `--scenario reads JSON: a list of rules, or {"note","rules
           after-frames, with frames), delivered (whether the service gets the request and acts on it; default: not
           with status, body, and cut before-headers), note
 Routes below /local/, by which acs finds its service, are never hit.`;
+
+const DEMO = 'demo';
+const REPLAY_HELP = `--replay is for clients that cannot name a replay: their conversations play it, over V0, V1 and the agent servers.
+It is read once, when the service starts, and kept until that service ends; conv new --replay takes precedence.`;
 
 const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
 
@@ -56,17 +61,22 @@ export function declareServe(root: Command, ctx: Context): void {
       duration,
     )
     .option('--scenario <file>', 'weather: make requests go wrong as this file says, to test scripts')
+    .option(
+      '--replay <file|demo>',
+      'carry out this recorded run in conversations that name none, while no model is set',
+    )
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
       'Without a flag it runs in the foreground until Ctrl-C, and nothing outlives it. Commands that need the\n' +
         'built-in profile `local` start it in the background by themselves.',
       SCENARIO_HELP,
+      REPLAY_HELP,
     ],
     json: [
       'foreground: {"type":"ready","url","pid","data_dir"}',
       '--detach:   {"url","pid","data_dir","changed"}',
-      '--status:   {"running","url","pid","version","started_at","data_dir","conversations_running","sandboxes_running","scenario"}',
+      '--status:   {"running","url","pid","version","started_at","data_dir","conversations_running","sandboxes_running","scenario","replay"}',
       '--stop:     {"pid","data_dir","changed"}',
       '--prune:    {"conversations","sandboxes","changed"}',
     ],
@@ -74,6 +84,7 @@ export function declareServe(root: Command, ctx: Context): void {
     examples: [
       { command: 'acs serve --status --json', does: 'whether it runs, for a script' },
       { command: 'acs serve --scenario examples/weather.json', does: 'busy, slow and cut off as the file says' },
+      { command: 'acs serve --detach --replay run.json', does: 'conversations of any client carry out run.json' },
       { command: 'acs serve --stop', does: 'ends it and all its sandboxes; they can be resumed after the next start' },
     ],
   });
@@ -84,8 +95,10 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   if (modes.length > 1)
     throw new AppError('usage', `these exclude each other: ${modes.map((mode) => `--${mode}`).join(', ')}`);
   const options = serveOptions(flags, ctx);
-  if (options.scenario !== undefined && modes[0] !== undefined && modes[0] !== 'detach')
-    throw new AppError('usage', `--scenario is for a start: it does not go with --${modes[0]}`);
+  for (const flag of ['scenario', 'replay'] as const) {
+    if (options[flag] !== undefined && modes[0] !== undefined && modes[0] !== 'detach')
+      throw new AppError('usage', `--${flag} is for a start: it does not go with --${modes[0]}`);
+  }
   switch (modes[0]) {
     case 'status':
       return await showStatus(options, ctx);
@@ -103,9 +116,10 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
 }
 
 function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
-  const { host, port, api, dataDir, idleTimeout, scenario } = flags;
+  const { host, port, api, dataDir, idleTimeout, scenario, replay } = flags;
   if (host?.trim() === '') throw new AppError('usage', '--host is empty');
   if (scenario?.trim() === '') throw new AppError('usage', '--scenario is empty');
+  if (replay?.trim() === '') throw new AppError('usage', '--replay is empty');
   if (dataDir?.trim() === '') throw new AppError('usage', '--data-dir is empty');
   return {
     host,
@@ -114,6 +128,7 @@ function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
     dataDir: dataDir === undefined ? undefined : path.resolve(ctx.cwd, dataDir),
     idleTimeoutMs: idleTimeout,
     scenario: scenario === undefined ? undefined : path.resolve(ctx.cwd, scenario),
+    replay: replay === undefined || replay === DEMO ? replay : path.resolve(ctx.cwd, replay),
   };
 }
 
@@ -122,6 +137,7 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
   const service = await ctx.localService();
   await refuseOtherDataDir(options, service);
   await weatherOf(options, service); // the log, which goes to stderr here, tells of it
+  if (options.replay !== undefined) await service.checkReplay(options.replay);
   if (ctx.globals.mode === 'dry-run') {
     const { running, pid, data_dir: dataDir } = await service.status(options.dataDir);
     if (running) throw new AppError('conflict', `another local service (pid ${pid}) is using ${dataDir}`, END_IT);
@@ -144,6 +160,7 @@ async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   const service = await ctx.localService();
   await refuseOtherDataDir(options, service);
   const weather = await weatherOf(options, service);
+  if (options.replay !== undefined) await service.checkReplay(options.replay);
   if (ctx.globals.mode === 'dry-run') {
     const status = await service.status(options.dataDir);
     const { running, pid } = status;

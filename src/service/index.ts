@@ -9,7 +9,7 @@ import type { ServiceOptions, RunningService } from './life/options.ts';
 
 export { askActivity } from './life/ask-activity.ts';
 export { defaultDataDir } from './life/data-dir.ts';
-export { checkScenario, ensureLocalService } from './life/ensure.ts';
+export { checkReplay, checkScenario, ensureLocalService } from './life/ensure.ts';
 export type { RunningService, ServiceApi, ServiceOptions } from './life/options.ts';
 export { logFile } from './life/paths.ts';
 export { runningService, serviceStatus } from './life/status.ts';

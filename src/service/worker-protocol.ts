@@ -6,6 +6,7 @@
  * the worker answers `ready` or `failed`. Each command line is answered by the notice with the same `request`.
  * The end of stdin means that the app server is gone: the worker kills everything inside the sandbox and exits.
  */
+import type { ReplayStep } from './replay/steps.ts';
 import type { WeatherRule } from './weather/schema.ts';
 import type { ExecutionStatus, Metrics } from './conversation-state.ts';
 
@@ -33,6 +34,8 @@ export interface WorkerConfig {
   initial_env: Record<string, string>;
   /** What goes wrong on purpose with requests to this worker; absent: nothing. */
   weather?: WeatherRule[];
+  /** What conversations play that are started without a replay; absent or null: nothing. */
+  default_replay?: ReplayStep[] | null;
 }
 
 /** The further lines of the worker's stdin. `request` is an id chosen by the app server. */

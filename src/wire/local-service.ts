@@ -48,6 +48,7 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         return Promise.resolve(running && { url: running.state.url, key: running.key, pid: running.state.pid });
       }),
     status: (dataDir) => translated(() => statusOf(service, dataDirOf({ dataDir }))),
+    checkReplay: (named) => translated(() => service.checkReplay(named)),
     checkScenario: (file) => translated(() => service.checkScenario(file)),
     stop: (dataDir) =>
       translated(async () => {
@@ -77,6 +78,7 @@ function serviceOptions(options: ServeOptions) {
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.api === undefined ? {} : { api: options.api }),
     ...(options.scenario === undefined ? {} : { scenario: options.scenario }),
+    ...(options.replay === undefined ? {} : { replay: options.replay }),
     ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
   };
 }
@@ -103,9 +105,10 @@ async function runInForeground(
 
 async function statusOf(service: Service, dataDir: string): Promise<LocalServiceStatus> {
   const status = service.serviceStatus(dataDir);
-  const base = { data_dir: dataDir, conversations_running: null, sandboxes_running: null, scenario: null, flags: null };
+  const unknown = { conversations_running: null, sandboxes_running: null, scenario: null, replay: null, flags: null };
+  const base = { data_dir: dataDir, ...unknown };
   if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
-  const { url, pid, version, started_at, scenario, host, port, api, idle_timeout_ms: idleTimeoutMs } = status;
+  const { url, pid, version, started_at, scenario, replay, host, port, api, idle_timeout_ms: idleTimeoutMs } = status;
   const running = service.runningService(dataDir);
   const activity = running && (await service.askActivity(running));
   return {
@@ -118,7 +121,8 @@ async function statusOf(service: Service, dataDir: string): Promise<LocalService
     conversations_running: activity?.conversations_running ?? null,
     sandboxes_running: activity?.sandboxes_running ?? null,
     scenario: scenario ?? null, // a service of an older version says nothing of it
-    flags: { host, port, api, idleTimeoutMs },
+    replay,
+    flags: { host, port, api, idleTimeoutMs, replay },
   };
 }
 
@@ -130,6 +134,7 @@ const KINDS = {
   'stop-failed': 'conflict',
   scenario: 'config',
   isolation: 'config',
+  replay: 'config',
   unsupported: 'unsupported',
 } as const;
 

@@ -40,6 +40,7 @@ describe('serve --status', () => {
       conversations_running: null,
       sandboxes_running: null,
       scenario: null,
+      replay: null,
     });
     expect(existsSync(dataDir)).toBe(false);
   });

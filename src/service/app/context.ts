@@ -1,6 +1,7 @@
 /** What the routes of the app server are handed. */
 import type { Clock } from '../life/clock.ts';
 import type { ServiceApi } from '../life/options.ts';
+import type { ReplayStep } from '../replay/steps.ts';
 import type { Store } from '../store/index.ts';
 import type { WeatherRule } from '../weather/schema.ts';
 import type { EventLogs } from './event-logs.ts';
@@ -33,6 +34,8 @@ export interface AppContext {
   log(line: string): void;
   /** What goes wrong on purpose with requests to the app server; absent: nothing. */
   weather?: readonly WeatherRule[];
+  /** What conversations play that name no replay, where no model is set; null: they are refused. */
+  defaultReplay: ReplayStep[] | null;
   /** Called when a request begins and when its answer is complete; the service ends when nobody calls for long. */
   activity: { begin(): void; end(): void; idleSeconds(): number };
   /** Milliseconds since 1970 at which the service started. */

@@ -32,7 +32,7 @@ export function requestedSandbox(named: SandboxSpecName | null, specs: SpecChoic
   return newSandbox(spec, now, named === null ? specs.warning : null);
 }
 
-type Surroundings = Pick<WorkerConfig, 'root' | 'workspace_dir' | 'events_dir' | 'initial_env' | 'weather'>;
+type Surroundings = Omit<WorkerConfig, 'sandbox_id' | 'session_api_key' | 'spec' | 'port'>;
 
 /** What the worker of a sandbox is given. */
 export function workerConfig(row: SandboxRow, surroundings: Surroundings): WorkerConfig {

@@ -4,6 +4,7 @@ import type { AppConversationStart } from '../../protocol/v1/requests.ts';
 import type { ConversationCreateV0 } from '../../protocol/v0/requests.ts';
 import { toDashedId, toHexId } from '../../protocol/detail.ts';
 import { demoSteps } from '../replay/demo.ts';
+import { DEMO } from '../replay/file.ts';
 import { parseTrajectory, ReplayError } from '../replay/parse.ts';
 import type { ReplayStep } from '../replay/steps.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
@@ -38,12 +39,14 @@ const BEGIN = 'Replay the recorded trajectory.';
 interface Surroundings {
   settings: StoredSettings | null;
   specs: SpecChoice;
+  /** What is played where the request names no replay and no model is set; null: nothing. */
+  defaultReplay: ReplayStep[] | null;
 }
 
 /** A V1 body as a start. Throws StartRefused. */
 export function startFromV1(given: AppConversationStart, around: Surroundings): StartRequest {
   const body = { ...given, selected_repository: shownOrNull(given.selected_repository) };
-  const replay = replayOf(body.replay_json ?? null, around.settings);
+  const replay = replayOf(body.replay_json ?? null, around);
   refuseBranch(body.selected_branch ?? null, 'selected_branch');
   const message = firstMessage(body, replay.userMessage);
   const { secrets, initial_message: _message, replay_json: _replay, ...kept } = body;
@@ -84,7 +87,7 @@ function firstMessage({ initial_message: said, suggested_task: task }: AppConver
 /** A V0 body as a start. Throws StartRefused. */
 export function startFromV0(given: ConversationCreateV0, around: Surroundings, trigger: string): StartRequest {
   const body = withoutCredentials(given);
-  const replay = replayOf(body.replay_json ?? null, around.settings);
+  const replay = replayOf(body.replay_json ?? null, around);
   refuseBranch(body.selected_branch ?? null, 'selected_branch');
   const id = body.conversation_id ?? null;
   if (id !== null && toHexId(id) === null) {
@@ -163,10 +166,12 @@ const BOTH_WAYS =
 
 function replayOf(
   text: string | null,
-  settings: StoredSettings | null,
+  { settings, defaultReplay }: Surroundings,
 ): { steps: ReplayStep[]; userMessage: string | null } {
   if (text === null) {
     if (modelOf(settings) === null) {
+      // Without the recorded words of a user: nothing begins before the client has said something.
+      if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
       throw new StartRefused(`This conversation has neither a replay nor a model: ${BOTH_WAYS}.`, SETTINGS_NOT_FOUND);
     }
     throw new StartRefused(
@@ -174,7 +179,7 @@ function replayOf(
       MODEL_NOT_SUPPORTED,
     );
   }
-  if (text.trim() === 'demo') return { steps: demoSteps(), userMessage: 'Show what you can do.' };
+  if (text.trim() === DEMO) return { steps: demoSteps(), userMessage: 'Show what you can do.' };
   try {
     const { steps, user_message: userMessage } = parseTrajectory(text);
     return { steps, userMessage };

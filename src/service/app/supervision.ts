@@ -1,5 +1,6 @@
 /** What the supervisor of the sandboxes is asked for, and what it is given (supervisor.ts). */
 import type { Clock } from '../life/clock.ts';
+import type { ReplayStep } from '../replay/steps.ts';
 import type { Store } from '../store/index.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { WeatherRule } from '../weather/schema.ts';
@@ -23,6 +24,8 @@ export interface SupervisorOptions {
   initialEnv?(): Record<string, string>;
   /** What goes wrong on purpose with requests to the agent servers. */
   weather?: WeatherRule[];
+  /** What conversations play that are started at an agent server without a replay; null: nothing. */
+  defaultReplay: ReplayStep[] | null;
   /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
   maxRunning?: number;
 }

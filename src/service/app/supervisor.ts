@@ -171,6 +171,7 @@ class SandboxSupervisor implements Supervisor {
       events_dir: this.eventsOf(row.id),
       initial_env: this.#options.initialEnv?.() ?? {},
       weather: this.#options.weather ?? [],
+      default_replay: this.#options.defaultReplay,
     });
     mkdirSync(config.workspace_dir, { recursive: true, mode: 0o700 });
     mkdirSync(config.events_dir, { recursive: true, mode: 0o700 });

@@ -4,6 +4,7 @@ import { startDetached, type DetachOptions } from './detach.ts';
 import { inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
+import type { ServiceWishes } from './options.ts';
 import { dataPaths } from './paths.ts';
 import { selfIdentity } from './process.ts';
 import type { ServiceState } from './state-file.ts';
@@ -37,7 +38,7 @@ const POLL_MS = 25;
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
   // Before anything starts, and though another may run already: a mistake is told in any case.
-  if (options.scenario !== undefined) await checkScenario(options.scenario);
+  await checkFiles(options);
   const running = runningService(options.dataDir);
   if (running !== null && running.state.version === options.version) return found(running);
   prepareDataDir(options.dataDir);
@@ -47,6 +48,21 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   } finally {
     lock.release();
   }
+}
+
+/** Reads the files of a start. @throws ServiceError `scenario` or `replay` */
+async function checkFiles({ scenario, replay }: ServiceWishes): Promise<void> {
+  if (scenario !== undefined) await checkScenario(scenario);
+  if (replay !== undefined) await checkReplay(replay);
+}
+
+/**
+ * Reads the replay of a start.
+ * @throws ServiceError `replay`
+ */
+export async function checkReplay(named: string): Promise<void> {
+  const { readReplayFile } = await import('../replay/file.ts');
+  readReplayFile(named);
 }
 
 /**
@@ -92,7 +108,7 @@ async function whyKept(running: RunningPlace, alike: EnsureOptions): Promise<str
     return 'it has conversations running and is replaced when they have ended';
   }
   try {
-    if (alike.scenario !== undefined) await checkScenario(alike.scenario);
+    await checkFiles(alike);
   } catch (error) {
     return `it is not replaced, for ${(error as Error).message}; to end it: acs serve --stop`;
   }

@@ -12,6 +12,8 @@ export type ServiceErrorCode =
   | 'stop-failed'
   /** The scenario of its weather cannot be read or makes no sense. */
   | 'scenario'
+  /** The replay for conversations that name none cannot be read or is no trajectory. */
+  | 'replay'
   /** Whether bubblewrap works could not be found out. */
   | 'isolation'
   /** This platform has no local service, or not the isolation that was asked for. */

@@ -19,6 +19,8 @@ export interface ServiceWishes {
   idleTimeoutMs?: number;
   /** Absolute path of a file of weather: what goes wrong on purpose (weather/scenario.ts). */
   scenario?: string;
+  /** What conversations play that name no replay, where no model is set: `demo` or the absolute path of a trajectory. */
+  replay?: string;
 }
 
 /** What a local service needs to know to start. Everything that would be read from the environment is passed in. */

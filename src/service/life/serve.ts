@@ -11,6 +11,8 @@ import { createStarter } from '../app/starting.ts';
 import { createSupervisor, type SupervisorOptions } from '../app/supervisor.ts';
 import { createEventLogs, type EventLogs } from '../app/event-logs.ts';
 import { openStore, type Store } from '../store/index.ts';
+import { readReplayFile } from '../replay/file.ts';
+import type { ReplayStep } from '../replay/steps.ts';
 import { readScenario, type WeatherRule } from '../weather/scenario.ts';
 import { createActivity, watchIdle } from './activity.ts';
 import { createClock, type Clock } from './clock.ts';
@@ -33,6 +35,7 @@ import { removeState, type ServiceState } from './state-file.ts';
 export async function serve(options: ServiceOptions): Promise<RunningService> {
   // First of all: a mistake in the file must leave everything as it was.
   const rules = options.scenario === undefined ? [] : readScenario(options.scenario);
+  const replay = options.replay === undefined ? null : readReplayFile(options.replay);
   const paths = dataPaths(options.dataDir);
   const specs = await chooseSpecs(options);
   prepareDataDir(options.dataDir);
@@ -41,7 +44,7 @@ export async function serve(options: ServiceOptions): Promise<RunningService> {
   try {
     const key = inDataDir(options.dataDir, () => ensureKey(paths.key));
     store = inDatabase(options.dataDir, paths.database, () => openStore(paths.database));
-    return await run(options, { key, store, lock, rules, specs });
+    return await run(options, { key, store, lock, rules, specs, replay });
   } catch (error) {
     store?.close();
     lock.release();
@@ -55,9 +58,13 @@ interface Prepared {
   lock: HeldLock;
   rules: WeatherRule[];
   specs: SpecChoice;
+  replay: ReplayStep[] | null;
 }
 
-async function run(options: ServiceOptions, { key, store, lock, rules, specs }: Prepared): Promise<RunningService> {
+async function run(
+  options: ServiceOptions,
+  { key, store, lock, rules, specs, replay }: Prepared,
+): Promise<RunningService> {
   const paths = dataPaths(options.dataDir);
   const host = options.host ?? '127.0.0.1';
   const log = options.log ?? ((): void => undefined);
@@ -68,7 +75,17 @@ async function run(options: ServiceOptions, { key, store, lock, rules, specs }: 
   });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
-  const { context, end } = assemble({ options, key, store, rules, specs, clock, logs, onConversation: notices.hear });
+  const { context, end } = assemble({
+    options,
+    key,
+    store,
+    rules,
+    specs,
+    replay,
+    clock,
+    logs,
+    onConversation: notices.hear,
+  });
   const { activity } = context;
   const { fetch } = createApp(context);
   const isAnyPort = (options.port ?? 0) === 0;
@@ -83,7 +100,18 @@ async function run(options: ServiceOptions, { key, store, lock, rules, specs }: 
   if (isAnyPort) rememberPort(paths.port, port, log);
   const url = `http://${reachable(host)}:${port}`;
   const { version, scenario = null, life = 'foreground' } = options;
-  const place = { host, port, url, version, api: context.api, scenario, life, asked: wishesOf(options) };
+  const wishes = wishesOf(options);
+  const place = {
+    host,
+    port,
+    url,
+    version,
+    api: context.api,
+    scenario,
+    replay: wishes.replay ?? null,
+    life,
+    asked: wishes,
+  };
   const state = stateOf(place, clock);
   try {
     inDataDir(options.dataDir, () => {
@@ -128,13 +156,14 @@ interface Parts {
   store: Store;
   rules: WeatherRule[];
   specs: SpecChoice;
+  replay: ReplayStep[] | null;
   clock: Clock;
   logs: EventLogs;
   onConversation: SupervisorOptions['onConversation'];
 }
 
 /** What the routes work with, and how it is ended. */
-function assemble({ options, key, store, rules, specs, clock, logs, onConversation }: Parts): {
+function assemble({ options, key, store, rules, specs, replay, clock, logs, onConversation }: Parts): {
   context: AppContext;
   end(): Promise<void>;
 } {
@@ -151,6 +180,7 @@ function assemble({ options, key, store, rules, specs, clock, logs, onConversati
     log,
     onConversation,
     weather: rules.filter((rule) => rule.server === 'agent'),
+    defaultReplay: replay,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
     initialEnv: () => gitIdentity(readSettings(store.documents) ?? emptySettings()),
   });
@@ -178,6 +208,7 @@ function assemble({ options, key, store, rules, specs, clock, logs, onConversati
     resources: createResources(options.dataDir),
     log,
     weather: rules.filter((rule) => rule.server === 'app'),
+    defaultReplay: replay,
     activity: createActivity(clock),
     startedAtMs: clock.now(),
   };
@@ -208,8 +239,8 @@ function stateOf(place: Omit<ServiceState, 'pid' | 'process_start' | 'started_at
   return { pid, process_start: start, started_at: clock.stamp(), ...place };
 }
 
-function wishesOf({ host, port, api, spec, idleTimeoutMs, scenario }: ServiceOptions): ServiceWishes {
-  return { host, port, api, spec, idleTimeoutMs, scenario };
+function wishesOf({ host, port, api, spec, idleTimeoutMs, scenario, replay }: ServiceOptions): ServiceWishes {
+  return { host, port, api, spec, idleTimeoutMs, scenario, replay };
 }
 
 /** A service whose end is told once; what ends it is given when it is known. */

@@ -19,6 +19,8 @@ export interface ServiceState {
   api: ServiceApi;
   /** The file of its weather; null: fair. */
   scenario: string | null;
+  /** What conversations play that name no replay: `demo` or a path; null: nothing. */
+  replay: string | null;
   /** `foreground`: somebody watches it. Null: a service of an older version, which does not say. */
   life: 'foreground' | 'background' | null;
   /** What it was asked for, so that the one in its place is started alike. */
@@ -33,7 +35,20 @@ const SPECS: readonly unknown[] = ['bubblewrap', 'bubblewrap-offline', 'process'
 export function readState(file: string): ServiceState | null {
   const found = readSmallRecord(file);
   if (found === null) return null;
-  const { pid, process_start, started_at, host, port, url, version, api, scenario = null, life, asked } = found;
+  const {
+    pid,
+    process_start,
+    started_at,
+    host,
+    port,
+    url,
+    version,
+    api,
+    scenario = null,
+    replay = null,
+    life,
+    asked,
+  } = found;
   const makesSense =
     Number.isSafeInteger(pid) &&
     Number(pid) > 0 &&
@@ -43,11 +58,12 @@ export function readState(file: string): ServiceState | null {
     typeof url === 'string' &&
     url.startsWith('http://') &&
     APIS.includes(api) &&
-    (scenario === null || typeof scenario === 'string');
+    [scenario, replay].every((each) => each === null || typeof each === 'string');
   if (!makesSense) return null;
   return {
     ...(found as unknown as ServiceState),
-    scenario,
+    scenario: scenario as string | null,
+    replay: replay as string | null,
     life: LIVES.includes(life) ? (life as ServiceState['life']) : null,
     asked: wishesOf(asked),
   };
@@ -55,7 +71,7 @@ export function readState(file: string): ServiceState | null {
 
 function wishesOf(asked: unknown): ServiceWishes {
   if (typeof asked !== 'object' || asked === null) return {};
-  const { host, port, api, spec, idleTimeoutMs, scenario } = asked as Record<string, unknown>;
+  const { host, port, api, spec, idleTimeoutMs, scenario, replay } = asked as Record<string, unknown>;
   return {
     ...(typeof host === 'string' ? { host } : {}),
     ...(isPort(port) ? { port } : {}),
@@ -63,6 +79,7 @@ function wishesOf(asked: unknown): ServiceWishes {
     ...(SPECS.includes(spec) ? { spec: spec as NonNullable<ServiceWishes['spec']> } : {}),
     ...(typeof idleTimeoutMs === 'number' && idleTimeoutMs >= 0 ? { idleTimeoutMs } : {}),
     ...(typeof scenario === 'string' ? { scenario } : {}),
+    ...(typeof replay === 'string' ? { replay } : {}),
   };
 }
 

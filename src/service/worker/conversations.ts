@@ -4,6 +4,7 @@ import type { SecretInput, StartConversation } from '../../protocol/agent-server
 import { deleteEventLog, eventLogFile, openEventLog } from '../event-log.ts';
 import { zonedTimestamp } from '../event-time.ts';
 import { readSteps } from '../replay/schema.ts';
+import type { ReplayStep } from '../replay/steps.ts';
 import type { WorkerNotice } from '../worker-protocol.ts';
 import { AbsentAgent, ReplayAgent } from './agent.ts';
 import { Conversation } from './conversation.ts';
@@ -19,6 +20,8 @@ export interface ConversationEntry {
 
 export interface ConversationsOptions {
   eventsDir: string;
+  /** What conversations play that are started without a replay; null: nothing. */
+  defaultReplay: ReplayStep[] | null;
   sandbox: Sandbox;
   nowMicroseconds: () => number;
   notify: (notice: WorkerNotice) => void;
@@ -65,7 +68,7 @@ export class Conversations {
 
   /** Makes a conversation. The id must not be in use. Throws ReplayError when the steps are none. */
   create(id: string, wanted: StartConversation, workingDir: string): ConversationEntry {
-    const replay = wanted.replay == null ? null : readSteps(wanted.replay);
+    const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
     const now = zonedTimestamp(this.#options.nowMicroseconds());
     const model = wanted.agent?.llm?.model ?? wanted.agent_settings?.llm?.model ?? (replay === null ? '' : 'replay');

@@ -36,7 +36,13 @@ export interface RunningWorker {
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { config, sandbox, notify, nowMicroseconds } = options;
-  const conversations = new Conversations({ eventsDir: config.events_dir, sandbox, nowMicroseconds, notify });
+  const conversations = new Conversations({
+    eventsDir: config.events_dir,
+    defaultReplay: config.default_replay ?? null,
+    sandbox,
+    nowMicroseconds,
+    notify,
+  });
   const workingDir = await sandbox.ready();
   const rules = config.weather ?? [];
   const context: WorkerContext = {

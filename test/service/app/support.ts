@@ -61,6 +61,7 @@ export async function createTestApp(
     env,
     log,
     onConversation: notices.hear,
+    defaultReplay: null,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
   });
   const starter = createStarter({
@@ -91,6 +92,7 @@ export async function createTestApp(
       io: { read_bytes: 0, write_bytes: 0 },
     }),
     log,
+    defaultReplay: null,
     activity: createActivity(clock),
     startedAtMs: clock.now(),
   };

@@ -50,7 +50,7 @@ it('what a worker told while there was no room is written when there is', () => 
   const id = 'a'.repeat(32);
   const body = check(appConversationStart, { replay_json: 'demo' }, 'body');
   if (!body.ok) throw new Error('the request is refused');
-  const request = startFromV1(body.value, { settings: null, specs: specChoice('process', null) });
+  const request = startFromV1(body.value, { settings: null, specs: specChoice('process', null), defaultReplay: null });
   store.conversations.insert(newConversation(id, request, 'ready', '2026-01-01T00:00:00.000000Z'));
   const said: string[] = [];
   const forget = { forget: () => undefined } as unknown as Parameters<typeof createNoticeKeeper>[1];

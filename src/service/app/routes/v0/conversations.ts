@@ -83,7 +83,8 @@ async function create(context: AppContext, c: Context): Promise<Response> {
           ? 'openhands_api'
           : 'gui';
   try {
-    const around = { settings: readSettings(context.store.documents), specs: context.specs };
+    const { specs, defaultReplay } = context;
+    const around = { settings: readSettings(context.store.documents), specs, defaultReplay };
     // A known conversation is only pointed at; the request need not say again what it plays.
     const given = isKnown ? { ...body, replay_json: body.replay_json ?? 'demo' } : body;
     const wanted = startFromV0(given, around, trigger);

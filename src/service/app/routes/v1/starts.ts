@@ -98,6 +98,7 @@ async function begin(c: Context, context: AppContext): Promise<StartTaskRow> {
     const request = startFromV1(isKnown ? { ...body, replay_json: body.replay_json ?? 'demo' } : body, {
       settings,
       specs: context.specs,
+      defaultReplay: context.defaultReplay,
     });
     return context.starter.begin(request);
   } catch (error) {
