@@ -1,8 +1,10 @@
-/** One running `inside.js`, and the questions put to it over its stdio. */
+/** One running `inside.js`, and the requests to it over its stdio. A frame that is not valid ends it. */
 import type { ChildProcess } from 'node:child_process';
+import * as v from 'valibot';
 import { firstLine } from './detect.ts';
+import { frame, type Frame, resultSchema } from './frames.ts';
 import { LineReader } from './inside/lines.ts';
-import { type Answer, LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
+import { LONGEST_LINE, type Operation, type Operations } from './protocol.ts';
 
 /** A refusal of `inside.ts`; `code` as in protocol.ts, `gone` when the process ended before it answered. */
 export class JailError extends Error {
@@ -17,14 +19,22 @@ export class JailError extends Error {
 interface Pending {
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
-  onOutput: ((stream: 'stdout' | 'stderr', text: string) => void) | undefined;
+  onOutput: OutputListener | undefined;
+  /** How many characters of each stream may still come while the command runs. */
+  room: Record<'stdout' | 'stderr', number>;
+  schema: v.GenericSchema;
 }
+
+type OutputListener = (stream: 'stdout' | 'stderr', text: string) => void;
+
+/** The helper has sent a frame that it cannot have sent. */
+class InvalidFrame extends Error {}
 
 export class JailConnection {
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, Pending>();
   readonly #hello: Promise<string>;
-  #sayHello: (workingDir: string) => void = () => undefined;
+  #sayHello: ((workingDir: string) => void) | null = null;
   #next = 1;
   #stderr = '';
   #gone: JailError | null = null;
@@ -50,9 +60,11 @@ export class JailConnection {
       this.#receive(line);
     }, LONGEST_LINE);
     child.stdout?.on('data', (chunk: Buffer) => {
+      if (this.#gone !== null) return;
       try {
         reader.push(chunk);
-      } catch {
+      } catch (error) {
+        this.#end(`its helper sent a frame that is not valid: ${(error as Error).message}`);
         child.kill('SIGKILL');
       }
     });
@@ -74,11 +86,11 @@ export class JailConnection {
     return workingDir;
   }
 
-  /** Puts a question. Its number is handed out first, for those that may want to end it. */
+  /** Sends a request. Its number is returned at once, for those that may want to end it. */
   ask<K extends Operation>(
     op: K,
     parameters: Operations[K]['takes'],
-    onOutput?: Pending['onOutput'],
+    onOutput?: OutputListener,
   ): { id: number; answer: Promise<Operations[K]['gives']> } {
     const id = this.#next;
     this.#next += 1;
@@ -87,7 +99,14 @@ export class JailConnection {
         reject(this.#gone);
         return;
       }
-      this.#pending.set(id, { resolve: resolve as (result: unknown) => void, reject, onOutput });
+      const kept = onOutput !== undefined && 'keepHead' in parameters ? parameters.keepHead : 0;
+      this.#pending.set(id, {
+        resolve: resolve as (result: unknown) => void,
+        reject,
+        onOutput,
+        room: { stdout: kept, stderr: kept },
+        schema: resultSchema(op, parameters),
+      });
       this.#child.stdin?.write(`${JSON.stringify({ ...parameters, id, op })}\n`);
     });
     return { id, answer };
@@ -99,21 +118,24 @@ export class JailConnection {
   }
 
   #receive(line: string): void {
-    let answer: Answer;
-    try {
-      answer = JSON.parse(line) as Answer;
-    } catch {
-      return;
-    }
+    if (this.#gone !== null) return;
+    const answer = readFrame(line);
     if (answer.type === 'hello') {
+      if (this.#sayHello === null) throw new InvalidFrame('a second hello');
       this.#sayHello(answer.workingDir);
+      this.#sayHello = null;
       return;
     }
     const pending = this.#pending.get(answer.id);
-    if (pending === undefined) return;
+    if (pending === undefined) throw new InvalidFrame(`nothing was asked as ${String(answer.id)}`);
     if (answer.type === 'output') {
+      pending.room[answer.stream] -= answer.text.length;
+      if (pending.room[answer.stream] < 0) throw new InvalidFrame('more output than was asked for');
       pending.onOutput?.(answer.stream, answer.text);
       return;
+    }
+    if (answer.type === 'result' && !v.is(pending.schema, answer.result)) {
+      throw new InvalidFrame(`the result of ${String(answer.id)} has another shape`);
     }
     this.#pending.delete(answer.id);
     if (answer.type === 'result') pending.resolve(answer.result);
@@ -126,4 +148,16 @@ export class JailConnection {
     for (const pending of this.#pending.values()) pending.reject(this.#gone);
     this.#pending.clear();
   }
+}
+
+function readFrame(line: string): Frame {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new InvalidFrame('it is not JSON');
+  }
+  const read = v.safeParse(frame, value, { abortEarly: true });
+  if (!read.success) throw new InvalidFrame('it has another shape');
+  return read.output;
 }

@@ -37,8 +37,7 @@ async function perform(request: Request): Promise<unknown> {
     case 'kill':
       shell.kill(request.run);
       return {};
-    case 'hold':
-      shell.hold(request.held);
+    case 'ping':
       return {};
     case 'edit':
       return editFile(request, history);

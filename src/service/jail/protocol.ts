@@ -1,6 +1,6 @@
 /**
  * What the worker and `inside.ts` say to each other over stdio, one JSON object a line. The worker trusts nothing that
- * comes back: a command inside the `process` spec, or one that opens another process's descriptors, could forge it.
+ * comes back (frames.ts): a command can open the descriptors of the helper and write to them.
  */
 import type { EditorCommand } from '../replay/steps.ts';
 
@@ -17,7 +17,6 @@ export interface RunParameters {
   cwd: string | null;
   /** Set on top of the session's environment. */
   env: Record<string, string>;
-  timeoutMs: number;
   /** True: stderr goes where stdout goes, in order, as on a terminal. */
   merged: boolean;
   /** True: the kept beginning is passed on while the command runs. */
@@ -27,10 +26,9 @@ export interface RunParameters {
   keepTail: number;
 }
 
-/** How a command ended. `exitCode` is -1 when it was ended by its timeout, by `kill`, or could not be started. */
-export interface RunResult {
+/** How a command ended. `exitCode` is -1 when it was ended by `kill`, or could not be started. */
+export interface RunEnd {
   exitCode: number;
-  timedOut: boolean;
   killed: boolean;
   stdout: string;
   stderr: string;
@@ -68,10 +66,10 @@ export interface GitChange {
 
 /** Each operation with what it takes and gives. Binary data goes as base64. */
 export interface Operations {
-  run: { takes: RunParameters; gives: RunResult };
+  run: { takes: RunParameters; gives: RunEnd };
   kill: { takes: { run: number }; gives: Record<string, never> };
-  /** While held, the timeouts of commands stand still: everything inside is stopped. */
-  hold: { takes: { held: boolean }; gives: Record<string, never> };
+  /** Answered when every request before it has been begun. */
+  ping: { takes: Record<string, never>; gives: Record<string, never> };
   edit: { takes: EditParameters; gives: EditResult };
   read: { takes: { path: string; offset: number; length: number }; gives: { data: string; size: number } };
   write: {

@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
 import { zonedTimestamp } from '../event-time.ts';
-import type { RunResult } from '../jail/protocol.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { RunResult, Sandbox } from './sandbox.ts';
 
 const KEPT_EVENTS = 2000;
 const KEPT_CHARACTERS = 64 * 1024 * 1024;
@@ -130,13 +129,12 @@ export class BashService {
         startIn: '.',
         cwd: wanted.cwd ?? null,
         env: {},
-        timeoutMs: wanted.timeout * 1000,
         merged: false,
         live: onOutput !== undefined,
         keepHead: onOutput === undefined ? KEPT_IN_ONE : KEPT_HEAD,
         keepTail: KEPT_TAIL,
       },
-      onOutput === undefined ? {} : { onOutput },
+      { timeoutMs: wanted.timeout * 1000, ...(onOutput === undefined ? {} : { onOutput }) },
     );
   }
 

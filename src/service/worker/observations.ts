@@ -1,7 +1,8 @@
 /** The events that answer an action: what a tool observed, a rejection, an error. Built as those of events.ts. */
-import type { EditResult, RunResult } from '../jail/protocol.ts';
+import type { EditResult } from '../jail/protocol.ts';
 import type { EditStep } from '../replay/steps.ts';
 import { type NewEvent, textContent } from './events.ts';
+import type { RunResult } from './sandbox.ts';
 
 /** Ties an observation to its action. */
 export interface Cause {

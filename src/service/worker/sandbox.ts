@@ -5,22 +5,34 @@
 import path from 'node:path';
 import { JailError } from '../jail/connection.ts';
 import { type StartedJail, startJail } from '../jail/jail.ts';
-import type { Operation, Operations, RunParameters, RunResult } from '../jail/protocol.ts';
+import { Countdowns } from '../jail/countdown.ts';
+import type { Operation, Operations, RunEnd, RunParameters } from '../jail/protocol.ts';
 import type { WorkerConfig } from '../worker-protocol.ts';
 
 /** Where recorded trajectories of genuine servers have their workspace. */
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];
 
-/** So long a helper that does not answer may hold up a pause. */
-const HOLD_MS = 1000;
+/** How long a pause waits for a helper that does not answer. */
+const PING_MS = 1000;
+/** How long a helper may take to end a command. */
+const KILL_MS = 5000;
+/** How long any other request may take. */
+const OPERATION_MS = 120_000;
 
 export interface RunOptions {
+  timeoutMs: number;
   signal?: AbortSignal;
   onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
 }
 
+/** How a command ended. `exitCode` is -1, too, when `timedOut`. */
+export interface RunResult extends RunEnd {
+  timedOut: boolean;
+}
+
 export class Sandbox {
   readonly #config: WorkerConfig;
+  readonly #countdowns = new Countdowns();
   #jail: Promise<StartedJail>;
   #live: StartedJail | null = null;
   #closed = false;
@@ -37,23 +49,62 @@ export class Sandbox {
     return (await this.#jail).workingDir;
   }
 
-  async ask<K extends Operation>(op: K, parameters: Operations[K]['takes']): Promise<Operations[K]['gives']> {
-    return (await this.#connected()).connection.ask(op, parameters).answer;
+  /**
+   * One request other than a command. The signal, and the end of its time, end everything inside.
+   * @throws JailError
+   */
+  async ask<K extends Operation>(
+    op: K,
+    parameters: Operations[K]['takes'],
+    signal?: AbortSignal,
+  ): Promise<Operations[K]['gives']> {
+    const jail = await this.#connected();
+    const { answer } = jail.connection.ask(op, parameters);
+    return this.#within(jail, answer, { timeoutMs: OPERATION_MS, signal, onEnd: () => undefined });
   }
 
-  /** Runs a command; the signal ends it with everything it started. */
-  async run(parameters: RunParameters, options: RunOptions = {}): Promise<RunResult> {
-    const { connection } = await this.#connected();
-    const { id, answer } = connection.ask('run', parameters, options.onOutput);
-    const kill = (): void => {
-      connection.ask('kill', { run: id }).answer.catch(() => undefined);
+  /**
+   * Runs a command. The signal, and the end of its time, end it with everything it started; everything inside is ended
+   * when the helper does not do that.
+   * @throws JailError
+   */
+  async run(parameters: RunParameters, { timeoutMs, signal, onOutput }: RunOptions): Promise<RunResult> {
+    const jail = await this.#connected();
+    const { id, answer } = jail.connection.ask('run', parameters, onOutput);
+    let timedOut = false;
+    const onEnd = (why: 'time' | 'signal'): void => {
+      timedOut ||= why === 'time';
+      jail.connection.ask('kill', { run: id }).answer.catch(() => undefined);
     };
-    if (options.signal?.aborted) kill();
-    options.signal?.addEventListener('abort', kill, { once: true });
+    try {
+      const end = await this.#within(jail, answer, { timeoutMs, signal, onEnd });
+      return { ...end, timedOut, exitCode: timedOut ? -1 : end.exitCode };
+    } catch (error) {
+      if (!timedOut || !(error instanceof JailError)) throw error;
+      return { ...NO_END, cwd: jail.workingDir, timedOut, stderr: 'Everything in the sandbox was ended.' };
+    }
+  }
+
+  /** The answer, for which the helper has its time and then `KILL_MS`; after that the whole jail is ended. */
+  async #within<Result>(
+    jail: StartedJail,
+    answer: Promise<Result>,
+    limits: { timeoutMs: number; signal: AbortSignal | undefined; onEnd: (why: 'time' | 'signal') => void },
+  ): Promise<Result> {
+    const stops: (() => void)[] = [];
+    const end = (why: 'time' | 'signal') => (): void => {
+      limits.onEnd(why);
+      stops.push(this.#countdowns.start(KILL_MS, () => void jail.end().catch(() => undefined)));
+    };
+    const onSignal = end('signal');
+    stops.push(this.#countdowns.start(limits.timeoutMs, end('time')));
+    if (limits.signal?.aborted) onSignal();
+    limits.signal?.addEventListener('abort', onSignal, { once: true });
     try {
       return await answer;
     } finally {
-      options.signal?.removeEventListener('abort', kill);
+      limits.signal?.removeEventListener('abort', onSignal);
+      for (const stop of stops) stop();
     }
   }
 
@@ -68,18 +119,20 @@ export class Sandbox {
   }
 
   /**
-   * Stops every process inside. The helper is told first: what was asked of it before is started by then and stopped
-   * with the rest, and what is asked later waits here.
+   * Stops every process inside. What was asked of the helper before is begun by then and stopped with the rest; what is
+   * asked later waits here.
    */
   async freeze(): Promise<void> {
     this.#gate ??= new Gate();
-    await Promise.race([this.#hold(true), new Promise((resolve) => setTimeout(resolve, HOLD_MS).unref())]);
+    this.#countdowns.hold(true);
+    const ping = this.#live?.connection.ask('ping', {}).answer.catch(() => undefined);
+    await Promise.race([ping, new Promise((resolve) => setTimeout(resolve, PING_MS).unref())]);
     this.#live?.freezer.freeze();
   }
 
   thaw(): void {
     this.#live?.freezer.thaw();
-    void this.#hold(false);
+    this.#countdowns.hold(false);
     this.#gate?.release();
     this.#gate = null;
   }
@@ -89,10 +142,6 @@ export class Sandbox {
     this.#closed = true;
     const jail = this.#live ?? (await this.#jail.catch(() => null));
     await jail?.end();
-  }
-
-  async #hold(held: boolean): Promise<void> {
-    await this.#live?.connection.ask('hold', { held }).answer.catch(() => undefined);
   }
 
   async #connected(): Promise<StartedJail> {
@@ -125,6 +174,9 @@ export class Sandbox {
     return jail;
   }
 }
+
+/** Of a command whose helper was ended with everything else. */
+const NO_END: RunEnd = { exitCode: -1, killed: true, stdout: '', stderr: '', cwd: '', pid: -1 };
 
 function isWithin(file: string, folder: string): boolean {
   return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);

@@ -1,6 +1,5 @@
 /** Carrying out the steps of an agent: each gives the event that tells how it went. */
 import { JailError } from '../jail/connection.ts';
-import type { RunResult } from '../jail/protocol.ts';
 import type { EditStep, TerminalStep } from '../replay/steps.ts';
 import type { NewEvent, ToolStep } from './events.ts';
 import {
@@ -11,7 +10,7 @@ import {
   thinkObservation,
 } from './observations.ts';
 import { maskSecrets } from './masking.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { RunResult, Sandbox } from './sandbox.ts';
 
 /** Of the output of a command as many characters are kept as genuine servers keep, half from each end. */
 const KEPT_OUTPUT = 30_000;
@@ -53,13 +52,12 @@ async function runCommand(step: TerminalStep, cause: Cause, context: ToolContext
         cwd: null,
         startIn: context.workingDir,
         env: asEnvironment(context.secrets),
-        timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000,
         merged: true,
         live: false,
         keepHead: KEPT_OUTPUT / 2,
         keepTail: KEPT_OUTPUT / 2,
       },
-      { signal: context.signal },
+      { timeoutMs: (step.timeout_seconds ?? COMMAND_TIMEOUT_SECONDS) * 1000, signal: context.signal },
     );
     if (context.signal.aborted && result.killed) return null;
     const output = `${result.stdout}${result.exitCode === -1 ? result.stderr : ''}`.replace(/\r?\n$/, '');
@@ -84,11 +82,11 @@ function nothingRan(context: ToolContext): RunResult {
   };
 }
 
-async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise<NewEvent> {
+async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
   const path = context.sandbox.rebase(step.path, context.workingDir);
   try {
     const { type: _type, thought: _thought, risk: _risk, ...parameters } = step;
-    const result = await context.sandbox.ask('edit', { ...parameters, path, cwd: context.workingDir });
+    const result = await context.sandbox.ask('edit', { ...parameters, path, cwd: context.workingDir }, context.signal);
     const mask = (text: string | null): string | null => (text === null ? null : maskSecrets(text, context.secrets));
     return editorObservation(cause, step, {
       ...result,
@@ -98,6 +96,7 @@ async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise
     });
   } catch (error) {
     if (!(error instanceof JailError)) throw error;
+    if (context.signal.aborted && error.code === 'gone') return null;
     const failed = { previouslyExisted: true, oldContent: null, newContent: null, isError: true };
     return editorObservation(cause, step, { ...failed, path, text: error.message });
   }

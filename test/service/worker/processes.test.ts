@@ -180,6 +180,43 @@ describeEachSpec('with %s', (spec) => {
     if (spec === 'process') expect(outputs(await eventsOf(worker))[0]).toContain('Everything in the sandbox was ended');
   });
 
+  it('a command that stops the helper is ended at its timeout, and the run continues', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [
+      step.run('kill -STOP $PPID; sleep 1000', { timeout_seconds: 1 }),
+      step.run('echo back'),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const [stopped, next] = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent');
+    expect(stopped).toMatchObject({ observation: { exit_code: -1, timeout: true } });
+    expect(next).toMatchObject({ observation: { exit_code: 0, content: [{ text: 'back' }] } });
+  });
+
+  it.each(['a command', 'an edit'])('a stopped helper does not keep the interrupt of %s from ending', async (what) => {
+    worker = await startTestWorker(place, { spec });
+    const stop = 'kill -STOP $PPID';
+    const steps =
+      what === 'a command'
+        ? [step.run(`${stop}; sleep 1000`)]
+        : [step.run(`(setsid sh -c 'while ! test -e go; do :; done; kill -STOP '$PPID > /dev/null 2>&1 &)`)];
+    const edits = Array.from({ length: what === 'an edit' ? 5000 : 0 }, (_, at) => step.create('go', `${at}\n`));
+    await startConversation(worker, [...steps, ...edits, step.finish()]);
+    await until('the helper is stopped', () => states().includes('T'));
+    await worker.call('POST', `/api/conversations/${ID}/interrupt`);
+    expect(await statusOf(worker)).toBe('paused');
+  });
+
+  it('a stopped helper keeps neither pause nor stop from ending', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
+    await until('the helper is stopped', () => states().includes('T'));
+    expect((await worker.command('pause')).type).toBe('paused');
+    expect((await worker.command('resume')).type).toBe('resumed');
+    expect((await worker.command('stop')).type).toBe('stopped');
+    await until('all processes end', () => inside().length === 0);
+  });
+
   it('kill -9 of the worker in mid-run loses no event that a client has seen, and the run continues', async () => {
     // It goes no further than its middle before it was killed, however late that happens.
     const waits = 'while ! test -e go; do sleep 0.02; done; ';

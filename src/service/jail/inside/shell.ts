@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { COMMAND_MARKER, killProcesses } from '../processes.ts';
-import type { RunParameters, RunResult } from '../protocol.ts';
-import { Countdowns } from './countdown.ts';
+import type { RunParameters, RunEnd } from '../protocol.ts';
 import { gather, type OutputListener } from './gather.ts';
 import type { Scratch } from './scratch.ts';
 import { carryOver, ownEnvironment, script, type Session } from './session.ts';
@@ -21,7 +20,6 @@ export class Shell {
   readonly #program: string;
   readonly #sessions = new Map<string, Session>();
   readonly #runs = new Map<number, Run>();
-  readonly #countdowns = new Countdowns();
 
   constructor(workingDir: string, scratch: Scratch) {
     this.#scratch = scratch;
@@ -30,7 +28,7 @@ export class Shell {
   }
 
   /** Runs a command to its end. One that cannot be started gives exit code -1 and says why on stderr. */
-  async run(id: number, wanted: RunParameters, onOutput: OutputListener): Promise<RunResult> {
+  async run(id: number, wanted: RunParameters, onOutput: OutputListener): Promise<RunEnd> {
     const session = this.#session(wanted);
     const cwd = path.resolve(session.cwd, wanted.cwd ?? '.');
     if (!isFolder(cwd)) return notStarted(cwd, `No such directory: ${cwd}`);
@@ -44,18 +42,13 @@ export class Shell {
     });
     try {
       const ended = await this.#attend(id, child, wanted, mark, onOutput);
-      if (!ended.timedOut && !ended.killed) carryOver(session, files.state);
+      if (!ended.killed) carryOver(session, files.state);
       return { ...ended, cwd: session.cwd };
     } finally {
       this.#runs.delete(id);
       rmSync(files.state, { force: true });
       rmSync(files.command, { force: true });
     }
-  }
-
-  /** Stops or continues the counting of timeouts. */
-  hold(held: boolean): void {
-    this.#countdowns.hold(held);
   }
 
   /** Ends a command with everything it started. */
@@ -88,22 +81,15 @@ export class Shell {
     wanted: RunParameters,
     mark: string,
     onOutput: OutputListener,
-  ): Promise<RunResult> {
+  ): Promise<RunEnd> {
     const run: Run = { pid: child.pid ?? -1, mark, killed: false };
     this.#runs.set(id, run);
-    let timedOut = false;
-    const stopCountdown = this.#countdowns.start(wanted.timeoutMs, () => {
-      timedOut = true;
-      end(run);
-    });
     const output = gather(child, wanted, onOutput);
     const exit = await ended(child);
-    stopCountdown();
     await output.settled();
-    const failed = timedOut || run.killed || exit.error !== null;
+    const failed = run.killed || exit.error !== null;
     return {
       exitCode: failed ? -1 : exit.code,
-      timedOut,
       killed: run.killed,
       stdout: output.stdout.toString(),
       stderr: exit.error === null ? output.stderr.toString() : exit.error.message,
@@ -113,8 +99,8 @@ export class Shell {
   }
 }
 
-function notStarted(cwd: string, stderr: string): RunResult {
-  return { exitCode: -1, timedOut: false, killed: false, stdout: '', stderr, cwd, pid: -1 };
+function notStarted(cwd: string, stderr: string): RunEnd {
+  return { exitCode: -1, killed: false, stdout: '', stderr, cwd, pid: -1 };
 }
 
 function isFolder(folder: string): boolean {

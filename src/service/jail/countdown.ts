@@ -1,8 +1,8 @@
 const TICK_MS = 250;
 
 /**
- * Counts the running time of commands. The time in which the sandbox is paused does not count: neither when this
- * process is stopped too, nor when it is told to hold.
+ * Counts the running time of what a sandbox was asked for, outside of it: nothing inside can stop the count. The time
+ * in which the sandbox is paused, or the machine stands still, does not count.
  */
 export class Countdowns {
   #held = false;
