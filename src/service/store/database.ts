@@ -11,6 +11,8 @@ export interface Sql {
   all<Row>(sql: string, ...values: SqlValue[]): Row[];
   /** Everything in `work` or nothing. */
   transaction<Result>(work: () => Result): Result;
+  /** Writes everything into the one file and empties the log beside it, which still holds what was deleted. */
+  checkpoint(): void;
   close(): void;
 }
 
@@ -61,13 +63,16 @@ const STEPS: Readonly<Record<number, string>> = {
 /**
  * Opens the database of a data directory; creates its tables, or brings those of an older version up to date.
  * Every write is on the disk when the call returns (`synchronous = FULL`): acknowledged means written.
+ * What is deleted is overwritten (`secure_delete`).
  * @throws Error when the file cannot be written, is damaged, or comes from a newer version
  */
 export function openDatabase(file: string): Sql {
   makePrivateDatabase(file);
   const database = new Database(file);
   try {
-    database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    database.exec(
+      'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;',
+    );
     const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version > SCHEMA_VERSION) throw new Error(`it was written by a newer version (${version})`);
     const change = version === 0 ? SCHEMA : stepsFrom(version);
@@ -117,15 +122,22 @@ function wrap(database: Database.Database): Sql {
         throw error;
       }
     },
+    checkpoint: () => {
+      checkpoint(database);
+    },
     close: () => {
-      // Everything into the one file: the driver may keep the rest open for a while.
-      try {
-        database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      } catch {
-        // A full disk: the next service reads the rest as well.
-      }
+      // The driver may keep the log beside it open for a while.
+      checkpoint(database);
       statements.clear();
       database.close();
     },
   };
+}
+
+function checkpoint(database: Database.Database): void {
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // A full disk: the next checkpoint does it.
+  }
 }

@@ -1,6 +1,6 @@
 import type { Sql } from './database.ts';
 
-/** Single JSON documents by name: the settings and the model profiles. */
+/** Single JSON documents by name: the settings and the model profiles. What is written over is in no file of the database. */
 export interface DocumentStore {
   read(name: string): unknown;
   write(name: string, value: unknown): void;
@@ -14,6 +14,8 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     },
     write(name, value) {
       sql.run('INSERT OR REPLACE INTO documents (name, body) VALUES (?, ?)', name, JSON.stringify(value));
+      // They hold keys of models and tokens of git providers.
+      sql.checkpoint();
     },
   };
 }

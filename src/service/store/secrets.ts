@@ -6,7 +6,7 @@ export interface SecretName {
   description: string;
 }
 
-/** The user's own secrets, by environment name. */
+/** The user's own secrets, by environment name. A value that was replaced or removed is in no file of the database. */
 export interface SecretStore {
   /** In the order of names. */
   list(): SecretName[];
@@ -31,12 +31,19 @@ export function createSecretStore(sql: Sql): SecretStore {
     put(name, value, description) {
       const isNew = get(name) === null;
       if (isNew) sql.run('INSERT INTO secrets (name, value, description) VALUES (?, ?, ?)', name, value, description);
-      else sql.run('UPDATE secrets SET value = ? WHERE name = ?', value, name);
+      else {
+        sql.run('UPDATE secrets SET value = ? WHERE name = ?', value, name);
+        sql.checkpoint();
+      }
       return isNew;
     },
     rename(name, newName, description) {
       sql.run('UPDATE secrets SET name = ?, description = ? WHERE name = ?', newName, description, name);
     },
-    remove: (name) => sql.run('DELETE FROM secrets WHERE name = ?', name) > 0,
+    remove(name) {
+      const isRemoved = sql.run('DELETE FROM secrets WHERE name = ?', name) > 0;
+      sql.checkpoint();
+      return isRemoved;
+    },
   };
 }

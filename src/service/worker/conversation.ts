@@ -8,6 +8,7 @@ import type { EventLog } from '../event-log.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import { EventClock } from './clock.ts';
 import { conversationError, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
+import { Mask } from './masking.ts';
 import { agentError, type Cause } from './observations.ts';
 import type { ConversationState, StoredEvent } from '../conversation-state.ts';
 
@@ -32,6 +33,7 @@ export class Conversation {
   readonly #notify: (notice: ConversationNotice) => void;
   #state: ConversationState;
   #secrets: Record<string, string>;
+  #mask: Mask;
   /** What happened while the disk was full; goes into the log before anything else. */
   #unwritten: NewEvent[] = [];
   #retry: NodeJS.Timeout | null = null;
@@ -46,6 +48,7 @@ export class Conversation {
     this.log = log;
     this.#state = state;
     this.#secrets = log.readSecrets();
+    this.#mask = new Mask(this.#secrets);
     this.#notify = notify;
     const newest = log.search({ limit: 1, order: 'desc' }).items[0];
     this.#clock = new EventClock(nowMicroseconds, newest?.timestamp ?? null);
@@ -103,7 +106,10 @@ export class Conversation {
     if (ended) this.setStatus('idle');
     const id = randomUUID();
     const said = [{ ...userMessage(role, content), id }, stateUpdate('last_user_message_id', id)];
-    this.record([...first, ...said], { last_user_message_id: id, title: this.#state.title ?? titleOf(content) });
+    this.record([...first, ...said], {
+      last_user_message_id: id,
+      title: this.#state.title ?? titleOf(this.#mask.value(content)),
+    });
   }
 
   /** All events, oldest first, read as they are asked for. */
@@ -144,6 +150,7 @@ export class Conversation {
 
   setSecrets(secrets: Record<string, string>): void {
     this.#secrets = { ...this.#secrets, ...secrets };
+    this.#mask = new Mask(this.#secrets);
     this.log.writeSecrets(this.#secrets);
   }
 
@@ -187,7 +194,7 @@ export class Conversation {
   }
 
   #stamp(event: NewEvent): StoredEvent {
-    const { id, source, kind, ...members } = event;
+    const { id, source, kind, ...members } = this.#mask.event(event);
     return { id: id ?? randomUUID(), timestamp: this.#clock.next(), source, ...members, kind };
   }
 

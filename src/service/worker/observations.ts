@@ -17,7 +17,7 @@ function observed(cause: Cause, observation: Record<string, unknown>): NewEvent 
   return { source: 'environment', ...tool, observation, action_id, kind: 'ObservationEvent' };
 }
 
-/** What a command answered. `output` is bounded and free of secrets already. */
+/** What a command answered. `output` is bounded already. */
 export function terminalObservation(cause: Cause, command: string, output: string, result: RunResult): NewEvent {
   const { exitCode, timedOut } = result;
   return observed(cause, {
@@ -39,7 +39,7 @@ export function terminalObservation(cause: Cause, command: string, output: strin
   });
 }
 
-/** What the file editor answered; texts are free of secrets already. */
+/** What the file editor answered. */
 export function editorObservation(cause: Cause, step: EditStep, result: EditResult): NewEvent {
   return observed(cause, {
     content: textContent(result.text),

@@ -9,7 +9,6 @@ import {
   terminalObservation,
   thinkObservation,
 } from './observations.ts';
-import { maskSecrets } from './masking.ts';
 import type { RunResult, Sandbox } from './sandbox.ts';
 
 /** Of the output of a command as many characters are kept as genuine servers keep, half from each end. */
@@ -21,6 +20,7 @@ export interface ToolContext {
   sandbox: Sandbox;
   conversationId: string;
   workingDir: string;
+  /** By environment name; in the environment of every command. */
   secrets: Readonly<Record<string, string>>;
   signal: AbortSignal;
 }
@@ -40,8 +40,7 @@ export async function carryOut(step: ToolStep, cause: Cause, context: ToolContex
 }
 
 async function runCommand(step: TerminalStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
-  const observe = (text: string, result: RunResult): NewEvent =>
-    terminalObservation(cause, step.command, maskSecrets(text, context.secrets), result);
+  const observe = (text: string, result: RunResult): NewEvent => terminalObservation(cause, step.command, text, result);
   if (step.is_input) return observe('No command is running that could read this input.', nothingRan(context));
   try {
     const result = await context.sandbox.run(
@@ -87,13 +86,7 @@ async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise
   try {
     const { type: _type, thought: _thought, risk: _risk, ...parameters } = step;
     const result = await context.sandbox.ask('edit', { ...parameters, path, cwd: context.workingDir }, context.signal);
-    const mask = (text: string | null): string | null => (text === null ? null : maskSecrets(text, context.secrets));
-    return editorObservation(cause, step, {
-      ...result,
-      text: mask(result.text) ?? '',
-      oldContent: mask(result.oldContent),
-      newContent: mask(result.newContent),
-    });
+    return editorObservation(cause, step, result);
   } catch (error) {
     if (!(error instanceof JailError)) throw error;
     if (context.signal.aborted && error.code === 'gone') return null;
@@ -102,7 +95,7 @@ async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise
   }
 }
 
-/** Names that a shell cannot hold are left out; their values are masked all the same. */
+/** Names that a shell cannot hold are left out. */
 function asEnvironment(secrets: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'libsql';
@@ -45,6 +45,22 @@ describe('the store', () => {
     expect(store.secrets.get('A')).toEqual({ name: 'A', description: 'first' });
     expect(store.secrets.values()).toEqual({ A: 'value' });
     expect(store.documents.read('settings')).toEqual({ deep: [1, null, { x: 'ü' }] });
+  });
+
+  it('keeps no value of a secret in a file once it was replaced or removed', () => {
+    const held = (value: string): string[] =>
+      readdirSync(dir).filter((name) => readFileSync(path.join(dir, name)).includes(value));
+    store.secrets.put('A', 'the-first-value', '');
+    store.secrets.put('B', 'another-value', '');
+    expect([held('the-first-value').length, held('another-value').length]).not.toContain(0);
+    store.secrets.put('A', 'the-second-value', '');
+    expect(held('the-first-value')).toEqual([]);
+    store.secrets.remove('A');
+    store.secrets.remove('B');
+    store.documents.write('git_providers', { github: { token: 'a-provider-token' } });
+    store.documents.write('git_providers', {});
+    expect(held('a-provider-token')).toEqual([]);
+    expect([held('the-second-value'), held('another-value')]).toEqual([[], []]);
   });
 
   it('pages through 5,000 conversations, newest first, each one once', () => {
