@@ -79,7 +79,7 @@ _acs_flags() {
     'acs conv resume') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
     'acs conv diff') REPLY='--stat --resume -h --help' ;;
     'acs conv rename') REPLY='-h --help' ;;
-    'acs conv delete') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --force --ignore-not-found -h --help' ;;
+    'acs conv delete') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --force --with-sandbox --ignore-not-found -h --help' ;;
     'acs sandbox') REPLY='-h --help' ;;
     'acs sandbox list') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo -L --limit --all-pages -h --help' ;;
     'acs sandbox show') REPLY='--show-secrets -h --help' ;;

@@ -130,7 +130,11 @@ export interface Server {
     /** As get, with the last state of the run and its reason looked up where the record does not tell. */
     getSettled(id: string): Promise<Conversation>;
     rename(id: string, title: string): Promise<Conversation>;
-    remove(id: string): Promise<void>;
+    /**
+     * Deletes one and reads it back. Throws `conflict`, before anything is sent, where the server may delete other
+     * conversations with its sandbox that `scope` does not name; `server` when it is still there afterwards.
+     */
+    remove(id: string, scope?: RemovalScope): Promise<void>;
     events(id: string, query: EventQuery): AsyncIterable<ConversationEvent>;
     follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
     /** The final answer to the latest user message; null when there is none yet. */
@@ -185,10 +189,11 @@ export interface Server {
   readonly secrets: {
     list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
     /**
-     * Stores a value under a name. One that exists is deleted and created anew, because no server changes a value;
-     * its description stays unless another is given.
+     * Stores a value under a name; the description stays unless another is given. Where the server cannot replace a
+     * value the secret is deleted and created, after a notice; an error then says that the old value is gone.
      */
     set(secret: NewSecret): Promise<Secret & { before: 'absent' | 'present' }>;
+    /** Deletes one and reads the list. Throws `not-found`; `server` when it is still there. */
     remove(name: string): Promise<void>;
   };
 
@@ -204,6 +209,11 @@ export interface Server {
     rename(name: string, newName: string): Promise<ModelProfile>;
     remove(name: string): Promise<void>;
   };
+}
+
+export interface RemovalScope {
+  /** Ids of conversations that may be deleted along with the sandbox; `any`: whatever is in it. */
+  alsoGone: readonly string[] | 'any';
 }
 
 export interface NewSecret {

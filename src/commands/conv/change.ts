@@ -28,11 +28,19 @@ export interface ChangeOptions extends SelectorOptions {
   ignoreNotFound?: boolean;
 }
 
+/** What the change of one conversation knows of its command. */
+export interface ChangeRequest {
+  options: ChangeOptions;
+  /** All conversations that the command changes, this one included. */
+  targets: readonly ConversationTarget[];
+}
+
 export interface ConversationTarget extends Target {
-  /** As it was when it was chosen. */
+  /** As it was when it was chosen; in `apply`, as it was read right before. */
   seen: Conversation;
-  /** Chosen by what it is, not by its id. */
   chosenBy: 'id' | 'selector';
+  /** Whether a record satisfies the selectors; undefined: every record does. */
+  isSelected?: (conversation: Conversation) => boolean;
 }
 
 export interface ConversationVerb {
@@ -42,7 +50,11 @@ export interface ConversationVerb {
   past: string;
   /** Whether it must be answered for even when the ids are given. */
   asks: 'always' | 'by-selector';
-  apply(ctx: Context, target: ConversationTarget, options: ChangeOptions): Promise<Change<Conversation>>;
+  /** Conversations besides the targets that the change hits; they are named before the question. */
+  alsoHit?(ctx: Context, targets: readonly ConversationTarget[]): Promise<Conversation[]>;
+  apply(ctx: Context, target: ConversationTarget, request: ChangeRequest): Promise<Change<Conversation>>;
+  /** The result for a conversation that disappeared after it was chosen; null, or no such member: `not-found`. */
+  ifGone?(target: ConversationTarget, request: ChangeRequest): Change<Conversation> | null;
 }
 
 /** Runs a verb over ids or selectors; prints the object for one id, a bulk result for anything else. */
@@ -66,8 +78,29 @@ export async function changeConversations(
     targets: chosen.targets,
     lost: chosen.lost,
     past: verb.past,
-    apply: (target) => verb.apply(ctx, target as ConversationTarget, options),
+    apply: (target) => applyToFresh(ctx, verb, target as ConversationTarget, { options, targets: chosen.targets }),
   });
+}
+
+/** Reads the conversation again right before the change: what a selector chose must still satisfy it. */
+async function applyToFresh(
+  ctx: Context,
+  verb: ConversationVerb,
+  target: ConversationTarget,
+  request: ChangeRequest,
+): Promise<Change<Conversation>> {
+  const { server, id, isSelected } = target;
+  try {
+    const now = await server.conversations.get(id);
+    if (isSelected?.(now) === false) {
+      throw new AppError('conflict', `conversation ${id} is ${now.status} now and no longer matches the selectors`);
+    }
+    return await verb.apply(ctx, { ...target, seen: now }, request);
+  } catch (error) {
+    const change = isNotFound(error) ? verb.ifGone?.(target, request) : undefined;
+    if (change == null) throw error;
+    return change;
+  }
 }
 
 function checkChoice(verb: ConversationVerb, given: readonly string[], bySelector: boolean): void {
@@ -87,7 +120,7 @@ async function changeNamed(ctx: Context, verb: ConversationVerb, word: string, o
     return await ctx.out.item(conversationView, blankConversation(word, 'deleted'), { changed: false });
   const target: ConversationTarget = { id: idOf(seen), server, seen, chosenBy: 'id' };
   if (verb.asks === 'always') await ask(ctx, verb, [target]);
-  await changeOne(ctx, conversationView, target, () => verb.apply(ctx, target, options));
+  await changeOne(ctx, conversationView, target, () => applyToFresh(ctx, verb, target, { options, targets: [target] }));
 }
 
 async function findOrIgnore(
@@ -123,8 +156,8 @@ async function chooseBySelector(ctx: Context, options: ChangeOptions): Promise<C
         limit: Number.POSITIVE_INFINITY,
         signal: ctx.signal,
       });
-      for (const seen of items)
-        targets.push({ id: idOf(seen), server, seen, chosenBy: 'selector', ...(profile ? { profile } : {}) });
+      const chosen = { server, chosenBy: 'selector' as const, ...(filter && { isSelected: filter }) };
+      for (const seen of items) targets.push({ ...chosen, id: idOf(seen), seen, ...(profile ? { profile } : {}) });
     } catch (error) {
       if (profile === undefined) throw error;
       lost.push(failedItem(null, error, profile));
@@ -166,12 +199,18 @@ function untouched(id: string): BulkItem {
   return { id, ok: true, changed: false, before: null, after: null, error: null };
 }
 
-async function ask(ctx: Context, { word }: ConversationVerb, targets: readonly ConversationTarget[]): Promise<void> {
+async function ask(ctx: Context, verb: ConversationVerb, targets: readonly ConversationTarget[]): Promise<void> {
   const what = targets.length === 1 ? `conversation ${targets[0]?.id ?? ''}` : `${targets.length} conversations`;
-  await confirmChange(ctx, { message: `${word} ${what}?`, hit: targets.map(hitLine) });
+  const others = (await verb.alsoHit?.(ctx, targets)) ?? [];
+  const shared = others.length === 0 ? '' : `, and the sandbox with ${others.length} other conversations`;
+  const hit = [...targets.map(hitLine), ...others.map((other) => `in the same sandbox: ${lineOf(other)}`)];
+  await confirmChange(ctx, { message: `${verb.word} ${what}${shared}?`, hit });
 }
 
 function hitLine({ id, profile, seen }: ConversationTarget): string {
-  const at = profile === undefined ? '' : ` of ${profile}`;
-  return `conversation ${id}${at} (${seen.status})${seen.title ? `: ${seen.title}` : ''}`;
+  return lineOf({ ...seen, id }, profile === undefined ? '' : ` of ${profile}`);
+}
+
+function lineOf({ id, status, title }: Conversation, at = ''): string {
+  return `conversation ${id}${at} (${status})${title ? `: ${title}` : ''}`;
 }

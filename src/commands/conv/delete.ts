@@ -1,69 +1,159 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
-import { isRunInProgress, isSelected } from '../../domain/selectors.ts';
+import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
+import { collectList } from '../paging.ts';
+import { planSteps } from '../dry-run.ts';
 import { addSelectorOptions } from '../selectors.ts';
 import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
 import { BULK_JSON, CONVERSATION_JSON, idOf } from './view.ts';
 
-const remove: ConversationVerb = { word: 'delete', past: 'deleted', asks: 'always', apply: deleteOne };
+export interface DeleteOptions extends ChangeOptions {
+  ignoreNotFound?: boolean;
+  withSandbox?: boolean;
+}
 
 export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent.command('delete').aliases(['rm', 'remove']).description('delete conversations');
   command.argument('[id...]', 'conversations to delete; - reads ids from stdin');
   addSelectorOptions(command, CONVERSATION_STATUSES)
     .option('--all', 'every conversation')
-    .option('--force', 'also those chosen by selector whose run is in progress')
+    .option('--force', 'also where a run is in progress: of one chosen by selector, or of another one in its sandbox')
+    .option(
+      '--with-sandbox',
+      'delete the sandbox too; other conversations in it cannot go on, and some servers delete them',
+    )
     .option('--ignore-not-found', 'one that is not there is no error');
   explain(command, {
-    notes: ['Asks first; -y answers. A server also removes the sandbox that no other conversation uses.'],
+    notes: [
+      'Asks first; -y answers. A server also deletes a sandbox that no other conversation uses.',
+      'Servers before 1.11 may delete a sandbox that others use: there a conversation that shares its sandbox with one\nthat is not deleted by the same command is refused (6), and the others are named, unless --with-sandbox is given.',
+    ],
     json: [`${CONVERSATION_JSON} plus "changed"   one id`, BULK_JSON],
     exits: ['failed', 'not-found', 'conflict'],
     examples: [
       { command: 'acs conv delete @last -y', does: 'deletes the last conversation' },
       { command: 'acs conv delete --status finished --older-than 30d --dry-run', does: 'shows what would be deleted' },
+      { command: 'acs conv delete @last --with-sandbox -y', does: 'deletes it and the sandbox it ran in' },
     ],
   });
-  command.action((ids: string[], options: ChangeOptions) => changeConversations(ctx, remove, ids, options));
+  command.action((ids: string[], options: DeleteOptions) => changeConversations(ctx, removal(options), ids, options));
+}
+
+function removal(options: DeleteOptions): ConversationVerb {
+  return {
+    word: 'delete',
+    past: 'deleted',
+    asks: 'always',
+    apply: (ctx, target, { targets }) => deleteOne(ctx, target, targets, options),
+    ifGone: (target, { targets }) => goneResult(target, targets, options),
+    ...(options.withSandbox ? { alsoHit: othersInSandboxes } : {}),
+  };
 }
 
 async function deleteOne(
   ctx: Context,
-  target: ConversationTarget,
-  options: ChangeOptions,
+  { server, seen, chosenBy }: ConversationTarget,
+  targets: readonly ConversationTarget[],
+  options: DeleteOptions,
 ): Promise<Change<Conversation>> {
-  const { server, seen, chosenBy } = target;
   if (seen.id === '') {
     throw new AppError('conflict', `start task ${idOf(seen)} has no conversation that could be deleted`);
   }
-  try {
-    if (chosenBy === 'selector') await checkAgain(target, options);
-    await server.conversations.remove(seen.id);
-  } catch (error) {
-    // Somebody else may have been faster since it was looked up.
-    if (!options.ignoreNotFound || !isAppError(error) || error.kind !== 'not-found') throw error;
-    return { changed: false, before: null, after: null, record: seen };
-  }
-  return { changed: true, before: seen.status, after: null, record: seen };
-}
-
-/** What was chosen by its state must still be in it, and a run that somebody waits for is spared. */
-async function checkAgain({ server, seen }: ConversationTarget, options: ChangeOptions): Promise<void> {
-  const now = await server.conversations.get(seen.id);
-  const { status, notStatus } = options;
-  if (!isSelected(selectableStatus(now), { ...(status && { status }), ...(notStatus && { notStatus }) }, 0)) {
-    throw new AppError('conflict', `conversation ${seen.id} is ${now.status} by now`);
-  }
-  if (!options.force && isRunInProgress(now)) {
-    throw new AppError('conflict', `conversation ${seen.id} is ${now.status}`, {
+  if (chosenBy === 'selector' && !options.force && isRunInProgress(seen)) {
+    throw new AppError('conflict', `conversation ${seen.id} is ${seen.status}`, {
       hint: 'stop it first, or delete it all the same with --force',
     });
   }
+  const done = { changed: true, before: seen.status, after: null, record: seen };
+  if (!options.withSandbox) {
+    await server.conversations.remove(seen.id, { alsoGone: mates(seen, targets).map(({ id }) => id) });
+    return done;
+  }
+  if (!options.force) await refuseRuns(ctx, server, seen, targets);
+  const removeIt = (): Promise<void> => server.conversations.remove(seen.id, { alsoGone: 'any' });
+  const removeSandbox = (): Promise<void> => removeSandboxOf(ctx, server, seen);
+  if (ctx.globals.mode === 'dry-run') {
+    return await planSteps(ctx, [
+      { what: 'delete the conversation', task: removeIt },
+      { what: 'delete its sandbox', task: removeSandbox },
+    ]);
+  }
+  await removeIt();
+  await removeSandbox();
+  return done;
 }
 
-function selectableStatus({ status }: Conversation) {
-  return { status, created_at: null, updated_at: null, running: null, spec_id: null, repositories: [] };
+/** A server that deletes sandboxes whole has deleted it together with another one of this command. */
+function goneResult(
+  { seen }: ConversationTarget,
+  targets: readonly ConversationTarget[],
+  { ignoreNotFound }: DeleteOptions,
+): Change<Conversation> | null {
+  if (mates(seen, targets).length > 0) return { changed: true, before: seen.status, after: null, record: seen };
+  return ignoreNotFound ? { changed: false, before: null, after: null, record: seen } : null;
+}
+
+/** The other targets in the same sandbox. */
+function mates({ id, sandbox_id: sandboxId }: Conversation, targets: readonly ConversationTarget[]): Conversation[] {
+  if (sandboxId === null) return [];
+  return targets.map(({ seen }) => seen).filter((other) => other.sandbox_id === sandboxId && other.id !== id);
+}
+
+/** What the sandboxes hold besides the targets, for the question. */
+async function othersInSandboxes(ctx: Context, targets: readonly ConversationTarget[]): Promise<Conversation[]> {
+  const others = new Map<string, Conversation>();
+  for (const { server, seen } of targets) {
+    for (const other of await othersInSandbox(ctx, server, seen, targets)) others.set(other.id, other);
+  }
+  return [...others.values()];
+}
+
+async function othersInSandbox(
+  ctx: Context,
+  server: Server,
+  { sandbox_id: sandboxId }: Conversation,
+  targets: readonly ConversationTarget[],
+): Promise<Conversation[]> {
+  if (sandboxId === null) return [];
+  const { items } = await collectList({
+    fetch: (page, pageSize) => server.conversations.list({ pageSize, sandboxId }, page),
+    id: ({ id }) => id,
+    // Some releases ignore the condition.
+    filter: (other) => other.sandbox_id === sandboxId && !targets.some(({ seen }) => seen.id === other.id),
+    limit: Number.POSITIVE_INFINITY,
+    signal: ctx.signal,
+  });
+  return items;
+}
+
+async function refuseRuns(
+  ctx: Context,
+  server: Server,
+  seen: Conversation,
+  targets: readonly ConversationTarget[],
+): Promise<void> {
+  const runs = (await othersInSandbox(ctx, server, seen, targets)).filter(isRunInProgress);
+  if (runs.length === 0) return;
+  const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
+  throw new AppError('conflict', `the sandbox of conversation ${seen.id} has another run in progress: ${names}`, {
+    hint: 'wait for it, stop it with acs conv stop, or delete the sandbox all the same with --force',
+    data: { sandbox_id: seen.sandbox_id, conversation_ids: runs.map(({ id }) => id) },
+  });
+}
+
+/** The server may have deleted it together with the conversation. */
+async function removeSandboxOf(ctx: Context, server: Server, { sandbox_id: id }: Conversation): Promise<void> {
+  if (id === null) return;
+  try {
+    await server.sandboxes.remove(id);
+    const { status } = await server.sandboxes.get(id);
+    if (status !== 'missing') await ctx.warn(`sandbox ${id} is still ${status}; see: acs sandbox show ${id}`);
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'not-found') throw error;
+  }
 }

@@ -41,16 +41,17 @@ export function declareStop(parent: Command, ctx: Context): void {
 async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Promise<Change<Conversation>> {
   if (seen.id === '')
     throw new AppError('conflict', `start task ${idOf(seen)} is still being worked at: nothing runs yet`);
-  const before = await server.conversations.get(seen.id);
   // A status that is missing for a moment is that of a busy run.
-  const mayRun = isRunInProgress(before) || before.status.startsWith('unknown(');
-  if (!mayRun) return { changed: false, before: before.status, after: before.status, record: before };
+  const mayRun = isRunInProgress(seen) || seen.status.startsWith('unknown(');
+  if (!mayRun) return { changed: false, before: seen.status, after: seen.status, record: seen };
   await server.conversations.stop(seen.id);
   const record = await untilStill(ctx, server, seen.id);
   // A V1 server takes this and changes nothing: only what runs can be paused there.
-  const stays = before.status === 'waiting' && record.status === 'waiting';
+  const stays = seen.status === 'waiting' && record.status === 'waiting';
   if (stays) await ctx.notice(`${staysWaiting(seen.id)}; answer it: acs conv confirm ${seen.id} --reject`);
-  return { changed: !stays, before: before.status, after: record.status, record };
+  // A run that ended by itself before the server acted on the stop was not stopped.
+  const changed = !stays && !['finished', 'failed', 'stuck'].includes(record.status);
+  return { changed, before: seen.status, after: record.status, record };
 }
 
 /** The server has taken it; the step in hand may still have to end. */
@@ -59,7 +60,7 @@ async function untilStill(ctx: Context, server: Server, id: string): Promise<Con
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const conversation = await server.conversations.getSettled(id);
     // A sandbox that is busy ending the step tells nothing for a moment.
-    if (conversation.status !== 'running' && conversation.status !== NO_STATUS) return conversation;
+    if (!['running', 'starting', NO_STATUS].includes(conversation.status)) return conversation;
     if (ctx.clock.now() >= untilMs) {
       const stands = conversation.status === NO_STATUS ? 'its sandbox tells no state' : 'still runs';
       throw new AppError('timeout', `conversation ${id} was told to stop, and ${stands}`, {

@@ -18,8 +18,18 @@ export interface Answer {
   /** Parsed JSON where the answer is JSON, else undefined. */
   body: unknown;
   bytes: Uint8Array;
+  /** An earlier try of the same request may have been carried out: its answer was lost, or a gateway answered. */
+  afterLostTry?: true;
   /** What it answers, fit to be shown: for errors that only its reader can tell. */
   request?: NonNullable<ErrorDetails['request']>;
+}
+
+/**
+ * Whether a DELETE found nothing: 404, or the `false` of V0. After a lost try it counts as done, because that try may
+ * have deleted what the repetition does not find.
+ */
+export function foundNothing({ status, body, afterLostTry }: Answer): boolean {
+  return (status === 404 || body === false) && afterLostTry === undefined;
 }
 
 export function isJsonType(contentType: string): boolean {

@@ -36,21 +36,24 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
   const details: ErrorDetails = { request };
   if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
   const firstAtMs = options.clock.now();
+  let afterLostTry: Pick<Answer, 'afterLostTry'> = {};
   for (let attempt = 1; ; attempt++) {
     tellLongWait(options, 'limits how often it is asked; the next request waits', options.pace.pausedUntilMs());
     await options.pace.turn(options.signal);
     const outcome = await exchange(call, url);
     if ('failure' in outcome) {
       if (attempt >= TRIES || !mayRepeatFailure(call, outcome.failure)) throw giveUp(call, outcome.failure, details);
+      if (outcome.failure.sent === 'maybe') afterLostTry = { afterLostTry: true };
       await options.clock.sleep(backoffMs(attempt), options.signal);
       continue;
     }
-    const answer: Answer = { ...outcome.answer, request };
+    const answer: Answer = { ...outcome.answer, ...afterLostTry, request };
     const nowMs = options.clock.now();
     const resetMs = limitResetMs(answer.headers, nowMs);
     if (resetMs !== null) options.pace.pauseUntil(resetMs);
     const waitMs = repeatAfterMs(call, answer, attempt, { nowMs, elapsedMs: nowMs - firstAtMs });
     if (waitMs === null) return await judge(options, call, answer, details);
+    if (answer.status >= 500) afterLostTry = { afterLostTry: true };
     tellLongWait(options, `answers ${answer.status} and asks to wait`, options.clock.now() + waitMs);
     const spreadWaitMs = waitMs + spreadMs(answer, waitMs, attempt);
     if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + spreadWaitMs);

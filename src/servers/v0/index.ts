@@ -7,10 +7,11 @@ import { parseTime } from '../../text/time.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
+import { removeForGood } from '../removal.ts';
 import { createSecrets } from '../secrets.ts';
 import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
-import { serverText, statusError } from '../transport/answer.ts';
+import { foundNothing, serverText, statusError } from '../transport/answer.ts';
 import { answerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
 import {
   eventsBackwardV0,
@@ -64,16 +65,8 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       get: settled,
       getSettled: settled,
       rename: (id, title) => renameV0(links, id, title, () => settled(id)),
-      async remove(id) {
-        const answer = await links.app.request({
-          method: 'DELETE',
-          path: pathOfV0(id),
-          safe: 'idempotent',
-          timeoutMs: V0_TIMEOUT_MS,
-          accept: [404],
-        });
-        if (answer.status === 404 || answer.body === false) throw noConversationV0(id);
-      },
+      remove: (id) =>
+        removeForGood(links, id, { remove: () => removeV0(links, id), isThere: () => isThereV0(links, id) }),
       events: (id, query) => eventsV0(links, id, query),
       follow: (id, options) => followV0(links, webUrl, id, options),
       result: (id) => resultV0(links, id),
@@ -136,6 +129,22 @@ async function* eventsV0(links: Links, id: string, query: EventQuery): AsyncGene
     yield toEventV0(event, info.conversation_id, links.network.redaction);
     left -= 1;
     if (left <= 0) return;
+  }
+}
+
+async function removeV0(links: Links, id: string): Promise<void> {
+  const path = pathOfV0(id);
+  const call = { method: 'DELETE', path, safe: 'idempotent', timeoutMs: V0_TIMEOUT_MS, accept: [404] } as const;
+  if (foundNothing(await links.app.request(call))) throw noConversationV0(id);
+}
+
+async function isThereV0(links: Links, id: string): Promise<boolean> {
+  try {
+    await getConversationV0(links, id);
+    return true;
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'not-found') return false;
+    throw error;
   }
 }
 

@@ -35,7 +35,7 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
       return { ...settled, start_task_id: known.start_task_id };
     },
     rename: (id, title) => renameV1(links, facts, webUrl, id, title),
-    remove: (id) => removeV1(links, facts, id),
+    remove: (id, scope = { alsoGone: [] }) => removeV1(links, facts, id, scope),
     events: (id, query) => eventsV1(links, copy, id, query),
     follow: (id, options) => followV1(links, webUrl, id, options),
     result: (id) => resultV1(links, copy, id),

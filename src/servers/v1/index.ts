@@ -37,7 +37,7 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
       return yield* (await work()).start(request, options);
     },
     rename: async (id, title) => (await work()).rename(id, title),
-    remove: async (id) => (await work()).remove(id),
+    remove: async (id, scope) => (await work()).remove(id, scope),
     async *events(id, query) {
       yield* (await work()).events(id, query);
     },
@@ -72,8 +72,8 @@ function thingsOf(links: Links, facts: ProbeFacts): Things {
   const sandboxes = once(async () => (await import('./sandboxes.ts')).createSandboxes(links));
   const specs = once(async () => (await import('./specs.ts')).createSpecs(links));
   const settings = once(async () => (await import('./settings.ts')).createSettingsV1(links, facts));
-  // Where V0 is spoken too its routes know all secrets; some of those releases have no others.
-  const dialect = facts.dialects.includes('v0') ? 'v0' : 'v1';
+  // Releases that serve V0 too have no other routes for secrets; the local service has both.
+  const dialect = facts.dialects.includes('v0') && facts.flavour !== 'local' ? 'v0' : 'v1';
   const secrets = once(async () => (await import('../secrets.ts')).createSecrets(links, facts, dialect));
   const models = once(async () => (await import('./model-profiles.ts')).createModelProfilesV1(links, facts));
   return {

@@ -1,52 +1,55 @@
-/**
- * Deletion of a V1 conversation (interface 4.4), such that it stays. A genuine app server writes what a sandbox tells of
- * a conversation into the record as it read it before: one that was deleted in between is listed again (seen on 1.6.0
- * and 1.11.0, right after the deletion).
- */
-import { isAppError } from '../../errors.ts';
+/** Deletion of a V1 conversation (interface 4.4), over the route of V1 or, where there is none, that of V0. */
+import { AppError } from '../../errors.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
+import { allPages, byId } from '../pages.ts';
 import type { ProbeFacts } from '../probe.ts';
-import { getConversations, noConversation } from './calls.ts';
+import { removeForGood } from '../removal.ts';
+import type { RemovalScope } from '../server.ts';
+import { foundNothing } from '../transport/answer.ts';
+import { getConversation, getConversations, noConversation, searchConversations } from './calls.ts';
 import { changesOverV1, routeOfV0, routeOfV1 } from './change-routes.ts';
 
 const TIMEOUT_MS = 60_000;
-/** Until what was on its way at the deletion is written. */
-const LOOK_AGAIN_MS = 300;
-/** More is for a conversation that somebody makes anew. */
-const TRIES = 3;
 
-/** Throws `not-found`. */
-export async function removeV1(links: Links, facts: ProbeFacts, id: string): Promise<void> {
-  await removeOnce(links, facts, id);
-  if (links.local) return;
-  for (let tries = 1; tries < TRIES && (await comesBack(links, id)); tries++) {
-    try {
-      await removeOnce(links, facts, id);
-    } catch (error) {
-      if (!isAppError(error) || error.kind !== 'not-found') throw error;
-      return;
-    }
-  }
-}
-
-/** It was deleted: neither a look that fails nor a signal meanwhile makes that one that was not. */
-async function comesBack(links: Links, id: string): Promise<boolean> {
-  try {
-    await links.clock.sleep(LOOK_AGAIN_MS, links.signal);
-    return (await getConversations(links, [normalId(id)]))[0] != null;
-  } catch (error) {
-    if (!isAppError(error) && !links.signal.aborted) throw error;
-    return false;
-  }
-}
-
-async function removeOnce(links: Links, facts: ProbeFacts, id: string): Promise<void> {
+/** Throws `not-found`; `conflict` where the route may delete conversations outside the scope with the sandbox. */
+export async function removeV1(links: Links, facts: ProbeFacts, id: string, scope: RemovalScope): Promise<void> {
   const overV1 = changesOverV1(facts);
+  if (!overV1 && scope.alsoGone !== 'any') await refuseNeighbours(links, id, scope.alsoGone);
+  await removeForGood(links, id, {
+    remove: () => removeOnce(links, overV1, id),
+    isThere: async () => (await getConversations(links, [normalId(id)]))[0] != null,
+  });
+}
+
+async function removeOnce(links: Links, overV1: boolean, id: string): Promise<void> {
   const path = overV1 ? routeOfV1(id) : routeOfV0(id);
   const accept = overV1 ? [400, 404] : [404];
   const call = { method: 'DELETE', path, safe: 'idempotent', timeoutMs: TIMEOUT_MS, accept } as const;
   const answer = await links.app.request(call);
-  // The route of V0 answers false for one that is not there.
-  if (answer.status >= 400 || (!overV1 && answer.body === false)) throw noConversation(id);
+  if (answer.status === 400 || foundNothing(answer)) throw noConversation(id);
+}
+
+/**
+ * Up to 1.5.0 the route of V0 deletes the sandbox with every conversation in it, from 1.6.0 only when there is no other
+ * one (interface 13). Which of the two a server does is not to be read from it without a deletion.
+ */
+async function refuseNeighbours(links: Links, id: string, alsoGone: readonly string[]): Promise<void> {
+  const { sandbox_id: sandboxId } = await getConversation(links, id);
+  if (sandboxId === null) return;
+  const spared = new Set([id, ...alsoGone].map(normalId));
+  const others: string[] = [];
+  for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page))) {
+    const other = normalId(record.id);
+    if (record.sandbox_id === sandboxId && !spared.has(other)) others.push(other);
+  }
+  if (others.length === 0) return;
+  throw new AppError(
+    'conflict',
+    `conversation ${id} was not deleted: this server may delete its sandbox ${sandboxId} with it, and that holds ${others.length === 1 ? 'another conversation' : `${others.length} other conversations`}: ${others.join(', ')}`,
+    {
+      hint: 'delete the sandbox and everything in it with --with-sandbox, or name all of its conversations',
+      data: { sandbox_id: sandboxId, conversation_ids: others },
+    },
+  );
 }

@@ -5,6 +5,7 @@ import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../
 import { read, type Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
 import type { Server } from '../server.ts';
+import { foundNothing } from '../transport/answer.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
 import { getSpec } from './specs.ts';
@@ -67,7 +68,7 @@ export async function removeSandbox(links: Links, id: string): Promise<void> {
     timeoutMs: CHANGE_TIMEOUT_MS,
     accept: [404],
   } as const;
-  if ((await links.app.request(call)).status === 404) throw noSandbox(id);
+  if (foundNothing(await links.app.request(call))) throw noSandbox(id);
 }
 
 async function conversationsOf(links: Links, sandboxId: string): Promise<AppConversationRecord[]> {

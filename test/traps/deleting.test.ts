@@ -1,0 +1,160 @@
+/** Deletions that a server carries out differently from what was asked, or whose answer is lost. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Asked, Reply } from '../servers/support/fake-server.ts';
+import type { LooseOptions } from '../servers/support/loose-server.ts';
+import { looseTrap, type LooseTrap } from './support/trap.ts';
+
+let trap: LooseTrap;
+afterEach(() => trap.close());
+
+const V1_ROUTE = 'DELETE /api/v1/app-conversations/:id';
+const ONLY_V0_ROUTE = { v0: true, lacks: [V1_ROUTE] } as const;
+const json = <T = Record<string, unknown>>({ out }: { out: string }): T => JSON.parse(out) as T;
+
+async function started(sandbox?: string): Promise<{ id: string; sandbox: string }> {
+  const flags = sandbox === undefined ? [] : ['--sandbox', sandbox];
+  const ended = await trap.acs('conv', 'new', 'hello', '--no-repo', '--wait', '--json', ...flags);
+  expect(ended.code, ended.err).toBe(0);
+  const { id, sandbox_id } = json<{ id: string; sandbox_id: string }>(ended);
+  return { id, sandbox: sandbox_id };
+}
+
+/** One conversation in each of its ids, all in one sandbox. */
+async function sharing(count: number, options: LooseOptions): Promise<{ ids: string[]; sandbox: string }> {
+  trap = await looseTrap(options);
+  const { id, sandbox } = await started();
+  const ids = [id];
+  while (ids.length < count) ids.push((await started(sandbox)).id);
+  return { ids, sandbox };
+}
+
+const deletions = (): string[] => trap.fake.lines().filter((line) => line.startsWith('DELETE '));
+
+/** Up to 1.5.0: with the conversation goes the sandbox, and everything in it. */
+function deletesWhole(sandbox: string): void {
+  const { before } = trap;
+  trap.before = (asked) => {
+    const id = asked.path.replace('/api/conversations/', '');
+    if (asked.method !== 'DELETE' || !trap.conversations.has(id)) return before(asked);
+    trap.conversations.clear();
+    trap.sandboxes.delete(sandbox);
+    return { json: true };
+  };
+}
+
+describe('conv delete where the server has only the route of V0', () => {
+  it('is refused with 6 and names the other conversations of the sandbox', async () => {
+    const { ids } = await sharing(3, ONLY_V0_ROUTE);
+    const [first = '', ...others] = ids;
+    const { code, err } = await trap.acs('conv', 'delete', first, '-y');
+    expect({ code, deletions: deletions() }).toEqual({ code: 6, deletions: [] });
+    for (const other of others) expect(err).toContain(other);
+    expect(err).toContain('--with-sandbox');
+  });
+
+  it('deletes a conversation that is alone in its sandbox', async () => {
+    const { ids } = await sharing(1, ONLY_V0_ROUTE);
+    expect(await trap.acs('conv', 'delete', ids[0] ?? '', '-y')).toMatchObject({ code: 0 });
+    expect(trap.conversations.size).toBe(0);
+  });
+
+  it('deletes all conversations of a sandbox that the command names, also where the server deletes it whole', async () => {
+    const { ids, sandbox } = await sharing(3, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    const ended = await trap.acs('conv', 'delete', ...ids, '-y', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    const { items } = json<{ items: { ok: boolean; changed: boolean }[] }>(ended);
+    expect(items.map(({ ok, changed }) => [ok, changed])).toEqual([
+      [true, true],
+      [true, true],
+      [true, true],
+    ]);
+  });
+
+  it('deletes the sandbox and everything in it with --with-sandbox, after naming it', async () => {
+    const { ids, sandbox } = await sharing(2, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    const ended = await trap.acs('conv', 'delete', ids[0] ?? '', '--with-sandbox', '-y', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(ended.err).toContain(ids[1]);
+    expect(json(ended)).toMatchObject({ id: ids[0], changed: true });
+    expect([trap.conversations.size, trap.sandboxes.size]).toEqual([0, 0]);
+  });
+
+  it('spares a sandbox with another run in progress, unless forced', async () => {
+    const { ids, sandbox } = await sharing(1, ONLY_V0_ROUTE);
+    await trap.acs('conv', 'new', 'WORK', '--no-repo', '--sandbox', sandbox);
+    const one = ids[0] ?? '';
+    expect(await trap.acs('conv', 'delete', one, '--with-sandbox', '-y')).toMatchObject({ code: 6 });
+    expect(deletions()).toEqual([]);
+    expect(await trap.acs('conv', 'delete', one, '--with-sandbox', '--force', '-y')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('conv delete where the server has the route of V1', () => {
+  it('deletes the conversation alone, and the sandbox too with --with-sandbox', async () => {
+    const { ids, sandbox } = await sharing(2, {});
+    const [first = '', second = ''] = ids;
+    expect(await trap.acs('conv', 'delete', first, '-y')).toMatchObject({ code: 0 });
+    expect([trap.conversations.has(second), trap.sandboxes.has(sandbox)]).toEqual([true, true]);
+    expect(await trap.acs('conv', 'delete', second, '--with-sandbox', '-y')).toMatchObject({ code: 0 });
+    expect([trap.conversations.size, trap.sandboxes.size]).toEqual([0, 0]);
+  });
+
+  it('shows both requests of --with-sandbox in a dry run', async () => {
+    const { ids, sandbox } = await sharing(1, {});
+    const dry = await trap.acs('conv', 'delete', ids[0] ?? '', '--with-sandbox', '--dry-run', '--json');
+    expect(dry.code, dry.err).toBe(0);
+    expect(json<{ requests: { method: string; url: string }[] }>(dry).requests).toMatchObject([
+      { method: 'DELETE', url: `${trap.url}/api/v1/app-conversations/${ids[0]}` },
+      { method: 'DELETE', url: `${trap.url}/api/v1/sandboxes/${sandbox}?sandbox_id=${sandbox}` },
+    ]);
+    expect(deletions()).toEqual([]);
+  });
+});
+
+it.each([
+  ['V1', {}],
+  ['V0', ONLY_V0_ROUTE],
+])('conv delete exits 9 when a server accepts it over %s and keeps the conversation', async (_, options) => {
+  const { ids } = await sharing(1, { ...options, ignores: ['delete'] });
+  const { code, err } = await trap.acs('conv', 'delete', ids[0] ?? '', '-y');
+  expect(code).toBe(9);
+  expect(err).toContain('was not deleted');
+});
+
+describe('a deletion whose answer is lost', () => {
+  /** The first DELETE is carried out and its connection cut; the next one finds nothing. */
+  function loseFirst(found: Reply): void {
+    let isLost = false;
+    const { fake } = trap;
+    const { handler } = fake;
+    fake.handler = async (asked: Asked) => {
+      if (asked.method !== 'DELETE') return handler(asked);
+      if (isLost) return found;
+      isLost = true;
+      await handler(asked);
+      return { cut: true };
+    };
+  }
+
+  it.each([
+    ['V1', {}, { status: 404, json: { detail: 'unknown_app_conversation' } }],
+    ['V0', ONLY_V0_ROUTE, { json: false }],
+  ])('of a conversation over %s is reported as done', async (_, options, found) => {
+    const { ids } = await sharing(1, options);
+    loseFirst(found);
+    const ended = await trap.acs('conv', 'delete', ids[0] ?? '', '-y', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(json(ended)).toMatchObject({ changed: true });
+    expect(deletions()).toHaveLength(2);
+  });
+
+  it('of a sandbox is reported as done', async () => {
+    const { sandbox } = await sharing(1, {});
+    loseFirst({ status: 404, json: { detail: 'Sandbox not found' } });
+    const ended = await trap.acs('sandbox', 'delete', sandbox, '-y', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(json(ended)).toMatchObject({ id: sandbox, changed: true });
+  });
+});
