@@ -4,6 +4,7 @@ import type { Dialect } from '../domain/conversation.ts';
 import type { JsonValue } from '../domain/settings.ts';
 import { isRecord } from '../protocol/shape.ts';
 import type { Links } from './links.ts';
+import { storeSecret } from './secrets.ts';
 import { settingsRefused } from './settings-write.ts';
 import type { Call } from './transport/call.ts';
 
@@ -11,7 +12,6 @@ interface Routes {
   settings: string;
   addProviders: string;
   dropProviders: Pick<Call, 'method' | 'path'>;
-  secrets: string;
 }
 
 const ROUTES: Record<Dialect, Routes> = {
@@ -19,13 +19,11 @@ const ROUTES: Record<Dialect, Routes> = {
     settings: '/api/settings',
     addProviders: '/api/add-git-providers',
     dropProviders: { method: 'POST', path: '/api/unset-provider-tokens' },
-    secrets: '/api/secrets',
   },
   v1: {
     settings: '/api/v1/settings',
     addProviders: '/api/v1/secrets/git-providers',
     dropProviders: { method: 'DELETE', path: '/api/v1/secrets/git-providers' },
-    secrets: '/api/v1/secrets',
   },
 };
 
@@ -42,7 +40,7 @@ export async function writeSecretsStore(links: Links, dialect: Dialect, value: J
     await post(links, routes.addProviders, { provider_tokens });
   }
   for (const [name, { secret, description }] of Object.entries(store.custom_secrets)) {
-    await replaceSecret(links, routes, { name, value: secret, description: description ?? null });
+    await storeSecret(links, dialect, { name, value: secret, description: description ?? null });
   }
 }
 
@@ -59,24 +57,11 @@ async function keptProviders(
   );
 }
 
-/** V0 refuses a name that exists, V1 keeps its old description, and no update changes a value: so away with it first. */
-async function replaceSecret(
-  links: Links,
-  routes: Routes,
-  secret: { name: string; value: string; description: string | null },
-): Promise<void> {
-  const path = `${routes.secrets}/${encodeURIComponent(secret.name)}`;
-  await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
-  links.network.redaction.add(secret.value);
-  await post(links, routes.secrets, secret);
-}
-
 async function post(links: Links, path: string, body: Record<string, unknown>): Promise<void> {
   const answer = await links.app.request({
     method: 'POST',
     path,
     body,
-    hidden: ['value'],
     safe: 'idempotent',
     accept: [400, 401, 422],
   });

@@ -6,9 +6,10 @@ import { asList, asRecord, optionalText, readPage, requiredText } from '../proto
 import { read, type Links } from './links.ts';
 import { allPages } from './pages.ts';
 import type { ProbeFacts } from './probe.ts';
-import type { Page, Server } from './server.ts';
+import { notRemoved } from './removal.ts';
+import type { NewSecret, Page, Server } from './server.ts';
 import { DryRunStop, plannedRequests } from './transport/dry-run.ts';
-import { serverText, type Answer } from './transport/answer.ts';
+import { foundNothing, serverText } from './transport/answer.ts';
 
 const ROUTES: Record<Dialect, string> = { v0: '/api/secrets', v1: '/api/v1/secrets' };
 const PAGE_SIZE = 100;
@@ -16,49 +17,123 @@ const PAGE_SIZE = 100;
 const nameOf = ({ name }: Secret): string => name;
 
 export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {
-  const route = ROUTES[dialect];
-  const pathOf = (name: string): string => `${route}/${encodeURIComponent(name)}`;
-  const list =
-    dialect === 'v0' ? () => listV0(links) : (page: string | null, size?: number) => searchV1(links, page, size);
+  const list = (page: string | null, size?: number): Promise<Page<Secret>> => listSecrets(links, dialect, page, size);
   const refuseMissing = (): void => {
     if (facts.features.includes('secrets')) return;
     throw new AppError('unsupported', 'this server keeps no secrets; V0 and V1 servers of 2025 and later do');
-  };
-  const find = async (name: string): Promise<Secret | null> => {
-    const secrets = allPages<Secret>(nameOf, (page) => list(page));
-    for await (const secret of secrets) if (secret.name === name) return secret;
-    return null;
-  };
-  const remove = async (name: string): Promise<'removed' | 'not-there'> => {
-    const answer = await links.app.request({ method: 'DELETE', path: pathOf(name), safe: 'idempotent', accept: [404] });
-    return answer.status === 404 ? 'not-there' : 'removed';
   };
   return {
     async list(page, pageSize) {
       refuseMissing();
       return await list(page, pageSize);
     },
-    async set({ name, value, description }) {
+    async set(secret) {
       refuseMissing();
-      links.network.redaction.add(value);
-      const before = await find(name);
-      const kept = description ?? before?.description ?? null;
-      const body = { name, value, ...(kept === null ? {} : { description: kept }) };
-      // V0 refuses a name that exists, V1 keeps its old description, and no update changes a value.
-      const store = (): Promise<void> => create(links, route, body, before === null ? 'new' : 'replaced');
-      if (before !== null && links.mode === 'dry-run') {
-        throw new DryRunStop([...(await plannedRequests(() => remove(name))), ...(await plannedRequests(store))]);
-      }
-      if (before !== null) await remove(name);
-      await store();
-      return { name, description: kept, before: before === null ? 'absent' : 'present' };
+      return await storeSecret(links, dialect, secret);
     },
     async remove(name) {
       refuseMissing();
-      if (links.mode === 'dry-run' && (await find(name)) === null) throw noSecret(name);
-      if ((await remove(name)) === 'not-there') throw noSecret(name);
+      if ((await findSecret(links, dialect, name)) === null) throw noSecret(name);
+      if ((await removeSecret(links, dialect, name)) === 'not-there') throw noSecret(name);
+      if (await staysListed(links, dialect, name)) throw notRemoved(`secret ${name}`);
     },
   };
+}
+
+/** The deletion was accepted: a list that cannot be read does not make that a failure. */
+async function staysListed(links: Links, dialect: Dialect, name: string): Promise<boolean> {
+  try {
+    return (await findSecret(links, dialect, name)) !== null;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return false;
+  }
+}
+
+/**
+ * Stores a value under a name, with the description that is stored unless another is given.
+ *
+ * The POST of V1 replaces the value of an existing name (1.11.0). That of V0 refuses an existing name, and no other
+ * call changes a value, so the secret is deleted and created; the notice before it names what a failure in between
+ * costs.
+ */
+export async function storeSecret(
+  links: Links,
+  dialect: Dialect,
+  { name, value, description }: NewSecret,
+): Promise<Secret & { before: 'absent' | 'present' }> {
+  links.network.redaction.add(value);
+  const before = await findSecret(links, dialect, name);
+  const kept = description ?? before?.description ?? null;
+  const body = { name, value, ...(kept === null ? {} : { description: kept }) };
+  const stored = { name, description: kept, before: before === null ? 'absent' : 'present' } as const;
+  if (before === null) await createOrFind(links, dialect, body);
+  else if (dialect === 'v0') await recreate(links, dialect, body);
+  else if ((await create(links, dialect, body, 'replaces')) === 'exists') await recreate(links, dialect, body);
+  return stored;
+}
+
+interface SecretBody {
+  name: string;
+  value: string;
+  description?: string;
+}
+
+async function recreate(links: Links, dialect: Dialect, body: SecretBody): Promise<void> {
+  const { name } = body;
+  if (links.mode === 'dry-run') {
+    throw new DryRunStop([
+      ...(await plannedRequests(() => removeSecret(links, dialect, name))),
+      ...(await plannedRequests(() => create(links, dialect, body))),
+    ]);
+  }
+  links.notice(
+    `${name} exists, and this server replaces no value: it is deleted and created again; if that fails in between, the old value is lost`,
+  );
+  await removeSecret(links, dialect, name);
+  try {
+    await createOrFind(links, dialect, body);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    throw new AppError(
+      error.kind,
+      `the old value of ${name} is gone, and the new one may not be stored: ${error.message}`,
+      {
+        ...error.details,
+        hint: `store it again: acs secret set ${name}`,
+        data: { ...error.details.data, name, old_value: 'deleted' },
+      },
+    );
+  }
+}
+
+/** After a lost answer the list says whether it was created: no other request of this command did. */
+async function createOrFind(links: Links, dialect: Dialect, body: SecretBody): Promise<void> {
+  try {
+    await create(links, dialect, body);
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    const found = await findSecret(links, dialect, body.name).catch((failure: unknown) => {
+      throw isAppError(failure) && failure.kind !== 'interrupted' ? error : failure;
+    });
+    if (found === null) throw error;
+  }
+}
+
+async function findSecret(links: Links, dialect: Dialect, name: string): Promise<Secret | null> {
+  const secrets = allPages(nameOf, (page) => listSecrets(links, dialect, page));
+  for await (const secret of secrets) if (secret.name === name) return secret;
+  return null;
+}
+
+async function removeSecret(links: Links, dialect: Dialect, name: string): Promise<'removed' | 'not-there'> {
+  const path = `${ROUTES[dialect]}/${encodeURIComponent(name)}`;
+  const answer = await links.app.request({ method: 'DELETE', path, safe: 'idempotent', accept: [404] });
+  return foundNothing(answer) ? 'not-there' : 'removed';
+}
+
+function listSecrets(links: Links, dialect: Dialect, page: string | null, pageSize?: number): Promise<Page<Secret>> {
+  return dialect === 'v0' ? listV0(links) : searchV1(links, page, pageSize);
 }
 
 /** Everything in one page. */
@@ -86,26 +161,34 @@ function readSecret(value: unknown): Secret {
   };
 }
 
-/** Sent once: after a lost answer the whole `set` may be repeated, which finds what is there. */
-async function create(links: Links, route: string, body: { name: string }, what: 'new' | 'replaced'): Promise<void> {
-  try {
-    const call = { method: 'POST', path: route, body, hidden: ['value'], safe: 'once', accept: [400, 422] } as const;
-    const answer = await links.app.request(call);
-    if (answer.status >= 400) throw refused(answer);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    const gone = what === 'replaced' ? `; its old value is gone, so ${body.name} may not exist now` : '';
-    throw new AppError(error.kind, `the secret was not stored for certain: ${error.message}${gone}`, {
-      ...error.details,
-      hint: 'run the same command again',
-    });
-  }
-}
-
-function refused(answer: Answer): AppError {
+/**
+ * A request that creates a secret is sent once; one that replaces it may be repeated.
+ * @returns `exists` when the server refuses to replace it
+ */
+async function create(
+  links: Links,
+  dialect: Dialect,
+  body: SecretBody,
+  effect: 'creates' | 'replaces' = 'creates',
+): Promise<'stored' | 'exists'> {
+  const safe = effect === 'creates' ? 'once' : 'idempotent';
+  const call = {
+    method: 'POST',
+    path: ROUTES[dialect],
+    body,
+    hidden: ['value'],
+    safe,
+    accept: [400, 409, 422],
+  } as const;
+  const answer = await links.app.request(call);
+  if (answer.status < 400) return 'stored';
   const text = serverText(answer.body) ?? `status ${answer.status}`;
-  const kind = /already exists/i.test(text) ? 'conflict' : 'usage';
-  return new AppError(kind, `the server refuses this secret: ${text}`, { status: answer.status });
+  const isTaken = answer.status === 409 || /already exists/i.test(text);
+  if (isTaken && effect === 'replaces') return 'exists';
+  throw new AppError(isTaken ? 'conflict' : 'usage', `the server refuses this secret: ${text}`, {
+    status: answer.status,
+    ...(isTaken ? { hint: 'another client has just created it; run the same command again' } : {}),
+  });
 }
 
 function noSecret(name: string): AppError {

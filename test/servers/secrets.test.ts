@@ -21,28 +21,57 @@ afterEach(async () => {
 });
 
 describe('secrets', () => {
-  it('are deleted and created anew at a V1 server, whose create keeps the old description', async () => {
-    await open('1.11.0', ({ method, path, query }) => {
+  /** The routes of a V1 server with two secrets on two pages. */
+  const twoPages =
+    (post: () => Reply) =>
+    ({ method, path, query }: Asked): Reply | null => {
       if (path === '/api/v1/secrets/search')
         return query.get('page_id') === null
           ? { json: { items: [{ name: 'TOKEN_A', description: '' }], next_page_id: 'TOKEN_A' } }
           : { json: { items: [{ name: 'TOKEN_B', description: 'old' }], next_page_id: null } };
       if (method === 'DELETE') return { json: { message: 'Secret deleted successfully' } };
-      if (method === 'POST') return { status: 201, json: { message: 'Secret created successfully' } };
-      return null;
-    });
+      return method === 'POST' ? post() : null;
+    };
+  const created: Reply = { status: 201, json: { message: 'Secret created successfully' } };
+  const writes = (): string[] => world.fake.lines().filter((line) => !line.startsWith('GET'));
+
+  it('are replaced by one request at a V1 server, with the description that is stored', async () => {
+    await open(
+      '1.11.0',
+      twoPages(() => created),
+    );
     expect(await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null })).toEqual({
       name: 'TOKEN_B',
       description: 'old',
       before: 'present',
     });
-    expect(world.fake.lines().filter((line) => !line.startsWith('GET'))).toEqual([
-      'DELETE /api/v1/secrets/TOKEN_B',
-      'POST /api/v1/secrets',
-    ]);
+    expect(writes()).toEqual(['POST /api/v1/secrets']);
     expect(world.fake.asked.at(-1)?.body).toEqual({ name: 'TOKEN_B', value: 'v', description: 'old' });
-    await server.secrets.set({ name: 'NEW', value: 'v', description: null });
-    expect(world.fake.lines().filter((line) => line.startsWith('DELETE'))).toHaveLength(1);
+  });
+
+  it('are sent again after a lost answer where the request replaces them', async () => {
+    let isLost = false;
+    await open(
+      '1.11.0',
+      twoPages(() => {
+        if (isLost) return created;
+        isLost = true;
+        return { cut: true };
+      }),
+    );
+    await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null });
+    expect(writes()).toEqual(['POST /api/v1/secrets', 'POST /api/v1/secrets']);
+  });
+
+  it('are deleted and created where a V1 server refuses a name that exists', async () => {
+    const refused: Reply = { status: 400, json: { detail: 'Secret TOKEN_B already exists' } };
+    const answers = [refused, created];
+    await open(
+      '1.11.0',
+      twoPages(() => answers.shift() ?? created),
+    );
+    await server.secrets.set({ name: 'TOKEN_B', value: 'v', description: null });
+    expect(writes()).toEqual(['POST /api/v1/secrets', 'DELETE /api/v1/secrets/TOKEN_B', 'POST /api/v1/secrets']);
   });
 
   it('go over V0 at a server that speaks both, whose V1 has no such calls', async () => {

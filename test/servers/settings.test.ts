@@ -140,6 +140,11 @@ describe('settings of V0', () => {
       provider_tokens: { github: { token: 'ght' } },
       custom_secrets: { TOKEN_A: { secret: 's', description: 'd' } },
     };
+    const { handler } = fake;
+    fake.handler = (asked) =>
+      asked.method === 'GET' && asked.path === '/api/secrets'
+        ? { json: { custom_secrets: [{ name: 'TOKEN_A', description: '' }] } }
+        : handler(asked);
     await server.settings.write(change({ set: { secrets_store } }));
     expect(posted('/api/add-git-providers')).toEqual({
       provider_tokens: { gitlab: { token: '', host: null }, github: { token: 'ght' } },

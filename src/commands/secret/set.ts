@@ -18,8 +18,10 @@ export function declareSet(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'The value comes from a file, stdin, the environment or a prompt, never from the command line. One line end at\n' +
-        'its end is dropped. Servers change no value in place: a secret that exists is deleted and created anew, which\n' +
-        'is said. Conversations that run keep what they were started with.',
+        'its end is dropped. Conversations that run keep what they were started with.',
+      'V1 servers replace the value of a secret that exists. V0 servers, and those that serve V0 as well, cannot: there\n' +
+        'it is deleted and created again. A failure in between loses the old value; a notice says so before anything\n' +
+        'is sent, and the error says that it is gone.',
     ],
     json: [`${SECRET_JSON} plus "changed"`],
     exits: ['conflict', 'unknown-outcome', 'unsupported'],
@@ -45,6 +47,6 @@ export async function setSecret(
   const value = await readValue(ctx, name, source);
   const server = await ctx.server();
   const { before, ...secret } = await server.secrets.set({ name, value, description: options.description ?? null });
-  if (before === 'present') await ctx.notice(`${name} existed: it was deleted and created with the new value`);
+  if (before === 'present') await ctx.notice(`${name} existed: it has the new value now`);
   await ctx.out.item(secretView, secret, { changed: true });
 }

@@ -1,0 +1,99 @@
+/** Another value for a secret at a server that cannot replace one: up to 1.6.0 it is deleted and created. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Reply } from '../servers/support/fake-server.ts';
+import { looseTrap, type LooseTrap } from './support/trap.ts';
+
+let trap: LooseTrap;
+let stored: Map<string, string>;
+/** The answer to the request that creates the secret; null: it is created. */
+let onCreate: () => Reply | null;
+
+beforeEach(async () => {
+  trap = await looseTrap({ v0: true });
+  stored = new Map([['TOKEN', 'old']]);
+  onCreate = () => null;
+  trap.before = ({ method, path, body }) => {
+    if (path !== '/api/secrets' && !path.startsWith('/api/secrets/')) return null;
+    if (method === 'DELETE') {
+      stored.delete(path.slice('/api/secrets/'.length));
+      return { json: { message: 'deleted' } };
+    }
+    if (method !== 'POST') return { json: { custom_secrets: [...stored.keys()].map((name) => ({ name })) } };
+    const { name, value } = body as { name: string; value: string };
+    const special = onCreate();
+    if (special !== null) return special;
+    stored.set(name, value);
+    return { status: 201, json: { message: 'created' } };
+  };
+});
+afterEach(() => trap.close());
+
+const set = (...flags: string[]) =>
+  trap.invoke({
+    args: ['secret', 'set', 'TOKEN', '--from-env', 'NEW_VALUE', ...flags],
+    env: { NEW_VALUE: 'new-value' },
+  });
+
+describe('secret set of an existing name', () => {
+  it('names the risk and replaces the value', async () => {
+    const { code, err } = await set();
+    expect(code, err).toBe(0);
+    expect(err).toContain('the old value is lost');
+    expect(err.indexOf('the old value is lost')).toBeLessThan(err.indexOf('it has the new value now'));
+    expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
+  });
+
+  it('says that the old value is gone when the new one is refused', async () => {
+    onCreate = () => ({ status: 422, json: { detail: 'too long' } });
+    const { code, err } = await set('--json');
+    expect(code).toBe(2);
+    expect(err).toContain('the old value of TOKEN is gone');
+    expect(err).toContain('"old_value":"deleted"');
+  });
+
+  it('says that the old value is gone when the answer is lost and the secret is not there', async () => {
+    onCreate = () => ({ cut: true });
+    const { code, err } = await set();
+    expect(code).toBe(11);
+    expect(err).toContain('the old value of TOKEN is gone');
+  });
+
+  it('has succeeded when the answer is lost and the secret is there', async () => {
+    onCreate = () => {
+      stored.set('TOKEN', 'new-value');
+      return { cut: true };
+    };
+    expect(await set()).toMatchObject({ code: 0 });
+  });
+
+  it('names no risk for a new name', async () => {
+    stored.clear();
+    const { code, err } = await set();
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+  });
+});
+
+describe('secret delete', () => {
+  it('exits 9 when the server accepts it and keeps the secret', async () => {
+    const { before } = trap;
+    trap.before = (asked) => (asked.method === 'DELETE' ? { json: { message: 'deleted' } } : before(asked));
+    const { code, err } = await trap.acs('secret', 'delete', 'TOKEN', '-y');
+    expect(code).toBe(9);
+    expect(err).toContain('secret TOKEN was not deleted');
+  });
+
+  it('is done when its answer is lost and the repetition finds nothing', async () => {
+    const { before } = trap;
+    let isLost = false;
+    trap.before = (asked) => {
+      if (asked.method !== 'DELETE') return before(asked);
+      if (isLost) return { status: 404, json: { error: 'Secret with ID TOKEN not found' } };
+      isLost = true;
+      stored.clear();
+      return { cut: true };
+    };
+    const ended = await trap.acs('secret', 'delete', 'TOKEN', '-y', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(JSON.parse(ended.out)).toMatchObject({ changed: true });
+  });
+});
