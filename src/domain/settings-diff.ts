@@ -3,7 +3,7 @@
  * `(set)`, `(changed)`, `(unset)`, never as they are.
  */
 import { isMasked, maskMcpConfig } from './mcp-config.ts';
-import type { JsonValue, SettingsField, SettingsSnapshot } from './settings.ts';
+import type { JsonValue, McpConfig, SettingsField, SettingsSnapshot } from './settings.ts';
 
 export interface SettingsWish {
   set: ReadonlyMap<SettingsField, JsonValue>;
@@ -39,6 +39,80 @@ export function differenceOf(snapshot: SettingsSnapshot, wish: SettingsWish): Se
     result.shown.push(shown);
   }
   return result;
+}
+
+/** A setting that a server returns otherwise than it was written. */
+export interface Unstored {
+  name: string;
+  /** As text for people; `(set)` or `(unset)` for a secret. */
+  wanted: string;
+  found: string;
+}
+
+/** Compares what was written with what the server returns afterwards. A secret is compared as set or not set. */
+export function unstoredOf(
+  after: SettingsSnapshot,
+  before: SettingsSnapshot,
+  wish: SettingsWish,
+  written: Pick<SettingsDifference, 'set' | 'unset'>,
+): Unstored[] {
+  const result: Unstored[] = [];
+  for (const [field, value] of wish.set) {
+    if (!Object.hasOwn(written.set, field.name)) continue;
+    if (field.secret) result.push(...unstoredSecret(after, field, value === null || value === '' ? 'unset' : 'set'));
+    else {
+      const found = currentValue(after, field);
+      const isStored = isMcpConfig(field.name) ? namesServers(found, value) : holds(found, value);
+      if (!isStored) result.push(unstored(field.name, value, found));
+    }
+  }
+  for (const field of wish.unset) {
+    if (!written.unset.includes(field.name)) continue;
+    if (field.secret) result.push(...unstoredSecret(after, field, 'unset'));
+    else {
+      const found = currentValue(after, field);
+      const isCleared = found === null || holds(found, field.default) || !isEqual(found, currentValue(before, field));
+      if (!isCleared) result.push(unstored(field.name, field.default, found));
+    }
+  }
+  return result;
+}
+
+function unstored(name: string, wanted: JsonValue, found: JsonValue): Unstored {
+  return { name, wanted: shownText(name, wanted), found: shownText(name, found) };
+}
+
+/** The parts of `secrets_store` have no state of their own. */
+function unstoredSecret({ secrets }: SettingsSnapshot, { name }: SettingsField, wanted: 'set' | 'unset'): Unstored[] {
+  const found = secrets[name];
+  const isOther = found !== undefined && found !== 'unknown' && found !== wanted && name !== 'secrets_store';
+  return isOther ? [{ name, wanted: `(${wanted})`, found: `(${found})` }] : [];
+}
+
+/** Whether the value found has everything that was written: a server may add members of its own. */
+function holds(found: JsonValue, wanted: JsonValue): boolean {
+  if (wanted === null || wanted === '') return found === null || found === '';
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(found) &&
+      found.length === wanted.length &&
+      wanted.every((value, index) => holds(found[index] ?? null, value))
+    );
+  }
+  if (typeof wanted !== 'object') return found === wanted;
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return Object.keys(wanted).length === 0;
+  return Object.entries(wanted).every(([name, value]) => holds(found[name] ?? null, value));
+}
+
+/** Whether both name the same MCP servers: their secrets come back masked, or not at all. */
+function namesServers(found: JsonValue, wanted: JsonValue): boolean {
+  const names = (config: JsonValue): string => {
+    const { sse_servers = [], shttp_servers = [], stdio_servers = [] } = (config ?? {}) as McpConfig;
+    return JSON.stringify(
+      [...sse_servers, ...shttp_servers].map(({ url }) => url).concat(stdio_servers.map(({ name }) => name)),
+    );
+  };
+  return names(found) === names(wanted);
 }
 
 /** The value in force: a field the server does not list has its default. */

@@ -87,6 +87,7 @@ describe('over V0', () => {
   ])('finds what waits when the state is told %s it', async (_order, story) => {
     events = story();
     const [pending] = await server.conversations.pending(V0_ID);
+    looksAfterPost = [() => events.push(state(4, 'user_confirmed'))];
     expect(pending).toMatchObject({ kind: 'run', text: '$ ls -la', risk: 'medium' });
     await server.conversations.answer(V0_ID, { ...accept, action_id: pending?.action_id ?? '' });
     expect(posted).toMatchObject([

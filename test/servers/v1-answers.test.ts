@@ -164,6 +164,10 @@ describe('over V1', () => {
   it('answers at the sandbox, with its key, once', async () => {
     const waits = terminalAction('ls', 'call_1');
     world.agentEvents = [waits];
+    reply = () => {
+      world.agentEvents.push(event('UserRejectObservation', { action_id: waits['id'], source: 'user' }));
+      return { json: { success: true } };
+    };
     await server.conversations.answer(ID, { decision: 'reject', reason: 'not now', action_id: String(waits['id']) });
     expect(posted).toMatchObject([
       {
@@ -172,6 +176,7 @@ describe('over V1', () => {
         headers: { 'x-session-api-key': SANDBOX_KEY },
       },
     ]);
+    world.agentEvents = [waits];
     reply = () => ({ cut: true });
     expect((await failure(server.conversations.answer(ID, accept))).kind).toBe('unknown-outcome');
     expect(posted).toHaveLength(2);

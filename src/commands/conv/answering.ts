@@ -74,7 +74,7 @@ export function answerer(
   };
 }
 
-/** False when somebody else was faster. */
+/** False when somebody else was faster. Throws `conflict` when the action still waits after the answer. */
 async function sendAnswer(
   server: Server,
   id: string,
@@ -85,8 +85,10 @@ async function sendAnswer(
     await server.conversations.answer(id, { decision, reason: null, action_id });
     return true;
   } catch (error) {
-    if (isAppError(error) && error.kind === 'conflict') return false;
-    throw error;
+    if (!isAppError(error) || error.kind !== 'conflict') throw error;
+    const now = await pendingNow(server, id);
+    if (now !== 'out-of-reach' && now.some((action) => action.action_id === action_id)) throw error;
+    return false;
   }
 }
 

@@ -6,7 +6,7 @@ import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
 import type { SandboxTarget } from './choose.ts';
-import { gone, settle, waitMsOf } from './settle.ts';
+import { gone, readOrGone, settle, waitMsOf } from './settle.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const remove: SandboxVerb = {
@@ -48,8 +48,11 @@ async function deleteOne(ctx: Context, target: SandboxTarget, options: ChangeOpt
     if (!options.ignoreNotFound || !isAppError(error) || error.kind !== 'not-found') throw error;
     return { changed: false, before: null, after: null, record: gone(id, seen) };
   }
-  if (options.wait !== false) {
-    await settle(ctx, { server, id, wanted: ['missing'], waitMs: waitMsOf(ctx, options) });
+  if (options.wait === false) {
+    const now = await readOrGone(server, id, seen);
+    const isGone = now.status === 'missing';
+    return { changed: now.status !== seen.status, before: seen.status, after: isGone ? null : now.status, record: now };
   }
+  await settle(ctx, { server, id, wanted: ['missing'], waitMs: waitMsOf(ctx, options) });
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
 }

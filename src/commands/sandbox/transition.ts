@@ -31,7 +31,9 @@ export async function moveSandbox(
   const isOnItsWay = before.status === 'starting' && transition.to === 'running';
   if (!isOnItsWay) await transition.request(server, id);
   const after = await stateAfter(ctx, transition, target, options);
-  return { changed: !isOnItsWay, before: before.status, after: after.status, record: after };
+  // Without the wait the server may have done nothing yet.
+  const changed = !isOnItsWay && after.status !== before.status;
+  return { changed, before: before.status, after: after.status, record: after };
 }
 
 async function stateAfter(

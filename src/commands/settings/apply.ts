@@ -1,7 +1,8 @@
 /** Read, show the difference, write only what differs: the way of set, unset and edit. */
 import type { Context } from '../../context.ts';
 import type { SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
-import { differenceOf, type SettingsWish } from '../../domain/settings-diff.ts';
+import { differenceOf, unstoredOf, type SettingsWish, type Unstored } from '../../domain/settings-diff.ts';
+import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { endOfDryRun } from '../bulk.ts';
 import { recordOf } from './document.ts';
@@ -31,7 +32,18 @@ export async function applyWish(ctx: Context, application: Application): Promise
   }
   for (const { name, before, after } of shown) await ctx.notice(`${name}: ${before} -> ${after}`);
   const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
+  refuseUnstored(unstoredOf(after, snapshot, wish, { set, unset }));
   await printSettings(ctx, { names, record: recordOf(after, fields), extra: { changed: true } });
+}
+
+/** Throws `server`: what was written is not what the server returns. */
+function refuseUnstored(unstored: readonly Unstored[]): void {
+  if (unstored.length === 0) return;
+  const each = unstored.map(({ name, wanted, found }) => `${name} is ${found}, not ${wanted}`);
+  throw new AppError('server', `the server accepted the settings and did not store them as sent: ${each.join('; ')}`, {
+    hint: 'read them with: acs settings get',
+    data: { settings: unstored },
+  });
 }
 
 /** JSON is the whole object, as of every write; to people and columns only what was named is of interest. */

@@ -6,7 +6,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
-import { nothingPending, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import { nothingPending, refuseOtherAction, refuseStillPending, waitsForConfirmation } from '../confirmation.ts';
 import type { Links } from '../links.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { serverText } from '../transport/answer.ts';
@@ -61,6 +61,7 @@ export async function answerV0(links: Links, id: string, answer: ConfirmationAns
   if (pending.length === 0) throw nothingPending(id);
   refuseOtherAction(pending, answer.action_id);
   await changeAgentState(links, info, answer.decision === 'accept' ? 'user_confirmed' : 'user_rejected');
+  await refuseStillPending(links, id, { decision: answer.decision, answered: pending }, () => pendingOf(links, info));
   return pending;
 }
 

@@ -3,7 +3,13 @@ import { AppError, isAppError } from '../../errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { nothingPending, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
+import {
+  nothingPending,
+  NOT_TAKEN_MS,
+  refuseOtherAction,
+  refuseStillPending,
+  waitsForConfirmation,
+} from '../confirmation.ts';
 import type { Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
@@ -20,8 +26,6 @@ const MOST_READ = 200;
  * busy machine that takes seconds. Meanwhile they refuse to run, and take an acceptance with 200 without acting on it.
  */
 const WRAP_UP_MS = 60_000;
-/** An acceptance that shows no effect for this long was none; one that is only slow must not be meant for the next action. */
-const NOT_TAKEN_MS = 5_000;
 /** A run that was taken is under way at once; a busy machine may take longer. */
 const MOVED_MS = 10_000;
 
@@ -30,7 +34,11 @@ export async function pendingV1(links: Links, id: string): Promise<PendingAction
 }
 
 async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
-  if ((await agent.conversation()).execution_status !== WAITING) return [];
+  return (await agent.conversation()).execution_status === WAITING ? await unansweredAt(links, agent) : [];
+}
+
+/** The newest actions without an observation, whatever the state of the run. */
+async function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
   const newestFirst: ConversationEvent[] = [];
   for await (const event of allPages(byId, (page) => agent.events({ order: 'TIMESTAMP_DESC' }, page))) {
     newestFirst.push(toEvent(event, agent.conversationId, links.network.redaction));
@@ -46,7 +54,11 @@ export async function answerV1(links: Links, id: string, answer: ConfirmationAns
   if (pending.length === 0) throw nothingPending(id);
   refuseOtherAction(pending, answer.action_id);
   await agent.respond(answer.decision, answer.reason);
-  if (answer.decision === 'accept' && !links.local) await seenToBeAccepted(links, agent, pending);
+  if (answer.decision === 'reject') {
+    // A pause in place of a rejection changes the state of the run, and leaves the action without an observation.
+    const rejected = { decision: answer.decision, answered: pending };
+    await refuseStillPending(links, id, rejected, () => unansweredAt(links, agent));
+  } else if (!links.local) await seenToBeAccepted(links, agent, pending);
   return pending;
 }
 
