@@ -6,6 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import WebSocket from 'ws';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
+import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import type { StoredEvent } from '../../../../src/service/conversation-state.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
@@ -83,6 +84,7 @@ export interface TestSocket {
 }
 
 export interface WorkerWishes {
+  /** Default: bubblewrap where it works, else process. */
   spec?: SandboxSpecName;
   env?: Record<string, string>;
   initialEnv?: Record<string, string>;
@@ -105,7 +107,7 @@ export async function startTestWorker(place: Place, wishes: WorkerWishes = {}): 
     `${JSON.stringify({
       sandbox_id: place.sandboxId,
       session_api_key: KEY,
-      spec: wishes.spec ?? 'bubblewrap',
+      spec: wishes.spec ?? (hasBubblewrap ? 'bubblewrap' : 'process'),
       workspace_dir: place.workspace,
       events_dir: place.events,
       root: ROOT,
