@@ -7,9 +7,11 @@ import {
   json,
   lines,
   ok,
+  show,
   started,
   untilAtWork,
   untilPassedOn,
+  untilTitled,
   type ListJson,
   type OutcomeJson,
   withSandboxes,
@@ -148,6 +150,30 @@ const CASES: ContractCase[] = [
       expectCode(await target.acs('conv', 'resume', id, '--wait'), 0);
       expect(json(await ok(target, 'conv', 'show', id, '--json')).status).toBe('finished');
       await ok(target, 'sandbox', 'delete', box, '-y');
+    },
+  },
+  {
+    name: 'delete: the neighbour in the same sandbox stays, with its sandbox and its run',
+    async run(target) {
+      const { id: box } = await sandbox(target, 'start');
+      const { id: gone } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
+      await untilPassedOn(target, gone);
+      await untilTitled(target, gone);
+      const { id: neighbour } = await started(target, 'v1', 'SLOW', '--sandbox', box);
+      const deleted = await target.acs('conv', 'delete', gone, '-y', '--json');
+      if (target.traits.includes('deletes over V0')) {
+        expect(errorOf(expectCode(deleted, 6)).message, 'the refusal names the neighbour').toContain(neighbour);
+        expect((await show(target, gone)).status).toBe('finished');
+      } else {
+        expect(json(expectCode(deleted, 0)).changed).toBe(true);
+        expectCode(await target.acs('conv', 'show', gone), 5);
+      }
+      expect(await sandbox(target, 'show', box)).toMatchObject({ id: box, status: 'running' });
+      expectCode(await target.acs('conv', 'wait', neighbour), 0, 'the run of the neighbour');
+      expect((await ok(target, 'conv', 'result', neighbour)).out).toBe('All done.');
+      await untilPassedOn(target, neighbour);
+      await ok(target, 'conv', 'delete', neighbour, '-y', '--with-sandbox');
+      expectCode(await target.acs('sandbox', 'show', box), 5, 'the sandbox after --with-sandbox');
     },
   },
   {
