@@ -7,15 +7,17 @@ import { setImmediate as soon, setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../life/clock.ts';
 import { isGivenTitle, type ConversationRow } from '../store/conversations.ts';
 import type { Store } from '../store/index.ts';
+import type { SandboxRow } from '../store/sandboxes.ts';
 import type { StartTaskRow } from '../store/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
 import { deliverPending } from './pending.ts';
-import { cloneRepository, CloneError, initWorkspace, type Cloned } from './clone.ts';
+import { checkOut } from './checkout.ts';
+import { CloneError, initWorkspace } from './clone.ts';
 import { agentConversation, newConversation, type StartRequest } from './start-plan.ts';
 import { createTaskWatchers } from './task-watch.ts';
 import { stateInLog } from './event-logs.ts';
 import { newHexId } from './ids.ts';
-import { repositorySource, RepositoryError } from './repository.ts';
+import { RepositoryError } from './repository.ts';
 import type { StoredSettings } from './settings/record.ts';
 import { SpecRefused } from './specs.ts';
 import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
@@ -45,6 +47,14 @@ export interface Starter {
 }
 
 const RETRY_PAUSE_MS = 1000;
+
+/** The sandbox that a conversation is started in; `signal` is aborted when the start is to be given up. */
+interface Place {
+  sandboxId: string;
+  isFresh: boolean;
+  running: Promise<SandboxRow>;
+  signal: AbortSignal;
+}
 
 type Step = Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at' | 'updated_at'>>;
 
@@ -142,23 +152,36 @@ class ConversationStarter implements Starter {
     request: StartRequest,
     created: { sandboxId: string | null },
   ): Promise<void> {
-    const { store, supervisor, clock } = this.#options;
+    const { store, supervisor } = this.#options;
     this.#abort.signal.throwIfAborted();
     const isFresh = request.sandboxId === null;
     // Together: a sandbox that no task knows of would be left behind by a crash.
     const sandboxId = store.transaction(() => {
       const id = request.sandboxId ?? supervisor.create(request.spec).id;
       if (isFresh) created.sandboxId = id;
-      if (!isFresh && !supervisor.resume(id)) throw new SandboxUnavailable(`500: Sandbox not found: ${id}`);
+      if (store.sandboxes.get(id) === null) throw new SandboxUnavailable(`500: Sandbox not found: ${id}`);
       if (request.dialect === 'V0') store.conversations.update(conversationId, { sandbox_id: id });
       this.#write(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: id });
       return id;
     });
     this.#watchers.tell(task.id);
+    await supervisor.use(sandboxId, async (running, deleted) => {
+      const signal = AbortSignal.any([this.#abort.signal, deleted]);
+      await this.#startIn(task, conversationId, request, { sandboxId, isFresh, running, signal });
+    });
+  }
+
+  async #startIn(
+    task: StartTaskRow,
+    conversationId: string,
+    request: StartRequest,
+    { sandboxId, isFresh, running, signal }: Place,
+  ): Promise<void> {
+    const { store, supervisor, clock } = this.#options;
     // The checkout is made outside the sandbox, so it need not wait for it.
-    const checkout = this.#checkout(request, sandboxId, isFresh);
+    const checkout = checkOut(request, { ...this.#options, sandboxId, isFresh, signal });
     checkout.catch(() => undefined);
-    const sandbox = await supervisor.whenRunning(sandboxId);
+    const sandbox = await running;
     this.#step(task, { status: 'PREPARING_REPOSITORY' });
     const cloned = await checkout;
     const workingDir = path.posix.join(sandbox.working_dir ?? '.', cloned?.folder ?? '');
@@ -186,27 +209,6 @@ class ConversationStarter implements Starter {
     });
     await deliverPending({ store, supervisor, log: this.#options.log }, conversationId);
     this.#step(task, { status: 'READY', app_conversation_id: conversationId });
-  }
-
-  async #checkout(request: StartRequest, sandboxId: string, isFresh: boolean): Promise<Cloned | null> {
-    const { supervisor, env, stagingDir, providerAccess } = this.#options;
-    const workspaceDir = supervisor.workspaceOf(sandboxId);
-    if (request.cloneFrom === null) {
-      if (isFresh) await initWorkspace(workspaceDir, env, this.#abort.signal);
-      return null;
-    }
-    const access = request.provider === null ? null : providerAccess(request.provider);
-    const source = repositorySource(request.cloneFrom, request.provider, access?.host ?? null);
-    const token = access?.token ?? null;
-    return cloneRepository({
-      source,
-      branch: request.branch,
-      workspaceDir,
-      stagingDir,
-      env,
-      token,
-      signal: this.#abort.signal,
-    });
   }
 
   async #createAtWorker(

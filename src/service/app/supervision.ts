@@ -5,7 +5,7 @@ import type { Store } from '../store/index.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
 import type { WeatherRule } from '../weather/schema.ts';
 import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
-import type { AgentAnswer, AgentRequest } from './agent-client.ts';
+import type { AgentAnswer, AgentClient, AgentRequest } from './agent-client.ts';
 import type { SpecChoice } from './specs.ts';
 
 export interface SupervisorOptions {
@@ -45,6 +45,31 @@ export function runningRow(row: SandboxRow | null, id: string): SandboxRow {
   throw new SandboxUnavailable(`Sandbox is ${row.status}${row.status_detail === null ? '' : `: ${row.status_detail}`}`);
 }
 
+/**
+ * Asks the agent server of a sandbox.
+ * @throws SandboxUnavailable when it does not run or cannot be reached
+ */
+export async function askSandbox(
+  client: AgentClient,
+  row: SandboxRow | null,
+  request: AgentRequest,
+): Promise<AgentAnswer> {
+  if (row?.status !== 'RUNNING' || row.port === null) {
+    throw new SandboxUnavailable(`Sandbox is ${row?.status ?? 'MISSING'}`);
+  }
+  try {
+    return await client.send(row.port, row.session_api_key, request);
+  } catch (error) {
+    throw new SandboxUnavailable(`the agent server cannot be reached: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * @param running the sandbox once it runs; rejects with SandboxUnavailable when it does not come to that
+ * @param deleted aborted when the deletion of the sandbox is asked for
+ */
+export type SandboxWork<Result> = (running: Promise<SandboxRow>, deleted: AbortSignal) => Promise<Result>;
+
 export interface Supervisor {
   /**
    * Writes a new sandbox as STARTING and starts its worker; does not wait for it. Null: the default spec.
@@ -53,14 +78,21 @@ export interface Supervisor {
   create(spec: SandboxSpecName | null): SandboxRow;
   /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
   whenRunning(id: string): Promise<SandboxRow>;
-  /** Begins to stop everything inside; settles when it is PAUSED. False: no such sandbox. */
+  /** Stops everything inside, after every change asked for before; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string, detail?: string): Promise<boolean>;
   /**
-   * Begins to start it again with the isolation it had; does not wait. False: no such sandbox.
+   * Starts it again with the isolation it had, after every change asked for before; settles when that has begun, so that
+   * its status is no older. False: no such sandbox.
    * @param spec the spec that the request names; null: none
    * @throws SpecRefused
    */
-  resume(id: string, spec?: string | null): boolean;
+  resume(id: string, spec?: string | null): Promise<boolean>;
+  /**
+   * Does work that needs the sandbox running, which is started again for it. A pause or an eviction asked for meanwhile
+   * is applied afterwards; a deletion aborts `deleted`.
+   * @throws SandboxUnavailable, SpecRefused
+   */
+  use<Result>(id: string, work: SandboxWork<Result>): Promise<Result>;
   /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
   remove(id: string): Promise<boolean>;
   /** How many clients follow over the web sockets of the sandboxes. */

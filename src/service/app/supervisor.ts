@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { startOf } from '../life/process.ts';
 import type { SandboxRow } from '../store/sandboxes.ts';
-import type { ConversationNotice, SandboxSpecName, WorkerNotice } from '../worker-protocol.ts';
+import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { deferred } from './deferred.ts';
@@ -14,9 +14,17 @@ import { requestedSandbox, withFolders, workerConfig } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { oneTooMany } from './room.ts';
 import { assertResumable } from './specs.ts';
-import { runningRow, SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
+import { createSandboxChanges } from './sandbox-changes.ts';
+import {
+  askSandbox,
+  runningRow,
+  SandboxUnavailable,
+  type SandboxWork,
+  type Supervisor,
+  type SupervisorOptions,
+} from './supervision.ts';
 import { createSandboxTeller, type SandboxTeller } from './told.ts';
-import { createTurns } from './turns.ts';
+import { guarded, writeNotice } from './worker-notices.ts';
 import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
 
 export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
@@ -42,7 +50,7 @@ class SandboxSupervisor implements Supervisor {
   readonly #options: SupervisorOptions;
   readonly #client = createAgentClient();
   readonly #live = new Map<string, Live>();
-  readonly #turns = createTurns();
+  readonly #changes = createSandboxChanges(() => new SandboxUnavailable('the sandbox was deleted'));
   readonly #teller: SandboxTeller;
   #isClosing = false;
 
@@ -62,18 +70,19 @@ class SandboxSupervisor implements Supervisor {
   }
 
   async whenRunning(id: string): Promise<SandboxRow> {
-    await this.#turns.last(id);
-    const live = this.#live.get(id);
-    if (live !== undefined) {
-      await live.ready.catch((error: unknown) => {
-        throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
-      });
-    }
+    await this.#changes.last(id);
+    return await this.#whenReady(id);
+  }
+
+  async #whenReady(id: string): Promise<SandboxRow> {
+    await this.#live.get(id)?.ready.catch((error: unknown) => {
+      throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
+    });
     return runningRow(this.#options.store.sandboxes.get(id), id);
   }
 
   pause(id: string, detail?: string): Promise<boolean> {
-    return this.#turns.take(id, async () => {
+    return this.#changes.takeDown(id, async () => {
       const row = this.#options.store.sandboxes.get(id);
       if (row === null) return false;
       if (row.status === 'PAUSED' || row.status === 'ERROR') return true;
@@ -85,25 +94,50 @@ class SandboxSupervisor implements Supervisor {
     });
   }
 
-  resume(id: string, named: string | null = null): boolean {
+  async resume(id: string, named: string | null = null): Promise<boolean> {
     const row = this.#options.store.sandboxes.get(id);
-    if (row === null) return false;
-    if (row.status === 'RUNNING' || row.status === 'STARTING') return true;
-    assertResumable(row, named, this.#options.specs);
-    this.#options.store.sandboxes.update(id, {
-      spec_id: row.isolation,
-      status: 'STARTING',
-      status_detail: null,
-      last_active_at: this.#options.clock.stamp(),
+    const isUp = row?.status === 'RUNNING' || row?.status === 'STARTING';
+    // Nothing that waits brings it down: there is nothing to do, and nothing to wait for.
+    if (row === null || (isUp && !this.#changes.isGoingDown(id))) return row !== null;
+    return await new Promise((resolve, reject) => {
+      const waking = this.#changes.apply(id, () => {
+        resolve(this.#beginWaking(id, named));
+        return this.#wake(id);
+      });
+      waking.catch(reject);
+      this.#inBackground(id, waking);
     });
+  }
+
+  use<Result>(id: string, work: SandboxWork<Result>): Promise<Result> {
+    return this.#changes.use(id, async (deleted) => {
+      this.#beginWaking(id, null);
+      const awake = this.#wake(id);
+      const running = awake.then(() => this.#whenReady(id));
+      running.catch(() => undefined);
+      try {
+        return await work(running, deleted);
+      } finally {
+        await awake.catch(() => undefined);
+      }
+    });
+  }
+
+  /** Writes a sandbox that is down as STARTING. False: no such sandbox. */
+  #beginWaking(id: string, named: string | null): boolean {
+    const { store, specs, clock } = this.#options;
+    const row = store.sandboxes.get(id);
+    if (row === null || row.status === 'RUNNING' || row.status === 'STARTING') return row !== null;
+    if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
+    assertResumable(row, named, specs);
+    const begun = { status: 'STARTING', status_detail: null, last_active_at: clock.stamp() } as const;
+    store.sandboxes.update(id, { spec_id: row.isolation, ...begun });
     this.#makeRoom(id);
-    const waking = this.#turns.take(id, () => this.#wake(id));
-    this.#inBackground(id, waking);
     return true;
   }
 
   remove(id: string): Promise<boolean> {
-    return this.#turns.take(id, async () => {
+    return this.#changes.remove(id, async () => {
       // A worker without a row: its creation was undone.
       const isKnown = this.#options.store.sandboxes.get(id) !== null;
       if (!isKnown && !this.#live.has(id)) return false;
@@ -124,16 +158,8 @@ class SandboxSupervisor implements Supervisor {
     return [...this.#live.values()].reduce((sum, { worker }) => sum + worker.subscribers, 0);
   }
 
-  async send(id: string, request: AgentRequest): Promise<AgentAnswer> {
-    const row = this.#options.store.sandboxes.get(id);
-    if (row?.status !== 'RUNNING' || row.port === null) {
-      throw new SandboxUnavailable(`Sandbox is ${row?.status ?? 'MISSING'}`);
-    }
-    try {
-      return await this.#client.send(row.port, row.session_api_key, request);
-    } catch (error) {
-      throw new SandboxUnavailable(`the agent server cannot be reached: ${(error as Error).message}`);
-    }
+  send(id: string, request: AgentRequest): Promise<AgentAnswer> {
+    return askSandbox(this.#client, this.#options.store.sandboxes.get(id), request);
   }
 
   workspaceOf(id: string): string {
@@ -178,16 +204,16 @@ class SandboxSupervisor implements Supervisor {
     const worker = startWorker(config, env, {
       log,
       onNotice: (notice) => {
-        this.#guarded(row.id, () => {
-          this.#hear(row.id, notice, () => {
-            clearTimeout(timer);
-            ready.resolve();
-          });
+        guarded(row.id, log, () => {
+          writeNotice(row.id, notice, { ...this.#options, teller: this.#teller });
         });
+        if (notice.type !== 'ready') return;
+        clearTimeout(timer);
+        ready.resolve();
       },
       onEnd: (text) => {
         clearTimeout(timer);
-        this.#guarded(row.id, () => {
+        guarded(row.id, log, () => {
           this.#mourn(row.id, text, worker.pid);
         });
         ready.reject(new Error(text));
@@ -195,31 +221,6 @@ class SandboxSupervisor implements Supervisor {
     });
     this.#live.set(row.id, { worker, ready: ready.promise, isPaused: false, isEnding: false });
     this.#teller.tell(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
-  }
-
-  /** What a worker tells comes from the loop of the process: a full disk must not end the service. */
-  #guarded(id: string, work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#options.log(`sandbox ${id}: what its worker told could not be written: ${String(error)}`);
-    }
-  }
-
-  #hear(id: string, notice: WorkerNotice, onReady: () => void): void {
-    const { log } = this.#options;
-    if (notice.type === 'ready') {
-      const { port, working_dir } = notice;
-      this.#teller.tell(id, { status: 'RUNNING', port, working_dir });
-      onReady();
-    } else if (notice.type === 'warning') {
-      log(`sandbox ${id}: ${notice.text}`);
-      this.#teller.tell(id, { status_detail: notice.text });
-    } else if (notice.type === 'failed') {
-      log(`sandbox ${id}: ${notice.text}`);
-    } else if (notice.type === 'conversation') {
-      this.#options.onConversation(id, notice);
-    }
   }
 
   /** A worker is gone: wanted, or the sandbox is in ERROR and can be resumed in a new one. */

@@ -158,7 +158,11 @@ export interface Task {
 export async function startedTask(app: Pick<TestApp, 'call'>, body: unknown): Promise<Task> {
   const created = await app.call('POST', '/api/v1/app-conversations', body);
   if (created.status !== 200) throw new Error(`not started: ${created.status} ${JSON.stringify(created.body)}`);
-  const { id } = created.body as Task;
+  return endedTask(app, (created.body as Task).id);
+}
+
+/** The start task once it has ended. */
+export async function endedTask(app: Pick<TestApp, 'call'>, id: string): Promise<Task> {
   return until(
     async () => ((await app.call('GET', `/api/v1/app-conversations/start-tasks?ids=${id}`)).body as Task[])[0] as Task,
     (task) => task.status === 'READY' || task.status === 'ERROR',

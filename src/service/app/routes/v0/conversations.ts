@@ -128,14 +128,15 @@ async function start(context: AppContext, c: Context): Promise<Response> {
   const row = findOwn(context, c);
   if (row === null) throw new HttpAnswer(404, { status: 'error', conversation_id: givenId(c) });
   const before = statusOf(row, context);
-  if (before === 'STOPPED' || before === 'ERROR') {
-    if (row.sandbox_id === null || !context.supervisor.resume(row.sandbox_id)) {
-      const message = row.start_detail ?? 'The sandbox of this conversation is gone';
-      throw new HttpAnswer(409, { status: 'error', conversation_id: row.id, message });
-    }
-  } else if (before === 'ARCHIVED') {
+  if (before === 'ARCHIVED') {
     const message = 'The sandbox of this conversation was deleted';
     throw new HttpAnswer(410, { status: 'error', conversation_id: row.id, message });
+  }
+  // One that runs too: a stop may be waiting for its turn.
+  const isResumed = row.sandbox_id !== null && (await context.supervisor.resume(row.sandbox_id));
+  if (!isResumed && before !== 'STARTING') {
+    const message = row.start_detail ?? 'The sandbox of this conversation is gone';
+    throw new HttpAnswer(409, { status: 'error', conversation_id: row.id, message });
   }
   return json(response(row.id, null, before === 'RUNNING' ? 'RUNNING' : 'STARTING'));
 }

@@ -89,8 +89,8 @@ function changingRoutes({ store, supervisor, starter, log }: AppContext): Route[
     {
       method: 'POST',
       path: '/api/v1/sandboxes/{sandbox_id}/resume',
-      handle: (c) => {
-        if (!supervisor.resume(id(c), c.req.query('sandbox_spec_id'))) throw refuse(404, 'Not Found');
+      handle: async (c) => {
+        if (!(await supervisor.resume(id(c), c.req.query('sandbox_spec_id')))) throw refuse(404, 'Not Found');
         void deliverWhenRunning({ store, supervisor, log }, id(c));
         return json({ success: true });
       },
