@@ -2,9 +2,18 @@
 import { cloneRepository, initWorkspace, type Cloned } from './clone.ts';
 import { repositorySource } from './repository.ts';
 import type { StartRequest } from './start-plan.ts';
-import type { StarterOptions } from './starting.ts';
+import type { Supervisor } from './supervisor.ts';
+import type { Provider } from '../../protocol/v1/requests.ts';
 
-interface CheckoutOptions extends Pick<StarterOptions, 'supervisor' | 'env' | 'stagingDir' | 'providerAccess'> {
+export interface CheckoutSources {
+  supervisor: Pick<Supervisor, 'workspaceOf'>;
+  env: Readonly<Record<string, string | undefined>>;
+  stagingDir: string;
+  /** Token and host of a git provider. */
+  providerAccess(provider: Provider): { token: string | null; host: string | null };
+}
+
+interface CheckoutOptions extends CheckoutSources {
   sandboxId: string;
   /** The sandbox was made for this conversation: without a repository it gets an empty one. */
   isFresh: boolean;

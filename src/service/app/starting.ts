@@ -11,7 +11,7 @@ import type { SandboxRow } from '../store/sandboxes.ts';
 import type { StartTaskRow } from '../store/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
 import { deliverPending } from './pending.ts';
-import { checkOut } from './checkout.ts';
+import { checkOut, type CheckoutSources } from './checkout.ts';
 import { CloneError, initWorkspace } from './clone.ts';
 import { agentConversation, newConversation, type StartRequest } from './start-plan.ts';
 import { createTaskWatchers } from './task-watch.ts';
@@ -21,17 +21,12 @@ import { RepositoryError } from './repository.ts';
 import type { StoredSettings } from './settings/record.ts';
 import { SpecRefused } from './specs.ts';
 import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
-import type { Provider } from '../../protocol/v1/requests.ts';
 
-export interface StarterOptions {
+export interface StarterOptions extends CheckoutSources {
   store: Store;
   supervisor: Supervisor;
   clock: Clock;
-  env: Readonly<Record<string, string | undefined>>;
-  stagingDir: string;
   settings(): StoredSettings;
-  /** Token and host of a git provider. */
-  providerAccess(provider: Provider): { token: string | null; host: string | null };
   log(line: string): void;
 }
 

@@ -108,3 +108,24 @@ describe('a run whose worker is killed', () => {
     expect(await eventsOf(id)).toEqual(before);
   });
 });
+
+describe('a state that a worker has written and not reported when it is killed', () => {
+  it('is read from the log, and the title that the user gave since stays', async () => {
+    app = await createTestApp();
+    const task = await startedTask(app, { replay_json: 'demo' });
+    const [id, sandboxId] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];
+    await until(
+      () => app.store.conversations.get(id)?.execution_status,
+      (status) => status === 'finished',
+    );
+    app.store.conversations.update(id, { execution_status: 'running', title: 'mine' });
+    killWorker(sandboxId);
+    await becomes(sandboxId, 'ERROR');
+    const stored = await until(
+      () => app.store.conversations.get(id),
+      (row) => row?.execution_status === 'finished',
+    );
+    expect(stored?.title).toBe('mine');
+    expect(await conversation(app, id)).toMatchObject({ execution_status: 'finished' });
+  });
+});
