@@ -24,7 +24,7 @@ import {
   type SupervisorOptions,
 } from './supervision.ts';
 import { createSandboxTeller, type SandboxTeller } from './told.ts';
-import { guarded, writeNotice } from './worker-notices.ts';
+import { guarded, inBackground, writeNotice } from './worker-notices.ts';
 import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
 
 export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
@@ -105,7 +105,7 @@ class SandboxSupervisor implements Supervisor {
         return this.#wake(id);
       });
       waking.catch(reject);
-      this.#inBackground(id, waking);
+      inBackground(id, this.#options.log, waking);
     });
   }
 
@@ -289,13 +289,7 @@ class SandboxSupervisor implements Supervisor {
     const { store, maxRunning = DEFAULT_MAX_RUNNING } = this.#options;
     for (const id of oneTooMany(store, maxRunning, keep)) {
       const detail = `paused because more than ${maxRunning} sandboxes were running`;
-      this.#inBackground(id, this.pause(id, detail));
+      inBackground(id, this.#options.log, this.pause(id, detail));
     }
-  }
-
-  #inBackground(id: string, work: Promise<unknown>): void {
-    work.catch((error: unknown) => {
-      this.#options.log(`sandbox ${id}: ${String(error)}`);
-    });
   }
 }

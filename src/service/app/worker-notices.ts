@@ -29,3 +29,10 @@ export function guarded(id: string, log: (line: string) => void, work: () => voi
     log(`sandbox ${id}: what its worker reported could not be written: ${String(error)}`);
   }
 }
+
+/** As `guarded`, for a change that nobody waits for. */
+export function inBackground(id: string, log: (line: string) => void, change: Promise<unknown>): void {
+  change.catch((error: unknown) => {
+    log(`sandbox ${id}: ${String(error)}`);
+  });
+}
