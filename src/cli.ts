@@ -9,7 +9,7 @@ import { declareCommands } from './commands/index.ts';
 import type { Context, DryRunRequest } from './context.ts';
 import { AppError, isAppError } from './errors.ts';
 import { declareGlobalOptions, guessFormat, readGlobalOptions } from './global-options.ts';
-import { printDryRun, printError } from './report.ts';
+import { printDryRun, printError, withNextStep } from './report.ts';
 import { isSecretName } from './text/secret-names.ts';
 
 declare const ACS_VERSION: string;
@@ -142,11 +142,11 @@ async function concludeError(error: unknown, ending: Ending): Promise<number> {
   );
 }
 
-async function report(error: AppError, { context, argv }: Ending): Promise<number> {
+async function report(error: AppError, { context, argv, root }: Ending): Promise<number> {
   // Before the arguments were read the globals are not set, and a script that asked for JSON still wants JSON.
   const format = context.globals.format ?? guessFormat(argv);
   try {
-    await printError(context, error, format);
+    await printError(context, withHelp(error, root, argv), format);
   } catch (failure) {
     if (!isAppError(failure)) throw failure; // nobody reads stderr either; the code is all that is left to say
   }
@@ -166,6 +166,14 @@ async function printHelp(text: string, ending: Ending): Promise<number> {
 
 function isHelp(error: CommanderError): boolean {
   return ['commander.helpDisplayed', 'commander.help', 'commander.version'].includes(error.code);
+}
+
+/** A wrong command line without a next step of its own points to the help of its command. */
+function withHelp(error: AppError, root: Command | null, argv: readonly string[]): AppError {
+  if (error.kind !== 'usage' || error.details.hint !== undefined) return withNextStep(error);
+  const words = root === null ? [] : commandWords(root, argv);
+  const hint = `see: acs ${[...words, '--help'].join(' ')}`;
+  return new AppError(error.kind, error.message, { ...error.details, hint });
 }
 
 /** Commander ends all of its errors with 1; a wrong command line is 2, and the way to the right one belongs with it. */

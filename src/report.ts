@@ -1,9 +1,32 @@
 /** What cli.ts prints at the end of a command that did not end by itself: an error, or what --dry-run kept back. */
 import type { Context, Format } from './context.ts';
-import type { AppError } from './errors.ts';
+import { AppError, type ErrorKind } from './errors.ts';
 import { jsonDocument, jsonLine } from './output/json.ts';
 import { errorText, errorTextFor } from './output/notices.ts';
 import { isForPrograms } from './text/notice.ts';
+
+/** The next step of an error that names none. */
+const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
+  config: 'see: acs help environment',
+  auth: 'check which key is used with: acs whoami',
+  'not-found': 'see what there is: acs conv list, acs sandbox list, acs specs list',
+  conflict: 'look at the state first: acs conv show <id>, acs sandbox show <id>',
+  'rate-limited': 'try again later, or lower --rate',
+  'needs-input': 'see what waits: acs conv confirm <id>',
+  server: 'check the server with: acs whoami',
+  network: 'check the server with: acs whoami',
+  'unknown-outcome': 'look before trying again: acs conv list',
+  unsupported: 'see which server is used: acs whoami',
+  timeout: 'wait again with a longer --wait-timeout',
+  failed: 'see what happened: acs conv events <id>',
+};
+
+/** The same error with a next step. */
+export function withNextStep(error: AppError): AppError {
+  const hint = NEXT_STEPS[error.kind];
+  if (error.details.hint !== undefined || hint === undefined) return error;
+  return new AppError(error.kind, error.message, { ...error.details, hint });
+}
 
 export async function printError(context: Context, error: AppError, format: Format | undefined): Promise<void> {
   const look = { palette: await context.palette(), redact: context.redact };

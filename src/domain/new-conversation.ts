@@ -27,6 +27,8 @@ export interface NewConversation {
   confirm: 'never' | 'risky' | 'always' | null;
   /** Further members of a V1 start, as they are sent; V1 only. */
   members: StartMembers;
+  /** The flags that gave these, with their values: for errors of the server about them. */
+  given?: Partial<Record<'replay' | 'branch' | 'mcp_config' | 'suggested_task' | 'microagent' | 'members', string>>;
 }
 
 /** Interface 3.1: all five members are required. */

@@ -47,17 +47,22 @@ export interface ErrorLook {
 /** As errorText, for people at a terminal of so many columns: broken at words; ids and addresses stay whole. */
 export async function errorTextFor(error: AppError, columns: number, look: ErrorLook = {}): Promise<string> {
   const { palette = NO_COLORS, redact = (text: string) => text } = look;
-  const { hint } = error.details;
   const message: LinePart[] = [{ text: 'error:', tone: 'bad' }, { text: ` ${redact(error.message)}` }];
-  const rows = hint ? [message, [{ text: `  ${redact(hint)}` }]] : [message];
+  const rows = [message, ...furtherLines(error).map((text) => [{ text: `  ${redact(text)}` }])];
   return await renderParts(rows, { width: columns, palette }, { indent: 2, longWords: 'keep' });
 }
 
-/** `error: message` and, indented, the next step; or one JSON object. */
+/** `error: message` and, indented, the request that failed and the next step; or one JSON object. */
 export function errorText(error: AppError, format: Format | undefined, look: ErrorLook = {}): string {
   const { palette = NO_COLORS, redact = (text: string) => text } = look;
   if (isForPrograms(format)) return jsonLine(mapStrings(errorRecord(error), redact));
   const line = (text: string) => safeMultiline(redact(text));
-  const hint = error.details.hint ? `  ${line(error.details.hint)}\n` : '';
-  return `${palette.bad('error:')} ${line(error.message)}\n${hint}`;
+  const further = furtherLines(error).map((text) => `  ${line(text)}\n`);
+  return `${palette.bad('error:')} ${line(error.message)}\n${further.join('')}`;
+}
+
+/** The request that failed, and the next step. */
+function furtherLines({ details: { request, hint } }: AppError): string[] {
+  const [url = ''] = request?.url.split('?') ?? [];
+  return [...(request === undefined ? [] : [`request: ${request.method} ${url}`]), ...(hint ? [hint] : [])];
 }

@@ -187,6 +187,7 @@ async function create(
   if (isTaken && effect === 'replaces') return 'exists';
   throw new AppError(isTaken ? 'conflict' : 'usage', `the server refuses this secret: ${text}`, {
     status: answer.status,
+    request: answer.request,
     ...(isTaken ? { hint: 'another client has just created it; run the same command again' } : {}),
   });
 }

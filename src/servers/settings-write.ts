@@ -28,10 +28,14 @@ export function settingsRefused(answer: Answer): AppError {
   if (answer.status === 500) {
     return new AppError('server', `the server did not store the settings: ${text}`, {
       status: 500,
+      request: answer.request,
       hint: 'some releases answer so to a value they do not take',
     });
   }
-  return new AppError('usage', `the server refuses these settings: ${text}`, { status: answer.status });
+  return new AppError('usage', `the server refuses these settings: ${text}`, {
+    status: answer.status,
+    request: answer.request,
+  });
 }
 
 /**

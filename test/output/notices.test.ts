@@ -12,7 +12,7 @@ const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: for
 
 test('plain lines are safe, and a text of several lines cannot pose as a line of its own', () => {
   expect(errorText(error, undefined)).toBe(
-    'error: no conversation "abc\\u202e"\n  error: forged\n  see: acs conv list\n',
+    'error: no conversation "abc\\u202e"\n  error: forged\n  request: GET https://host.example/api\n  see: acs conv list\n',
   );
   expect(noticeLine('started \x1b[2J', 'table')).toBe('started \\x1b[2J\n');
   expect(warningLine('careful', 'tsv')).toBe('warning: careful\n');

@@ -131,6 +131,7 @@ async function readDraft(ctx: Context, argument: string | undefined, options: Ne
     conversation_id: options.id === undefined ? null : readChosenId(options.id),
     confirm: options.confirm ?? null,
     members: options.members === undefined ? {} : await readMembers(ctx, options.members),
+    given: givenBy(options),
     model: options.model ?? null,
     sandbox_id: options.sandbox ?? null,
     instructions: options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
@@ -144,6 +145,22 @@ async function readDraft(ctx: Context, argument: string | undefined, options: Ne
     image_urls: await readImages(ctx, options.image ?? []),
     message: await readMessage(ctx, { argument, file: options.file }),
   };
+}
+
+/** The flags as errors name them. */
+function givenBy(options: NewOptions): NonNullable<NewConversation['given']> {
+  const { replay, branch, mcpConfig, suggestedTask, microagent, members } = options;
+  const flags = {
+    replay: ['--replay', replay],
+    branch: ['--branch', branch],
+    mcp_config: ['--mcp-config', mcpConfig],
+    suggested_task: ['--suggested-task', suggestedTask],
+    microagent: ['--microagent', microagent],
+    members: ['--members', members],
+  } as const;
+  return Object.fromEntries(
+    Object.entries(flags).flatMap(([name, [flag, value]]) => (value === undefined ? [] : [[name, `${flag} ${value}`]])),
+  );
 }
 
 function hasTask({ message, replay, suggested_task, microagent }: Draft): boolean {

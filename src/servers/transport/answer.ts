@@ -66,7 +66,8 @@ function validationText(item: unknown): string | null {
   const { loc, msg } = item as { loc?: unknown; msg?: unknown };
   if (typeof msg !== 'string') return null;
   const where = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
-  return where === '' ? msg : `${where}: ${msg}`;
+  const text = msg.replace(/^Value error, /, ''); // the prefix of the server's library
+  return where === '' ? text : `${where}: ${text}`;
 }
 
 const KINDS: Record<number, ErrorKind> = {

@@ -102,7 +102,7 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
   if (state === 'running' && /already running/i.test(text)) return 'already-running';
   // The next action has begun to wait since the state was read.
   if (state === 'running' && /waiting for confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
-  throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409 });
+  throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409, request: answer.request });
 }
 
 /**
@@ -138,6 +138,7 @@ export async function wakeV0(links: Links, id: string): Promise<void> {
   if (answer.status >= 400) {
     throw new AppError('conflict', `conversation ${id} cannot be woken: ${serverText(answer.body) ?? answer.status}`, {
       status: answer.status,
+      request: answer.request,
       hint: `its events stay readable: acs conv events ${id}`,
     });
   }

@@ -179,7 +179,10 @@ async function sendV0(links: Links, id: string, message: OutgoingMessage): Promi
   if (answer.status !== 409) return;
   const text = serverText(answer.body) ?? 'it names no reason';
   if (/confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
-  throw new AppError('conflict', `the server refuses this message: ${text}`, { status: 409 });
+  throw new AppError('conflict', `the server refuses this message: ${text}`, {
+    status: 409,
+    request: answer.request,
+  });
 }
 
 async function stopV0(links: Links, id: string): Promise<void> {

@@ -6,8 +6,9 @@ import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
+import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
-import { serverText, type Answer } from '../transport/answer.ts';
+import type { Answer } from '../transport/answer.ts';
 import { checkBranchArrivedV0 } from './arrival.ts';
 import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
 import { createNewsReader } from './news.ts';
@@ -137,31 +138,32 @@ function endedMeanwhile(links: Links, request: NewConversation, sentAtMs: number
 
 function refusedStart(answer: Answer, request: NewConversation): AppError {
   const { status, body } = answer;
-  const text = serverText(body) ?? `status ${status}`;
+  const details = { status, request: answer.request };
+  const text = refusalText(body, request) ?? `status ${status}`;
   const id = isRecord(body) && typeof body['msg_id'] === 'string' ? body['msg_id'] : '';
   if (id.endsWith('SETTINGS_NOT_FOUND')) {
     return new AppError('config', `the server has no settings to start with: ${text}`, {
-      status,
+      ...details,
       hint: 'replay a recorded run with --replay, or set a model where agents run: acs settings set llm_model=… llm_api_key=-',
     });
   }
-  if (id.endsWith('MODEL_NOT_SUPPORTED')) return new AppError('unsupported', text, { status });
+  if (id.endsWith('MODEL_NOT_SUPPORTED')) return new AppError('unsupported', text, details);
   if (id.endsWith('LLM_AUTHENTICATION'))
     return new AppError('config', `the key of the model is refused: ${text}`, {
-      status,
+      ...details,
       hint: 'acs settings set llm_api_key=-',
     });
   if (status === 422 && request.conversation_id !== null && /conversation_id/.test(text)) {
     return new AppError('unsupported', 'this server does not let a caller choose the id of a V0 conversation', {
-      status,
+      ...details,
     });
   }
   // A bare text is about the git provider or the repository, JSON about the key.
   if (status === 401 && typeof body !== 'string')
-    return new AppError('auth', `the server refuses the key: ${text}`, { status });
+    return new AppError('auth', `the server refuses the key: ${text}`, details);
   if (status === 401)
-    return new AppError('auth', text, { status, hint: 'the git provider or the repository is meant, not the key' });
-  return new AppError('usage', `the server refuses this start: ${text}`, { status });
+    return new AppError('auth', text, { ...details, hint: 'the git provider or the repository is meant, not the key' });
+  return new AppError('usage', `the server refuses this start: ${text}`, details);
 }
 
 /** Without an id of ours only a conversation that appeared meanwhile can be named, not claimed. */

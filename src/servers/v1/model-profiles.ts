@@ -108,6 +108,7 @@ function noProfile(name: string): AppError {
 function nothingToSave(answer: Answer): AppError {
   return new AppError('config', 'no model is set at this server yet, so there is nothing to save', {
     status: answer.status,
+    request: answer.request,
     hint: 'set one with acs settings set llm_model=…, or give it: acs settings profile save <name> llm_model=…',
   });
 }
@@ -116,5 +117,6 @@ function refused(answer: Answer): AppError {
   const text = serverText(answer.body) ?? `status ${answer.status}`;
   return new AppError(answer.status === 409 ? 'conflict' : 'usage', `the server refuses this: ${text}`, {
     status: answer.status,
+    request: answer.request,
   });
 }

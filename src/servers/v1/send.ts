@@ -116,12 +116,14 @@ async function deliver(links: Links, facts: ProbeFacts, record: AppConversationR
   if (answer.status === 409) {
     throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {
       status: 409,
+      request: answer.request,
       hint: `wake it with: acs conv send --resume, or acs sandbox resume`,
       data: { sandbox_status: 'paused' },
     });
   }
   throw new AppError('conflict', 'the sandbox of this conversation is gone, it takes no more messages', {
     status: answer.status,
+    request: answer.request,
     data: { sandbox_status: 'missing' },
   });
 }

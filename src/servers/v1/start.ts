@@ -6,9 +6,10 @@ import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.t
 import { freshId, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
-import { serverText, type Answer } from '../transport/answer.ts';
+import type { Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from './arrival.ts';
 import { getConversation, getConversations, getSandbox } from './calls.ts';
@@ -108,7 +109,7 @@ async function sendStart(
       timeoutMs: START_TIMEOUT_MS,
       accept: [400, 422],
     });
-    if (answer.status >= 400) throw refusedStart(answer);
+    if (answer.status >= 400) throw refusedStart(answer, request);
     return read(answer, (value) => readStartTask(value));
   };
   try {
@@ -153,8 +154,8 @@ function endedMeanwhile(links: Links, facts: ProbeFacts, conversationId: string,
 }
 
 /** 400 and 422 are about the user's own values here; a model that is missing or of no use there is not. */
-function refusedStart({ body, status, request }: Answer): AppError {
-  const text = serverText(body) ?? 'it names no reason';
+function refusedStart({ body, status, request }: Answer, wanted: NewConversation): AppError {
+  const text = refusalText(body, wanted) ?? 'it names no reason';
   if (/CONFIGURATION\$SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(JSON.stringify(body ?? ''))) {
     return new AppError('config', text, {
       status,

@@ -26,7 +26,7 @@ export function readTrajectory(document: unknown): Trajectory {
   if (isTooDeep(document)) throw new ReplayError('the trajectory is nested too deeply');
   const entries = listOf(document).flatMap(asServed);
   const readings: Reading[] = entries.map((entry, index) => {
-    const where = `event ${String(index)}`;
+    const where = `event ${String(index + 1)}`;
     if (!isRecord(entry)) throw new ReplayError(`${where}: an object is expected`);
     const isV1 = typeof entry['kind'] === 'string';
     if (!isV1 && !('action' in entry) && !('observation' in entry)) {
@@ -35,7 +35,7 @@ export function readTrajectory(document: unknown): Trajectory {
     return isV1 ? readV1(entry, where) : readV0(entry, where);
   });
   const steps = withTurns(readings);
-  if (steps.length === 0) throw new ReplayError('the trajectory holds nothing that an agent did');
+  if (steps.length === 0) throw new ReplayError('the trajectory holds no action of an agent; at least one is needed');
   const first = readings.find((reading) => reading.type !== 'skipped');
   return { steps, user_message: first?.type === 'user' ? first.text : null };
 }

@@ -55,7 +55,9 @@ export function readV0(event: JsonRecord, where: string): Reading {
       return step({ type: 'finish', message: said || 'Finished.', thought: '' });
     }
     default:
-      throw new ReplayError(`${where}: the action "${action}" cannot be replayed`);
+      throw new ReplayError(
+        `${where}: the action "${action}" cannot be replayed; allowed are run, write, read, edit, message and finish`,
+      );
   }
 }
 
@@ -94,7 +96,8 @@ function editStep(args: JsonRecord, thought: string, place: string): EditStep {
     if (!whole) throw new ReplayError(`${place}: an edit of a range of lines cannot be replayed; "command" is missing`);
     return { type: 'edit', command: 'create', path, file_text: text(args, 'content', place), thought };
   }
-  if (!EDITOR_COMMANDS.has(command)) throw new ReplayError(`${place}: unknown "command": ${command}`);
+  if (!EDITOR_COMMANDS.has(command))
+    throw new ReplayError(`${place}: unknown "command": ${command}; allowed are ${[...EDITOR_COMMANDS].join(', ')}`);
   return editorStep(command as EditorCommand, path, args, thought, place);
 }
 

@@ -67,13 +67,16 @@ function readAction(action: JsonRecord, thought: string, where: string): Reading
     case 'TaskTrackerAction':
       return SKIPPED;
     default:
-      throw new ReplayError(`${where}: the action "${kind}" cannot be replayed`);
+      throw new ReplayError(
+        `${where}: the action "${kind}" cannot be replayed; allowed are TerminalAction, FileEditorAction, ThinkAction and FinishAction`,
+      );
   }
 }
 
 function editor(action: JsonRecord, thought: string, place: string): EditStep {
   const command = text(action, 'command', place);
-  if (!EDITOR_COMMANDS.has(command)) throw new ReplayError(`${place}: unknown "command": ${command}`);
+  if (!EDITOR_COMMANDS.has(command))
+    throw new ReplayError(`${place}: unknown "command": ${command}; allowed are ${[...EDITOR_COMMANDS].join(', ')}`);
   const step = editorStep(command as EditorCommand, text(action, 'path', place), action, thought, place);
   const range = optionalRange(action, 'view_range', place);
   return range === undefined ? step : { ...step, view_range: range };

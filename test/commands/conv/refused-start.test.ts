@@ -29,6 +29,31 @@ describe('a start that the local service refuses', () => {
     expect({ code, sandboxes: await sandboxes() }).toEqual({ code: 2, sandboxes: [] });
   });
 
+  it.each(['v1', 'v0'])(
+    'names the file, the event counted from 1 and what is allowed for a wrong replay over %s',
+    async (api) => {
+      const file = path.join(world.dir, 'wrong.json');
+      await writeFile(file, '[{"action":"think"},{"source":"agent","action":"browse","args":{}}]');
+      const flags = ['--replay', file, '--no-repo', '--api', api];
+      const text = await world.acs('conv', 'new', ...flags);
+      expect(text.code).toBe(2);
+      for (const words of [
+        `--replay ${file}: `,
+        'event 2: ',
+        'allowed are run, ',
+        `request: POST ${world.service.url}/api/`,
+      ])
+        expect(text.err).toContain(words);
+      expect(text.err).not.toMatch(/replay_json|Value error/);
+      const error = errorOf(await world.acs('conv', 'new', ...flags, '--json'));
+      expect(error).toMatchObject({
+        request: { method: 'POST', url: expect.stringContaining(world.service.url) as string },
+      });
+      expect(error.status).not.toBeNull();
+      expect(error.hint).not.toBeNull();
+    },
+  );
+
   it('exits 5 for a spec that does not exist', async () => {
     const { code } = await world.acs('conv', 'new', '--replay', 'demo', '--no-repo', '--spec', 'huge');
     expect({ code, sandboxes: await sandboxes() }).toEqual({ code: 5, sandboxes: [] });
