@@ -30,7 +30,8 @@ export function refusalText(body: unknown, { given = {}, members }: NewConversat
 function memberOf(body: unknown): string | null {
   if (!isRecord(body)) return null;
   if (typeof body['msg_id'] === 'string' && body['msg_id'].startsWith('REPLAY$')) return 'replay_json';
-  const [first]: unknown[] = Array.isArray(body['detail']) ? body['detail'] : [];
+  const detail: unknown = body['detail'];
+  const first: unknown = Array.isArray(detail) ? detail[0] : null;
   const loc: unknown = isRecord(first) ? first['loc'] : null;
   const member: unknown = Array.isArray(loc) ? loc.find((part) => part !== 'body') : null;
   return typeof member === 'string' ? member : null;

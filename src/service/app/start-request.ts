@@ -162,7 +162,7 @@ function refuseBranch(branch: string | null, member: string): void {
 }
 
 const BOTH_WAYS =
-  'give a recorded trajectory to replay (replay_json; "demo" is built in), or use a server that runs an agent with the llm_model, llm_api_key and llm_base_url of its settings';
+  'give a recorded trajectory to replay ("demo" is built in), or use a server that runs an agent with the llm_model, llm_api_key and llm_base_url of its settings';
 
 function replayOf(
   text: string | null,
@@ -175,7 +175,7 @@ function replayOf(
       throw new StartRefused(`This conversation has neither a replay nor a model: ${BOTH_WAYS}.`, SETTINGS_NOT_FOUND);
     }
     throw new StartRefused(
-      'This version of the local service only replays recorded trajectories; it does not run an agent with a model. Give replay_json, or use another server.',
+      'This version of the local service only replays recorded trajectories; it does not run an agent with a model. Give a recorded trajectory to replay, or use another server.',
       MODEL_NOT_SUPPORTED,
     );
   }
