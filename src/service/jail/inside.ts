@@ -4,7 +4,7 @@
  * worker is gone: it ends everything it started and exits.
  */
 import { editFile, EditHistory } from './inside/editor.ts';
-import { readChunk, UploadWriter } from './inside/files.ts';
+import { DownloadReader, UploadWriter } from './inside/files.ts';
 import { OperationError } from './inside/failure.ts';
 import { gitChanges, gitDelta, gitDiff } from './inside/git.ts';
 import { prepareHome } from './inside/home.ts';
@@ -18,6 +18,7 @@ const workingDir = process.cwd();
 const scratch = new Scratch(process.env[SANDBOX_MARKER] ?? '');
 const shell = new Shell(workingDir, scratch);
 const history = new EditHistory();
+const downloads = new DownloadReader(workingDir);
 const uploads = new UploadWriter(workingDir);
 
 function send(answer: Answer): boolean {
@@ -42,7 +43,7 @@ async function perform(request: Request): Promise<unknown> {
     case 'edit':
       return editFile(request, history);
     case 'read':
-      return readChunk(workingDir, request.path, request.offset, request.length);
+      return downloads.read(request);
     case 'write':
       await uploads.write(request);
       return {};

@@ -71,7 +71,14 @@ export interface Operations {
   /** Answered when every request before it has been begun. */
   ping: { takes: Record<string, never>; gives: Record<string, never> };
   edit: { takes: EditParameters; gives: EditResult };
-  read: { takes: { path: string; offset: number; length: number }; gives: { data: string; size: number } };
+  read: {
+    /**
+     * Chunks of one download share a token, and the file that the one at offset 0 opened; length 0 closes it. `size` is
+     * that at the time of the opening.
+     */
+    takes: { path: string; token: string; offset: number; length: number };
+    gives: { data: string; size: number };
+  };
   write: {
     /** Chunks of one upload share a token; the file appears at its place with the last one. */
     takes: { path: string; token: string; data: string; last: boolean };

@@ -75,6 +75,11 @@ export async function readBytesOf(context: Context): Promise<Buffer> {
   return body;
 }
 
+/** The file or folder in the last part of a path, as up to agent server 1.19: what follows the route, decoded. */
+export function pathAtEnd(context: Context): string {
+  return context.req.param('path') ?? '';
+}
+
 /** The checked query, the last of each name; 422 with the list of what is wrong. */
 export function readQuery<Schema extends v.GenericSchema>(context: Context, schema: Schema): v.InferOutput<Schema> {
   return checked(schema, context.req.query(), 'query');

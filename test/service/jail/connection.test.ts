@@ -73,7 +73,7 @@ describe('a helper', () => {
     ['sends a negative size', result(1, { data: 'AAAA', size: -3 })],
   ])('is ended when it %s to a read', async (_, line) => {
     const connection = await helper(line);
-    const { answer } = connection.ask('read', { path: 'x', offset: 0, length: 3 });
+    const { answer } = connection.ask('read', { path: 'x', token: 'a', offset: 0, length: 3 });
     await expect(answer).rejects.toMatchObject({ code: 'gone' });
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -33,7 +33,7 @@ const unknown = '00000000-0000-0000-0000-000000000000';
 
 beforeAll(async () => {
   place = makePlace();
-  worker = await startTestWorker(place);
+  worker = await startTestWorker(place, { spec: 'process' });
   await startConversation(worker, [step.run('echo one'), step.say('Well?')]);
   await untilStatus(worker, 'finished');
 });
@@ -58,10 +58,12 @@ describe('the door', () => {
     const refused = { status: 401, body: { detail: 'Unauthorized' } };
     const wrong: Record<string, string>[] = [
       { 'X-Session-API-Key': 'wrong' },
+      { 'X-Session-API-Key': KEY.replace(/.$/, '#') },
       { 'X-Session-API-Key': '', Authorization: `Bearer ${KEY}` },
     ];
     for (const headers of wrong) {
       expect(await worker.call('GET', conversation, undefined, headers)).toMatchObject(refused);
+      expect(await worker.call('GET', '/api/file/home', undefined, headers)).toMatchObject(refused);
     }
   });
 
@@ -544,6 +546,49 @@ describe('files', () => {
     );
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.from(data))).toBe(true);
+  });
+
+  it.each(['/', '%2F'])('go up and come down by the path form with %s before an absolute path', async (slash) => {
+    const rest = `${worker.workingDir.slice(1)}/by path/${encodeURIComponent('ü')}.bin`;
+    const form = new FormData();
+    form.set('file', new Blob(['by path']), 'x.bin');
+    const headers = { 'X-Session-API-Key': KEY };
+    const url = `http://127.0.0.1:${worker.port}/api/file`;
+    const sent = await fetch(`${url}/upload/${slash}${rest}`, { method: 'POST', headers, body: form });
+    expect(await sent.json()).toEqual({ success: true });
+    const got = await fetch(`${url}/download/${slash}${rest}`, { headers });
+    expect(await got.text()).toBe('by path');
+    expect((await get(`/api/file/download/${rest}`)).body).toEqual({ detail: 'Path must be absolute' });
+    expect((await worker.call('PUT', `/api/file/download/${slash}${rest}`)).status).toBe(405);
+    const unfit = { 'X-Session-API-Key': 'wrong' };
+    expect((await fetch(`${url}/download/${slash}${rest}`, { headers: unfit })).status).toBe(401);
+  });
+
+  it('a file that is replaced during its download arrives as it was, with its length announced', async () => {
+    const size = 40 * 1024 * 1024;
+    const file = path.join(place.workspace, 'replaced.bin');
+    writeFileSync(file, Buffer.alloc(size, 'a'));
+    const response = await fetch(
+      `http://127.0.0.1:${worker.port}/api/file/download?path=${worker.workingDir}/replaced.bin`,
+      { headers: { 'X-Session-API-Key': KEY } },
+    );
+    expect(response.headers.get('content-length')).toBe(String(size));
+    writeFileSync(`${file}.new`, Buffer.alloc(size, 'b'));
+    renameSync(`${file}.new`, file);
+    const body = Buffer.from(await response.arrayBuffer());
+    expect([body.length, body.includes('b')]).toEqual([size, false]);
+  });
+
+  it('the connection ends when a file is truncated during its download', async () => {
+    const file = path.join(place.workspace, 'truncated.bin');
+    writeFileSync(file, Buffer.alloc(40 * 1024 * 1024, 'a'));
+    const response = await fetch(
+      `http://127.0.0.1:${worker.port}/api/file/download?path=${worker.workingDir}/truncated.bin`,
+      { headers: { 'X-Session-API-Key': KEY } },
+    );
+    truncateSync(file, 1024);
+    await expect(response.arrayBuffer()).rejects.toThrow('terminated');
+    expect((await get('/api/conversations/count')).status).toBe(200);
   });
 
   it('may be empty, and keep their mode when they are replaced', async () => {

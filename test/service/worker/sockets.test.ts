@@ -71,17 +71,22 @@ describe('a socket of a conversation', () => {
     socket.client.terminate();
   });
 
-  it('closes with 4001 when the first frame brings another key', async () => {
-    const socket = worker.socket(path);
-    await until('it is open', () => socket.client.readyState === socket.client.OPEN);
-    socket.client.send(JSON.stringify({ type: 'auth', session_api_key: 'wrong' }));
-    expect(await socket.closed).toEqual({ code: 4001, reason: 'Authentication failed' });
-    expect(socket.frames).toEqual([]);
-  });
+  it.each(['wrong', KEY.replace(/.$/, '_')])(
+    'closes with 4001 when the first frame brings the key %s',
+    async (other) => {
+      const socket = worker.socket(path);
+      await until('it is open', () => socket.client.readyState === socket.client.OPEN);
+      socket.client.send(JSON.stringify({ type: 'auth', session_api_key: other }));
+      expect(await socket.closed).toEqual({ code: 4001, reason: 'Authentication failed' });
+      expect(socket.frames).toEqual([]);
+    },
+  );
 
   it.each([
     ['a wrong key in the query', `${path}?session_api_key=wrong`, {}],
     ['a wrong key in the header', path, { 'X-Session-API-Key': 'wrong' }],
+    ['a wrong key of the right length in the query', `${path}?session_api_key=${KEY.replace(/.$/, '_')}`, {}],
+    ['a wrong key of the right length in the header', path, { 'X-Session-API-Key': KEY.replace(/.$/, '_') }],
     ['an unknown resend mode', `${path}?resend_mode=nope`, header],
     ['a page of the internet', path, { ...header, Origin: 'https://example.com' }],
     ['a foreign host name', path, { ...header, Host: 'example.com' }],

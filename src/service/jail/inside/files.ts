@@ -1,27 +1,67 @@
 /** Reading and writing whole files in chunks, for downloads and uploads. */
+import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../../files/make-folder.ts';
 import { OperationError, systemCode } from './failure.ts';
 
-/** A part of a regular file; shorter than asked for at its end. */
-export async function readChunk(
-  workingDir: string,
-  file: string,
-  offset: number,
-  length: number,
-): Promise<{ data: string; size: number }> {
-  const absolute = path.resolve(workingDir, file);
-  const { size } = await regularFile(absolute);
-  const handle = await open(absolute, 'r').catch((error: unknown) => {
-    throw new OperationError('invalid', `Cannot read ${absolute}: ${systemCode(error)}`);
-  });
-  try {
-    const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
-    return { data: buffer.subarray(0, bytesRead).toString('base64'), size };
-  } finally {
-    await handle.close();
+interface Download {
+  handle: FileHandle;
+  size: number;
+}
+
+/** Downloads in chunks: all of one are read from the file that the first has opened, whatever its path names later. */
+export class DownloadReader {
+  readonly #workingDir: string;
+  readonly #downloads = new Map<string, Download>();
+
+  constructor(workingDir: string) {
+    this.#workingDir = workingDir;
+  }
+
+  /** A chunk; shorter than asked for where the file ends, also before its size when it was truncated meanwhile. */
+  async read(chunk: {
+    path: string;
+    token: string;
+    offset: number;
+    length: number;
+  }): Promise<{ data: string; size: number }> {
+    const { token, offset, length } = chunk;
+    const download = this.#downloads.get(token) ?? (await this.#begin(chunk));
+    const { handle, size } = download;
+    try {
+      const buffer = Buffer.alloc(Math.max(0, Math.min(length, size - offset)));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
+      if (bytesRead === 0 || offset + bytesRead >= size) await this.#end(token);
+      return { data: buffer.subarray(0, bytesRead).toString('base64'), size };
+    } catch (error) {
+      await this.#end(token);
+      throw new OperationError('invalid', `Cannot read ${chunk.path}: ${systemCode(error)}`);
+    }
+  }
+
+  async #begin({ path: file, token, offset }: { path: string; token: string; offset: number }): Promise<Download> {
+    if (offset > 0) throw new OperationError('invalid', 'The download has ended');
+    const absolute = path.resolve(this.#workingDir, file);
+    await regularFile(absolute);
+    // Not blocking: a pipe may have taken the place of the file since.
+    const handle = await open(absolute, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+      throw new OperationError('invalid', `Cannot read ${absolute}: ${systemCode(error)}`);
+    });
+    const found = await handle.stat();
+    if (!found.isFile()) {
+      await handle.close();
+      throw new OperationError('not-a-file', 'Path is not a file');
+    }
+    const download = { handle, size: found.size };
+    this.#downloads.set(token, download);
+    return download;
+  }
+
+  async #end(token: string): Promise<void> {
+    const download = this.#downloads.get(token);
+    this.#downloads.delete(token);
+    await download?.handle.close();
   }
 }
 

@@ -4,14 +4,16 @@ import path from 'node:path';
 import type { Context, Hono } from 'hono';
 import { pathQuery } from '../../../protocol/agent-server/requests.ts';
 import type { WorkerContext } from '../context.ts';
-import { conversationOf, HttpRefusal, readBytesOf, readQuery } from '../http.ts';
+import { conversationOf, HttpRefusal, pathAtEnd, readBytesOf, readQuery } from '../http.ts';
 import { trajectoryArchive } from '../trajectory.ts';
 
 const CHUNK = 1024 * 1024;
 
 export function fileRoutes(app: Hono, worker: WorkerContext): void {
-  app.get('/api/file/download', (context) => download(context, worker));
-  app.post('/api/file/upload', (context) => upload(context, worker));
+  app.get('/api/file/download', (context) => download(context, worker, readQuery(context, pathQuery).path));
+  app.post('/api/file/upload', (context) => upload(context, worker, readQuery(context, pathQuery).path));
+  app.get('/api/file/download/:path{.+}', (context) => download(context, worker, pathAtEnd(context)));
+  app.post('/api/file/upload/:path{.+}', (context) => upload(context, worker, pathAtEnd(context)));
 
   app.get('/api/file/home', async (context) => {
     const { home } = await worker.sandbox.ask('home', {});
@@ -47,30 +49,40 @@ function attachment(name: string): Record<string, string> {
   };
 }
 
-/** Sent piece by piece as the client takes it. */
-async function download(context: Context, { sandbox }: WorkerContext): Promise<Response> {
-  const { path: file } = readQuery(context, pathQuery);
+/**
+ * Sent chunk by chunk as the client takes it, with its length announced: a file that is truncated meanwhile ends the
+ * connection, because the status has been sent.
+ */
+async function download(context: Context, { sandbox }: WorkerContext, file: string): Promise<Response> {
   assertAbsolute(file);
-  const first = await sandbox.ask('read', { path: file, offset: 0, length: CHUNK });
+  const token = randomUUID();
+  const read = async (offset: number, length: number) => {
+    const { data, size } = await sandbox.ask('read', { path: file, token, offset, length });
+    return { chunk: Buffer.from(data, 'base64'), size };
+  };
+  const first = await read(0, CHUNK);
+  const { size } = first;
+  let { chunk } = first;
   let offset = 0;
-  let piece: Buffer | null = Buffer.from(first.data, 'base64');
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      piece ??= Buffer.from((await sandbox.ask('read', { path: file, offset, length: CHUNK })).data, 'base64');
-      if (piece.length === 0) {
-        controller.close();
-        return;
-      }
-      offset += piece.length;
-      controller.enqueue(piece);
-      piece = null;
+      if (offset > 0) ({ chunk } = await read(offset, CHUNK));
+      // The helper is not trusted: more than the announced length would be read as the next answer.
+      chunk = chunk.subarray(0, size - offset);
+      if (chunk.length === 0) throw new Error('the file was truncated during its download');
+      offset += chunk.length;
+      controller.enqueue(chunk);
+      if (offset >= size) controller.close();
+    },
+    async cancel() {
+      await read(offset, 0).catch(() => undefined);
     },
   });
-  return context.body(stream, 200, attachment(path.basename(file)));
+  const headers = { ...attachment(path.basename(file)), 'Content-Length': String(size) };
+  return context.body(size === 0 ? '' : stream, 200, headers);
 }
 
-async function upload(context: Context, { sandbox }: WorkerContext): Promise<Response> {
-  const { path: target } = readQuery(context, pathQuery);
+async function upload(context: Context, { sandbox }: WorkerContext, target: string): Promise<Response> {
   assertAbsolute(target);
   const body = await readBytesOf(context);
   const headers = { 'Content-Type': context.req.header('content-type') ?? '' };

@@ -1,19 +1,16 @@
 /** What changed in the workspace. */
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { pathQuery } from '../../../protocol/agent-server/requests.ts';
 import { JailError } from '../../jail/connection.ts';
 import type { WorkerContext } from '../context.ts';
-import { HttpRefusal, readQuery } from '../http.ts';
+import { HttpRefusal, pathAtEnd, readQuery } from '../http.ts';
 
 export function gitRoutes(app: Hono, { sandbox }: WorkerContext): void {
-  app.get('/api/git/changes', async (context) => {
-    const { path, ref } = readQuery(context, pathQuery);
-    const { changes } = await sandbox.ask('git_changes', { path, ref: ref ?? null });
-    return context.json(changes);
-  });
-
-  app.get('/api/git/diff', async (context) => {
-    const { path, ref } = readQuery(context, pathQuery);
+  const changes = async (context: Context, path: string, ref?: string): Promise<Response> => {
+    const found = await sandbox.ask('git_changes', { path, ref: ref ?? null });
+    return context.json(found.changes);
+  };
+  const diff = async (context: Context, path: string, ref?: string): Promise<Response> => {
     try {
       const { modified, original } = await sandbox.ask('git_diff', { path, ref: ref ?? null });
       return context.json({ modified, original });
@@ -22,5 +19,12 @@ export function gitRoutes(app: Hono, { sandbox }: WorkerContext): void {
       if (error instanceof JailError && error.code === 'not-found') throw new HttpRefusal(400, error.message);
       throw error;
     }
-  });
+  };
+  for (const [name, answer] of Object.entries({ changes, diff })) {
+    app.get(`/api/git/${name}`, (context) => {
+      const { path, ref } = readQuery(context, pathQuery);
+      return answer(context, path, ref);
+    });
+    app.get(`/api/git/${name}/:path{.+}`, (context) => answer(context, pathAtEnd(context)));
+  }
 }

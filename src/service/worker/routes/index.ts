@@ -46,5 +46,9 @@ export function createRoutes(worker: WorkerContext): Hono {
 function matches(route: string, path: string): boolean {
   const parts = route.split('/');
   const given = path.split('/');
-  return parts.length === given.length && parts.every((part, index) => part.startsWith(':') || part === given[index]);
+  const isOpenEnded = parts.at(-1)?.endsWith('{.+}') === true;
+  return (
+    (isOpenEnded ? given.length >= parts.length : parts.length === given.length) &&
+    parts.every((part, index) => part.startsWith(':') || part === given[index])
+  );
 }
