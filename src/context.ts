@@ -103,8 +103,11 @@ export interface Context {
   progress(text: string): Promise<Progress>;
   prompt(): Promise<Prompt>;
 
-  /** The server in force, resolved and probed. Starts the local service when `local` is in force and none answers. */
-  server(): Promise<Server>;
+  /**
+   * The server in force, resolved and probed. Starts the local service when `local` is in force and none answers.
+   * @param within ends the probe, besides the context's own signal; the server obeys that one alone
+   */
+  server(within?: AbortSignal): Promise<Server>;
   /** For `a,b,c` in --profile: each server by its profile name; an unreachable one rejects on its own. */
   servers(): Promise<{ profile: string; server: Promise<Server> }[]>;
   /** Which server and key would be used and where they came from; no request, nothing started. */

@@ -77,7 +77,7 @@ export function createContext(platform: Platform): Context {
       const { createPrompt } = await import('./terminal/prompt.ts');
       return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
     }),
-    server: once(async () => await connections.of(await targets.plan())),
+    server: once(async (within?: AbortSignal) => await connections.of(await targets.plan(), within)),
     async servers() {
       const plans = await targets.plans();
       return plans.map((plan) => {
@@ -140,10 +140,10 @@ function createSecretKeeper(known: readonly string[]) {
 }
 
 /** Makes a value on first use and keeps it; a failure is not kept. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+function once<T, A extends unknown[]>(make: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
   let made: Promise<T> | null = null;
-  return () => {
-    made ??= make().catch((error: unknown) => {
+  return (...args) => {
+    made ??= make(...args).catch((error: unknown) => {
       made = null;
       throw error;
     });

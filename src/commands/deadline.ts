@@ -1,15 +1,106 @@
 /**
- * Requests of a command that waits until a deadline: a server that hangs must not keep it longer than the last look
- * which every verdict on a deadline is worth.
+ * The deadline of a command that waits (`--wait-timeout`): one signal, which reaches every request and every pause of
+ * the command. At the deadline the request in flight is aborted. After it LAST_LOOK_MS may be used for one read, or for
+ * a stop.
  */
 import type { Context } from '../context.ts';
-import { AppError } from '../errors.ts';
+import { AppError, isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
+import { formatDuration } from '../text/duration.ts';
 
-/** How long a look that is under way at a deadline may still take. */
+/** What a command may use after its deadline. */
 export const LAST_LOOK_MS = 5_000;
 /** Timers hold at most 2^31 ms. */
 export const LONGEST_TIMER_MS = 2_000_000_000;
+
+export interface Limits {
+  /** On the context's clock; Infinity: none. */
+  deadlineMs: number;
+  /** How long the command was told to wait, for messages. */
+  waitMs: number;
+}
+
+/** @param waitMs from now on; Infinity: no deadline */
+export function limitsAfter({ clock }: Pick<Context, 'clock'>, waitMs: number): Limits {
+  return { waitMs, deadlineMs: clock.now() + waitMs };
+}
+
+export interface Deadline extends Limits {
+  /** Whether this is the error of a request or a pause that the deadline has aborted. */
+  isOver(error: unknown): boolean;
+  /**
+   * Reads once more after the deadline; all such reads of a command share LAST_LOOK_MS. Null when no answer comes.
+   * @param read is given a context that has no deadline
+   * @throws AppError of a kind that repeating would not change: `not-found`, `auth`
+   */
+  lastLook<T>(server: Server, read: (server: Server, ctx: Context) => Promise<T>): Promise<T | null>;
+}
+
+/** A context whose signal, and the signal of whose servers, aborts at the deadline. */
+export interface TimedContext extends Context {
+  readonly deadline: Deadline;
+}
+
+/** Does the work until the deadline, which makes it throw an error that `deadline.isOver` knows: `timeout`. */
+export async function withinDeadline<T>(
+  ctx: Context,
+  limits: Limits,
+  work: (timed: TimedContext) => Promise<T>,
+): Promise<T> {
+  const over = new AppError('timeout', `the server did not answer within ${formatDuration(limits.waitMs)}`, {
+    data: { reason: 'timeout' },
+  });
+  const limit = timeLimit(ctx, Math.max(limits.deadlineMs - ctx.clock.now(), 0), over);
+  try {
+    return await work(timedContext(ctx, createDeadline(ctx, limits, over), limit.signal));
+  } finally {
+    limit.clear();
+  }
+}
+
+function timedContext(ctx: Context, deadline: Deadline, limit: AbortSignal): TimedContext {
+  const signal = AbortSignal.any([ctx.signal, limit]);
+  let server: Promise<Server> | null = null;
+  const timed: Pick<TimedContext, 'signal' | 'deadline' | 'server' | 'servers'> = {
+    signal,
+    deadline,
+    server: () => (server ??= ctx.server(signal).then((opened) => opened.withSignal(signal))),
+    servers: async () =>
+      (await ctx.servers()).map(({ profile, server: opening }) => ({
+        profile,
+        server: opening.then((opened) => opened.withSignal(signal)),
+      })),
+  };
+  const members = Object.entries(timed).map(([name, value]) => [name, { value }] as const);
+  return Object.create(ctx, {
+    ...Object.fromEntries(members),
+    // A plain member would be set on the copy.
+    exitCode: { get: () => ctx.exitCode, set: (code: number) => (ctx.exitCode = code) },
+  }) as TimedContext;
+}
+
+const NO_ANSWER: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
+
+function createDeadline(ctx: Context, limits: Limits, over: AppError): Deadline {
+  let endsAtMs: number | null = null;
+  const isOver = (error: unknown): boolean => error === over;
+  return {
+    ...limits,
+    isOver,
+    async lastLook(server, read) {
+      endsAtMs ??= ctx.clock.now() + LAST_LOOK_MS;
+      const limit = timeLimit(ctx, endsAtMs - ctx.clock.now(), over);
+      try {
+        return await read(await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])), ctx);
+      } catch (error) {
+        if (isOver(error) || (isAppError(error) && NO_ANSWER.has(error.kind))) return null;
+        throw error;
+      } finally {
+        limit.clear();
+      }
+    },
+  };
+}
 
 export interface TimeLimit {
   signal: AbortSignal;
@@ -26,34 +117,10 @@ export function timeLimit({ clock }: Pick<Context, 'clock'>, dueMs: number, reas
   const limit = new AbortController();
   const timer = new AbortController();
   if (dueMs < LONGEST_TIMER_MS) {
-    clock.sleep(dueMs, timer.signal).then(
+    clock.sleep(Math.max(dueMs, 0), timer.signal).then(
       () => limit.abort(reason),
       () => undefined,
     );
   }
   return { signal: limit.signal, clear: () => timer.abort() };
-}
-
-export interface BoundedLooks {
-  /** The same server; its requests end with `isOver`. */
-  server: Server;
-  /** Whether this is the error of a look that was given up. */
-  isOver(error: unknown): boolean;
-  /** To be called in the end: its timer would hold the process. */
-  clear(): void;
-}
-
-/** @param deadlineMs on the context's clock; Infinity: none */
-export async function boundLooks(
-  ctx: Pick<Context, 'clock' | 'signal'>,
-  server: Server,
-  deadlineMs: number,
-): Promise<BoundedLooks> {
-  const over = new AppError('timeout', 'the server did not answer before the deadline');
-  const limit = timeLimit(ctx, Math.max(deadlineMs - ctx.clock.now(), 0) + LAST_LOOK_MS, over);
-  return {
-    server: await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])),
-    isOver: (error) => error === over,
-    clear: limit.clear,
-  };
 }

@@ -14,8 +14,9 @@ const PROBE_LIFETIME_MS = 24 * 3_600_000;
 
 export interface Connections {
   /** The server of a plan; for `local`, starts the local service when none runs. */
-  of(plan: TargetPlan): Promise<Server>;
-  to(target: ConnectionTarget): Promise<Server>;
+  of(plan: TargetPlan, within?: AbortSignal): Promise<Server>;
+  /** @param within ends the probe, besides the signal of the run */
+  to(target: ConnectionTarget, within?: AbortSignal): Promise<Server>;
   /** What is remembered of a server is kept under this: the port of the local service may change. */
   memoryKey(origin: string): string;
   close(): Promise<void>;
@@ -42,24 +43,24 @@ export function createConnections({ platform, context, targets, cache, keepSecre
   const open: Server[] = [];
   const localOrigins = new Set<string>();
   const connections: Connections = {
-    async of(plan) {
+    async of(plan, within) {
       for (const notice of plan.notices) await context.notice(notice);
-      if (plan.local) return await connections.to({ ...(await localAddress(context)), local: true });
+      if (plan.local) return await connections.to({ ...(await localAddress(context)), local: true }, within);
       const { base_url, key } = await targets.fill(plan);
       if (base_url === null) throw new AppError('internal', 'a target without a URL');
-      return await connections.to({ base_url, key, local: false });
+      return await connections.to({ base_url, key, local: false }, within);
     },
-    async to({ base_url, key, local, pid }) {
+    async to({ base_url, key, local, pid }, within) {
       if (key !== null) keepSecret(key);
       if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/index.ts');
-      const server = await connect({
+      const opened = await connect({
         baseUrl: base_url,
         key,
         local,
         env: platform.env,
         clock: platform.clock,
-        signal: platform.signal,
+        signal: within ?? platform.signal,
         mode: context.globals.mode,
         requestTimeoutMs: context.globals.requestTimeoutMs,
         rate: context.globals.rate,
@@ -67,8 +68,8 @@ export function createConnections({ platform, context, targets, cache, keepSecre
         notice: (text) => tell(context, text),
         cache: local ? await localProbeCache(cache, pid) : await probeCache(cache, key),
       });
-      open.push(server);
-      return server;
+      open.push(opened);
+      return within === undefined ? opened : await opened.withSignal(platform.signal);
     },
     memoryKey: (origin) => (localOrigins.has(origin) ? LOCAL_PROFILE : origin),
     async close() {

@@ -2,12 +2,13 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Server } from '../../servers/server.ts';
+import type { Limits } from '../deadline.ts';
 import { answerer, type OnConfirmOptions } from './answering.ts';
 import { eventView } from './event-view.ts';
 import { readKnownRun } from './evidence.ts';
-import { showOutcome, showRun, type Limits } from './follow.ts';
+import { showOutcome, showRun } from './follow.ts';
 import { conversationView, outcomeView } from './view.ts';
-import { endAs, withinDeadline, type WaitOptions } from './waiting.ts';
+import { beforeWatch, endAs, type WaitOptions } from './waiting.ts';
 import { watch } from './watch.ts';
 
 export interface RunOptions extends WaitOptions, OnConfirmOptions {
@@ -40,7 +41,7 @@ export async function conclude(
     const { changed } = options;
     return await ctx.out.item(conversationView, await server.conversations.get(id), { changed });
   }
-  const { evidence, last } = await withinDeadline(ctx, server, options, id, (bounded) => readKnownRun(bounded, id));
+  const { evidence, last } = await beforeWatch(ctx, options, id, (_, bounded) => readKnownRun(bounded, id));
   const progress = await ctx.progress(`conversation ${id}: ${conversation.status}`);
   const watched = await watch(ctx, server, id, {
     evidence,

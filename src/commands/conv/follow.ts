@@ -5,6 +5,7 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
 import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
+import { limitsAfter, type Limits } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
 import { duration } from '../options.ts';
@@ -16,14 +17,14 @@ import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import {
   addWaitTimeout,
+  beforeWatch,
   endAs,
   failedStart,
   untilStarted,
   waitMsOf,
-  withinDeadline,
   type WaitOptions,
 } from './waiting.ts';
-import { watch, type Watched } from './watch.ts';
+import { watch, type Watched, type WatchOptions } from './watch.ts';
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
   failOnStall?: number;
@@ -64,10 +65,10 @@ export async function followConversation(word: string, options: FollowOptions, c
   checkIdWord(word);
   readSince(ctx, options);
   const limits = deadlineOf(ctx, options);
-  const server = await ctx.server();
-  const conversation = await withinDeadline(ctx, server, limits, word, async (bounded) =>
-    untilStarted(ctx, bounded, await findConversation(ctx, bounded, word), limits),
+  const conversation = await beforeWatch(ctx, limits, word, async (timed, server) =>
+    untilStarted(timed, server, await findConversation(timed, server, word)),
   );
+  const server = await ctx.server();
   const watched =
     conversation.id === ''
       ? failedStart(conversation)
@@ -76,14 +77,8 @@ export async function followConversation(word: string, options: FollowOptions, c
   await endAs(ctx, watched);
 }
 
-export interface Limits {
-  deadlineMs: number;
-  waitMs: number;
-}
-
 export function deadlineOf(ctx: Context, options: WaitOptions): Limits {
-  const waitMs = waitMsOf(ctx, options);
-  return { waitMs, deadlineMs: ctx.clock.now() + waitMs };
+  return limitsAfter(ctx, waitMsOf(ctx, options));
 }
 
 /** Prints events until the run ends; the outcome is the caller's to print. */
@@ -91,7 +86,7 @@ export async function showRun(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: FollowOptions & Limits,
+  options: FollowOptions & Limits & Pick<WatchOptions, 'atDeadline'>,
 ): Promise<Watched> {
   const { id } = conversation;
   const view = eventView(conversation.created_at);
@@ -100,7 +95,7 @@ export async function showRun(
   const shown = new Set<string>();
   const isFromBeginning = since === null && options.tail === undefined;
   const { tail: length } = options;
-  const { known, tail } = await withinDeadline(ctx, server, options, id, async (bounded) => ({
+  const { known, tail } = await beforeWatch(ctx, options, id, async (_, bounded) => ({
     // What the run did before the place to start at is not shown, but it is what the run is judged by.
     known: isFromBeginning ? null : await readKnownRun(bounded, id),
     tail: length === undefined ? null : await readTail(bounded, id, { ...options, tail: length }),
@@ -122,6 +117,7 @@ export async function showRun(
     ...(since?.kind === 'event' ? { afterEventId: since.id } : {}),
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,
+    ...(options.atDeadline === undefined ? {} : { atDeadline: options.atDeadline }),
     failOnStallMs: options.failOnStall ?? null,
     answer: answerer(ctx, server, id, options),
     onEvent: async (event) => {

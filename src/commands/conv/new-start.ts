@@ -11,21 +11,23 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
-import { boundLooks, timeLimit, type TimeLimit } from '../deadline.ts';
+import { LAST_LOOK_MS, timeLimit, type Limits, type TimeLimit } from '../deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { blankConversation } from './blank.ts';
-import { showRun, type Limits } from './follow.ts';
+import { showRun } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
 import { Announcer } from './new-announce.ts';
-import { stopIfAsked, stopped } from './new-stop.ts';
-import { interruption, stoppedInstead } from './unended.ts';
+import { afterStopping, stopIfAsked } from './new-stop.ts';
+import { interruption } from './unended.ts';
 import { watch, type Watched } from './watch.ts';
 
 /** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
 export type StartOptions = NewOptions &
   Limits & {
     stay: Stay;
+    /** The limits are for all of the command, and not for the wait alone. */
+    isWhole: boolean;
     known: Conversation | null;
     /** Called once the server has taken the start. */
     onStarted?: () => void;
@@ -108,12 +110,12 @@ async function start(
 }
 
 /** Aborts with `timeout` when the start has had its time: its own, or what is left of all. */
-function startLimit(ctx: Context, { startTimeout, deadlineMs, stay, waitTimeout, timeout }: StartOptions): TimeLimit {
-  const isWhole = stay === 'ended' || (waitTimeout ?? timeout) !== undefined;
+function startLimit(ctx: Context, options: StartOptions): TimeLimit {
+  const { startTimeout, deadlineMs, waitMs, isWhole } = options;
   const leftMs = isWhole ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
   const limitMs = Math.max(0, Math.min(startTimeout, leftMs));
-  const given = limitMs === 0 ? 'in the time it was given' : `after ${formatDuration(limitMs)}`;
-  const text = `the conversation has not started ${given}`;
+  const given = formatDuration(leftMs < startTimeout ? waitMs : startTimeout);
+  const text = `the conversation has not started after ${given}`;
   return timeLimit(ctx, limitMs, new AppError('timeout', text, { data: { reason: 'timeout' } }));
 }
 
@@ -150,8 +152,12 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
           hint: error.details.hint ?? `see: acs conv show ${named}`,
           data: { ...error.details.data, id, start_task_id: startTaskId },
         });
-  const halted = id === null ? null : await stopped(ctx, server, failure, { ...last, id }, options);
-  const told = halted === null ? failure : stoppedInstead(failure, error.message, halted);
+  const told = await afterStopping(
+    ctx,
+    server,
+    { failure, why: error.message, last: { ...last, id: id ?? named } },
+    options,
+  );
   await announcer.failed(told);
   return told;
 }
@@ -168,8 +174,8 @@ async function afterUnansweredStart(
 ): Promise<AppError> {
   const id = error.details.data?.['conversation_id'];
   if (!UNANSWERED.has(error.kind) || typeof id !== 'string') return error;
-  const halted = await stopped(ctx, server, error, blankConversation(id, 'starting'), options);
-  const told = halted === null ? error : stoppedInstead(error, error.message, halted);
+  const last = blankConversation(id, 'starting');
+  const told = await afterStopping(ctx, server, { failure: error, why: error.message, last }, options);
   await options.announcer.failed(told, id);
   return told;
 }
@@ -194,6 +200,7 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
     return await showRun(ctx, server, conversation, {
       deadlineMs: options.deadlineMs,
       waitMs: options.waitMs,
+      atDeadline: options.stopOnTimeout ? 'stop' : 'look',
       ...(options.onConfirm === undefined ? {} : { onConfirm: options.onConfirm }),
     });
   }
@@ -204,6 +211,7 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
     since: null,
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,
+    atDeadline: options.stopOnTimeout ? 'stop' : 'look',
     failOnStallMs: null,
     answer: answerer(ctx, server, conversation.id, { ...options, beforeAsking: () => progress.done() }),
     onState: ({ status }) => progress.update(`conversation ${conversation.id}: ${status}`),
@@ -215,7 +223,7 @@ async function lastRecord(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  { outcome }: Watched,
+  { outcome, failure }: Watched,
 ): Promise<Conversation> {
   const seen: Conversation = {
     ...conversation,
@@ -223,10 +231,12 @@ async function lastRecord(
     reason: outcome.reason,
     waiting_for: outcome.waiting_for,
   };
-  if (ctx.signal.aborted || outcome.status === 'deleted') return seen;
-  const looks = await boundLooks(ctx, server, ctx.clock.now());
+  // The time after a deadline or a signal is used up.
+  if (failure !== null || outcome.status === 'deleted') return seen;
+  const limit = timeLimit(ctx, LAST_LOOK_MS);
   try {
-    const now = await looks.server.conversations.get(conversation.id);
+    const awake = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
+    const now = await awake.conversations.get(conversation.id);
     return {
       ...now,
       start_task_id: conversation.start_task_id,
@@ -235,9 +245,9 @@ async function lastRecord(
       waiting_for: seen.waiting_for,
     };
   } catch (error) {
-    if (!isAppError(error)) throw error;
+    if (!isAppError(error) && !limit.signal.aborted) throw error;
     return seen;
   } finally {
-    looks.clear();
+    limit.clear();
   }
 }

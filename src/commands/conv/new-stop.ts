@@ -1,18 +1,16 @@
 /** `--stop-on-timeout` and `--stop-on-interrupt`: ending the run that acs no longer waits for, and saying so. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { isAppError, type AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
-import { timeLimit } from '../deadline.ts';
+import { LAST_LOOK_MS, timeLimit } from '../deadline.ts';
 import type { NewOptions } from './new-options.ts';
-import { stoppedInstead } from './unended.ts';
+import { notStopped, stoppedInstead } from './unended.ts';
 import type { Watched } from './watch.ts';
 
 export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> & { waitMs: number };
 
-/** At most this long for --stop-on-interrupt: whoever sent the signal waits. */
-const STOP_MS = 5_000;
 const STOP_LOOK_MS = 100;
 const BETWEEN_TRIES_MS = 250;
 
@@ -25,55 +23,92 @@ export async function stopIfAsked(
   options: StopOptions,
 ): Promise<Watched> {
   const { failure, outcome } = watched;
-  const last = failure === null ? null : await stopped(ctx, server, failure, conversation, options);
-  if (failure === null || last === null) return watched;
+  if (failure === null) return watched;
   const why =
     failure.kind === 'timeout' ? `the time of ${formatDuration(options.waitMs)} is up` : interruptedBy(ctx.signal);
-  const told = stoppedInstead(failure, why, last);
+  const last = { ...conversation, status: outcome.status };
+  const halted = await stopped(ctx, server, failure, last, options);
+  if (halted === null) return watched;
+  const told =
+    halted.after === null ? notStopped(failure, why, last.id, halted.why) : stoppedInstead(failure, why, halted.after);
   const code = outcome.reason?.code ?? failure.kind;
-  return { outcome: { ...outcome, status: last.status, reason: { code, text: told.message } }, failure: told };
+  const status = halted.after?.status ?? outcome.status;
+  return { outcome: { ...outcome, status, reason: { code, text: told.message } }, failure: told };
+}
+
+interface Unfinished {
+  failure: AppError;
+  /** What ended the waiting, in words. */
+  why: string;
+  /** By the id of its start task while it has no other. */
+  last: Conversation;
+}
+
+/** The failure of a start with what became of the run where the flags ask for its end; else as it is. */
+export async function afterStopping(
+  ctx: Context,
+  server: Server,
+  { failure, why, last }: Unfinished,
+  options: StopOptions,
+): Promise<AppError> {
+  const halted = await stopped(ctx, server, failure, last, options);
+  if (halted === null) return failure;
+  return halted.after === null
+    ? notStopped(failure, why, last.id, halted.why)
+    : stoppedInstead(failure, why, halted.after);
 }
 
 function interruptedBy({ reason }: AbortSignal): string {
   return isAppError(reason) ? reason.message : 'interrupted';
 }
 
-/** Stops the run where the flags ask for it; how it stands then, or null when it was not stopped. */
-export async function stopped(
+/** `after`: how the run stands then; null when it could not be stopped, for the reason `why`. */
+type Halted = { after: Conversation } | { after: null; why: string };
+
+/** Stops the run where the flags ask for it, else null. */
+async function stopped(
   ctx: Context,
   server: Server,
   failure: AppError,
   conversation: Conversation,
   { stopOnTimeout, stopOnInterrupt }: StopOptions,
-): Promise<Conversation | null> {
+): Promise<Halted | null> {
   const wanted = failure.kind === 'timeout' ? stopOnTimeout : failure.kind === 'interrupted' && stopOnInterrupt;
   if (!wanted) return null;
-  const { id } = conversation;
-  const limit = timeLimit(ctx, STOP_MS);
+  const limit = timeLimit(ctx, LAST_LOOK_MS);
   try {
     const awake = await server.withSignal(limit.signal);
     try {
-      if (conversation.status === 'starting') await stopOnceThere(ctx, awake, id, limit.signal);
-      else await awake.conversations.stop(id);
+      const id = await stopOnceThere(ctx, awake, conversation, limit.signal);
+      return { after: await afterStop(ctx, awake, { ...conversation, id }, limit.signal) };
     } catch (error) {
-      const why = isAppError(error) ? error.message : 'it took too long';
-      await ctx.warn(`could not stop conversation ${id}: ${why}`);
-      return null;
+      return { after: null, why: isAppError(error) ? error.message : 'the server did not answer in time' };
     }
-    return await afterStop(ctx, awake, conversation, limit.signal);
   } finally {
     limit.clear();
   }
 }
 
-/** While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is. */
-async function stopOnceThere(ctx: Context, server: Server, id: string, limit: AbortSignal): Promise<void> {
+/**
+ * While it starts there may be nothing to stop yet, and the run would begin after all: tried until there is.
+ * @returns the id of the conversation
+ */
+async function stopOnceThere(
+  ctx: Context,
+  server: Server,
+  { id: named, status }: Conversation,
+  limit: AbortSignal,
+): Promise<string> {
   for (;;) {
     try {
-      return await server.conversations.stop(id);
+      const id = status === 'starting' ? (await server.conversations.get(named)).id : named;
+      if (id === '') throw new AppError('conflict', 'it is still being started');
+      await server.conversations.stop(id);
+      return id;
     } catch (error) {
-      if (!isAppError(error) || (error.kind !== 'not-found' && error.kind !== 'conflict')) throw error;
-      // What it met is what is told, not that the time is over.
+      const isEarly = isAppError(error) && (error.kind === 'not-found' || error.kind === 'conflict');
+      if (status !== 'starting' || !isEarly) throw error;
+      // What it met is what is said, not that the time is over.
       await ctx.clock.sleep(BETWEEN_TRIES_MS, limit).catch(() => Promise.reject(error));
     }
   }

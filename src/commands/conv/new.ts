@@ -4,6 +4,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation, SuggestedTask } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
+import { limitsAfter, withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { readChosenId } from '../ids.ts';
 import { eventView } from './event-view.ts';
@@ -78,6 +79,9 @@ export async function newConversation(argument: string | undefined, given: NewOp
   checkNewOptions(ctx, argument, given);
   checkOutput(ctx, given);
   const limits = deadlineOf(ctx, given);
+  const stay = stayOf(given);
+  // Else the time is the one for the start alone.
+  const isWhole = stay === 'ended' || (given.waitTimeout ?? given.timeout) !== undefined;
   const options: NewOptions = { ...given, repo: given.repo ?? given.R };
   if (options.title !== undefined) checkTitle(options.title);
   if (options.idFile !== undefined) await checkIdFile(ctx, options.idFile);
@@ -88,26 +92,47 @@ export async function newConversation(argument: string | undefined, given: NewOp
       hint: 'give it as an argument, with --file, or as - on stdin; or carry a recorded run out with --replay',
     });
   }
-  const inForce = await ctx.server();
-  const { server, replay } = isTaskMissing ? await chooseStart(ctx, inForce) : { server: inForce, replay: null };
-  await checkServer(server, options);
+  // A person who is asked may take as long as the answers need.
+  const lookUps = isWhole && !isTaskMissing ? limits : limitsAfter(ctx, Number.POSITIVE_INFINITY);
+  const { server, replay } = await beforeStart(ctx, lookUps, async (timed) => {
+    const inForce = await timed.server();
+    const found = isTaskMissing ? await chooseStart(timed, inForce) : { server: inForce, replay: null };
+    await checkServer(found.server, options);
+    return found;
+  });
   const chosenStart = { server, replay: replay ?? draft.replay };
   await keepingMessage(ctx, async (typed) => {
     const answers = isTaskMissing ? await askForTask(ctx, chosenStart, options, typed) : null;
     const chosen = { ...options, ...answers?.options };
-    const place = await choosePlace(ctx, server, chosen);
-    const request: NewConversation = {
-      ...draft,
-      ...place,
-      replay: chosenStart.replay,
-      suggested_task: await withProvider(server, draft.suggested_task),
-      message: answers?.message ?? draft.message,
-      spec_id: chosen.spec ?? null,
-    };
-    const known = await findSameStart(server, request);
+    const { request, known } = await beforeStart(ctx, lookUps, async (timed) => {
+      const bound = await server.withSignal(timed.signal);
+      const place = await choosePlace(timed, bound, chosen);
+      const request: NewConversation = {
+        ...draft,
+        ...place,
+        replay: chosenStart.replay,
+        suggested_task: await withProvider(bound, draft.suggested_task),
+        message: answers?.message ?? draft.message,
+        spec_id: chosen.spec ?? null,
+      };
+      return { request, known: await findSameStart(bound, request) };
+    });
     if (known === null && answers !== null) await confirmTask(ctx, request);
     const onStarted = () => void (typed.text = null);
-    await startAndStay(ctx, server, request, { ...options, ...limits, stay: stayOf(options), known, onStarted });
+    await startAndStay(ctx, server, request, { ...options, ...limits, isWhole, stay, known, onStarted });
+  });
+}
+
+/** What is looked up before the start is sent, which ends at the deadline. */
+async function beforeStart<T>(ctx: Context, limits: Limits, work: (timed: TimedContext) => Promise<T>): Promise<T> {
+  return await withinDeadline(ctx, limits, async (timed) => {
+    try {
+      return await work(timed);
+    } catch (error) {
+      if (!timed.deadline.isOver(error)) throw error;
+      const { message, details } = error as AppError;
+      throw new AppError('timeout', `${message}; nothing was started`, details);
+    }
   });
 }
 

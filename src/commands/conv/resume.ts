@@ -17,7 +17,7 @@ import { changeConversations, type ChangeOptions, type ConversationVerb } from '
 import { deadlineOf } from './follow.ts';
 import { findStarted } from './started.ts';
 import { BULK_JSON, CONVERSATION_JSON, conversationView, idOf, OUTCOME_JSON } from './view.ts';
-import { addWaitTimeout, checkLimitHasWait } from './waiting.ts';
+import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wakeNow } from './wake.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
@@ -77,13 +77,18 @@ export async function resumeConversations(
   const limits = deadlineOf(ctx, options);
   if (bySelector || given.length === 0) return await changeConversations(ctx, resume, given, options);
   if (!single) return await resumeEach(ctx, await readIds(ctx, given));
-  const server = await ctx.server();
-  const seen = await findStarted(ctx, server, given[0] ?? '');
-  const { last } = await readKnownRun(server, seen.id);
-  if (ctx.globals.mode === 'dry-run') return await planSteps(ctx, stepsOf(server, seen));
-  const { changed, record } = await resumeOne(ctx, server, seen);
+  const [word = ''] = given;
+  const resumed = await beforeWatch(ctx, limits, word, async (timed, server) => {
+    const seen = await findStarted(timed, server, word);
+    const { last } = await readKnownRun(server, seen.id);
+    if (ctx.globals.mode !== 'dry-run') return { last, ...(await resumeOne(timed, server, seen)) };
+    await planSteps(ctx, stepsOf(server, seen));
+    return null;
+  });
+  if (resumed === null) return;
+  const { changed, record, last } = resumed;
   const since = changed ? { since: last?.id } : {};
-  await conclude(ctx, server, record, { ...options, ...limits, ...since, changed });
+  await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...since, changed });
 }
 
 async function resumeEach(ctx: Context, words: readonly string[]): Promise<void> {

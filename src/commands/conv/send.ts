@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import type { OutgoingMessage, Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
@@ -18,7 +18,7 @@ import { readImages } from './images.ts';
 import { readMessage } from './message.ts';
 import { findStarted } from './started.ts';
 import { CONVERSATION_JSON, OUTCOME_JSON } from './view.ts';
-import { addWaitTimeout, checkLimitHasWait } from './waiting.ts';
+import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wake } from './wake.ts';
 
 export interface SendOptions extends RunOptions {
@@ -83,22 +83,37 @@ export async function sendMessage(
     throw new AppError('usage', 'which message? give it as an argument, with --file, or as - on stdin');
   const limits = deadlineOf(ctx, options);
   const image_urls = await readImages(ctx, options.image ?? []);
-  const server = await ctx.server();
   if (ctx.globals.mode === 'dry-run') {
+    const server = await ctx.server();
     const seen = await findStarted(ctx, server, word);
     const delivery = { decision, message: { text, image_urls }, wake: () => awake(ctx, server, seen, options) };
     return await planSteps(ctx, stepsOf(server, seen, delivery));
   }
-  const conversation = await awake(ctx, server, await findStarted(ctx, server, word), options);
-  const { last } = await readKnownRun(server, conversation.id);
-  if (decision === null) {
-    refuseWaiting(conversation);
-    await server.conversations.send(conversation.id, { text, image_urls });
-    await ctx.notice(`sent to conversation ${conversation.id}`);
-  } else {
-    await answerThenSend(ctx, server, conversation.id, { decision, message: { text, image_urls } });
-  }
-  await conclude(ctx, server, conversation, { ...options, ...limits, since: last?.id, changed: true });
+  let state: Sending = 'not sent';
+  const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server) => {
+    const conversation = await awake(timed, server, await findStarted(timed, server, word), options);
+    const { last } = await readKnownRun(server, conversation.id);
+    if (decision === null) refuseWaiting(conversation);
+    state = 'perhaps sent';
+    if (decision === null) {
+      await server.conversations.send(conversation.id, { text, image_urls });
+      await ctx.notice(`sent to conversation ${conversation.id}`);
+    } else {
+      await answerThenSend(timed, server, conversation.id, { decision, message: { text, image_urls } });
+    }
+    return { conversation, last };
+  }).catch((error: unknown) => {
+    throw isAppError(error) && error.kind === 'timeout' ? withSending(error, state) : error;
+  });
+  await conclude(ctx, await ctx.server(), conversation, { ...options, ...limits, since: last?.id, changed: true });
+}
+
+type Sending = 'not sent' | 'perhaps sent';
+
+/** The deadline passed before the answer to the message. */
+function withSending({ message, details }: AppError, state: Sending): AppError {
+  const what = state === 'not sent' ? 'the message was not sent' : 'whether the message was sent is not known';
+  return new AppError('timeout', `${message}; ${what}`, details);
 }
 
 /** A conversation that can be talked to; wakes the sandbox where that is needed and wanted. */

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { LONGEST_TIMER_MS } from '../deadline.ts';
+import { LAST_LOOK_MS, LONGEST_TIMER_MS, type Limits } from '../deadline.ts';
 
 /** The first of these that settles, or `time` when none does within so many milliseconds (Infinity: no limit). */
 export async function beforeTime<T>(
@@ -18,4 +18,14 @@ export async function beforeTime<T>(
   } finally {
     timer.abort();
   }
+}
+
+/** The answer, or `time` when it does not come before the end of what a command may use after its deadline. */
+export async function beforeEnd<T>(
+  ctx: Pick<Context, 'clock'>,
+  { deadlineMs }: Pick<Limits, 'deadlineMs'>,
+  answer: Promise<T>,
+): Promise<T | 'time'> {
+  const leftMs = Math.max(deadlineMs - ctx.clock.now(), 0) + LAST_LOOK_MS;
+  return await beforeTime(ctx, leftMs, [answer]);
 }

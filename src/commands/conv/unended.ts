@@ -1,8 +1,10 @@
 /** What is said when acs stops waiting before the run has ended: deadline, silence, signal. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
+import { openOutcome, type RunEvidence } from '../../domain/outcome.ts';
 import { AppError } from '../../errors.ts';
 import { formatDuration } from '../../text/duration.ts';
+import type { Watched } from './watch-options.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
   return new AppError(
@@ -61,6 +63,16 @@ export function stoppedInstead(failure: AppError, why: string, { id, status }: C
   });
 }
 
+/** As stoppedInstead, of a run that could not be stopped. */
+export function notStopped(failure: AppError, why: string, id: string, cause: string): AppError {
+  return new AppError(failure.kind, `${why}; conversation ${id} could not be stopped (${cause}) and continues`, {
+    ...failure.details,
+    exitCode: failure.exitCode,
+    hint: `stop it: acs conv stop ${id}   watch it: acs conv follow ${id}`,
+    data: { ...failure.details.data, id },
+  });
+}
+
 /** What becomes of a run that is no longer watched: one that rests does not go on by itself. */
 function future(status: string): string {
   return ['paused', 'stopped', 'idle', 'waiting'].includes(status) ? 'stays so' : 'goes on';
@@ -70,4 +82,11 @@ function future(status: string): string {
 function goOnHint(id: string, status: string | null): string {
   const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
   return `watch it: acs conv follow ${id}   ${end}`;
+}
+
+/** What a watch brings that ended before the run. */
+export function openWatch(conversation: Conversation, evidence: RunEvidence, failure: AppError): Watched {
+  const code = failure.details.data?.['reason'];
+  const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
+  return { outcome: openOutcome(conversation, evidence, failure.exitCode, reason), failure };
 }

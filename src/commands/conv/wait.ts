@@ -6,14 +6,14 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { readIds } from '../bulk.ts';
-import { boundLooks, type BoundedLooks } from '../deadline.ts';
+import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord, conversationFinder } from '../ids.ts';
+import { checkIdWord, conversationFinder, findConversation, type ConversationFinder } from '../ids.ts';
 import { collectList, duration, invalidValue, oneOf } from '../options.ts';
 import { blankConversation } from './blank.ts';
 import { readKnownRun, type KnownRun } from './evidence.ts';
-import { deadlineOf, type Limits } from './follow.ts';
-import { deadlinePassedUnseen } from './unended.ts';
+import { deadlineOf } from './follow.ts';
+import { deadlinePassed, deadlinePassedUnseen } from './unended.ts';
 import { idOf, OUTCOME_JSON, outcomeView } from './view.ts';
 import { addWaitTimeout, endAs, failedStart, unbegun, untilStarted, type WaitOptions } from './waiting.ts';
 import { watch, type Watched } from './watch.ts';
@@ -67,14 +67,7 @@ export async function waitForConversations(
     await ctx.out.list(outcomeView, [], { has_more: false });
     return;
   }
-  const server = await ctx.server();
-  const looks = await boundLooks(ctx, server, limits.deadlineMs);
-  const finder = conversationFinder(ctx, looks.server);
-  const wait = { options, limits, server, looks, seen: new Map<string, string>() };
-  const first = new AbortController();
-  const runs = words.map((word) => waitForOne(ctx, wait, word, () => finder.find(word), first.signal));
-  const ended = options.any ? theFirst(runs, first).then((watched) => [watched]) : allOf(runs, first);
-  const watched = await ended.finally(looks.clear);
+  const watched = await withinDeadline(ctx, limits, (timed) => waitForRuns(ctx, timed, words, options));
   if (isOne && watched[0]) await ctx.out.item(outcomeView, watched[0].outcome);
   else
     await ctx.out.list(
@@ -86,41 +79,82 @@ export async function waitForConversations(
 }
 
 interface Wait {
+  /** Of the command: a watch keeps the deadline itself. */
+  ctx: Context;
+  /** For what is read before the watch. */
+  timed: TimedContext;
   options: WaitCommandOptions;
-  limits: Limits;
-  server: Server;
-  /** For what is read before the watch, which keeps the deadline itself. */
-  looks: BoundedLooks;
   /** Last state told, by conversation. */
   seen: Map<string, string>;
 }
 
-async function waitForOne(
+async function waitForRuns(
   ctx: Context,
+  timed: TimedContext,
+  words: readonly string[],
+  options: WaitCommandOptions,
+): Promise<Watched[]> {
+  const wait: Wait = { ctx, timed, options, seen: new Map() };
+  const opened = await timed.server().catch((error: unknown) => {
+    if (timed.deadline.isOver(error)) return null;
+    throw error;
+  });
+  const finder = opened === null ? null : conversationFinder(timed, opened);
+  const first = new AbortController();
+  const runs = words.map((word) => waitForOne(wait, word, finder, first.signal));
+  return await (options.any ? theFirst(runs, first).then((watched) => [watched]) : allOf(runs, first));
+}
+
+async function waitForOne(
   wait: Wait,
   word: string,
-  find: () => Promise<Conversation>,
+  finder: ConversationFinder | null,
   first: AbortSignal,
 ): Promise<Watched> {
-  const { limits, options, looks } = wait;
+  const { timed, options } = wait;
+  const { deadline } = timed;
   const judging = options.for ? forStates(options.for) : judge;
   let seen = blankConversation(word, 'unknown(not-read)');
   try {
-    seen = await find();
-    seen = await untilStarted(ctx, looks.server, seen, limits);
+    if (finder === null) throw deadlinePassedUnseen(seen, deadline.waitMs);
+    const server = await timed.server();
+    seen = await finder.find(word);
+    seen = await untilStarted(timed, server, seen);
     if (seen.id === '') return failedStart(seen);
-    seen = await looks.server.conversations.getSettled(seen.id);
-    const known = await readKnownRun(looks.server, seen.id);
-    const ended = judging(seen, known.evidence);
+    const read = await readRun(server, seen.id);
+    seen = read.settled;
+    const ended = judging(seen, read.evidence);
     if (ended !== null) return { outcome: ended, failure: null };
-    return await watchOne(ctx, wait, { settled: seen, ...known, first, judging });
+    return await watchOne(wait, { ...read, first, judging });
   } catch (error) {
-    const conversation = { ...seen, id: knownId(seen) ?? idOf(seen) };
-    const failure = looks.isOver(error) ? deadlinePassedUnseen(conversation, limits.waitMs) : error;
+    if (deadline.isOver(error)) return await atDeadline(wait, word, seen, judging);
     // A run that has not begun, or cannot be read, is no reason to keep back what became of the others.
-    if (isAppError(failure) && failure.kind === 'timeout') return unbegun(conversation, failure);
-    throw failure;
+    if (isAppError(error) && error.kind === 'timeout') return unbegun(named(seen), error);
+    throw error;
   }
+}
+
+async function readRun(server: Server, id: string): Promise<KnownRun & { settled: Conversation }> {
+  return { settled: await server.conversations.getSettled(id), ...(await readKnownRun(server, id)) };
+}
+
+/** The deadline came before the watch: the run is read once more. */
+async function atDeadline({ timed }: Wait, word: string, last: Conversation, judging: typeof judge): Promise<Watched> {
+  const { deadline } = timed;
+  const look = await deadline.lastLook(await timed.server(), async (server, ctx) => {
+    const seen = last.status === 'unknown(not-read)' ? await findConversation(ctx, server, word) : last;
+    return { seen, run: seen.id === '' ? null : await readRun(server, seen.id) };
+  });
+  if (look === null) return unbegun(named(last), deadlinePassedUnseen(named(last), deadline.waitMs));
+  const ended = look.run === null ? null : judging(look.run.settled, look.run.evidence);
+  if (ended !== null) return { outcome: ended, failure: null };
+  const seen = named(look.run?.settled ?? look.seen);
+  return unbegun(seen, deadlinePassed(seen, deadline.waitMs));
+}
+
+/** By the id of its start task while it has no other. */
+function named(conversation: Conversation): Conversation {
+  return { ...conversation, id: knownId(conversation) ?? idOf(conversation) };
 }
 
 interface Seen extends KnownRun {
@@ -129,16 +163,18 @@ interface Seen extends KnownRun {
   judging: typeof judge;
 }
 
-async function watchOne(ctx: Context, wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<Watched> {
-  const { server, limits, options } = wait;
+async function watchOne(wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<Watched> {
+  const { ctx, timed, options } = wait;
+  const { deadlineMs, waitMs } = timed.deadline;
   if (settled.status === 'idle' && evidence.since_message === 'unknown') await tellIdle(ctx, settled.id);
   const progress = await ctx.progress(progressText(settled));
   try {
-    return await watch(ctx, server, settled.id, {
+    return await watch(ctx, await ctx.server(), settled.id, {
       evidence,
       seen: settled,
       since: last?.timestamp ?? null,
-      ...limits,
+      deadlineMs,
+      waitMs,
       failOnStallMs: options.failOnStall ?? null,
       judge: judging,
       signal: first,

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { knownId, type Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
-import { boundLooks } from '../deadline.ts';
+import { withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
 import { duration } from '../options.ts';
 import { blankConversation } from './blank.ts';
 import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
@@ -44,18 +44,17 @@ export function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): n
 
 /** A conversation that is still being started has only its start task: waits until it has an id or failed. */
 export async function untilStarted(
-  ctx: Context,
+  ctx: TimedContext,
   server: Server,
   conversation: Conversation,
-  limits: { deadlineMs: number; waitMs: number },
 ): Promise<Conversation> {
   let current = conversation;
   for (let pauseMs = FIRST_PAUSE_MS; current.id === '' && current.status === 'starting'; pauseMs *= 1.5) {
     const named = { ...current, id: knownId(current) ?? idOf(current) };
-    if (ctx.clock.now() >= limits.deadlineMs) throw deadlinePassed(named, limits.waitMs);
     try {
       await ctx.clock.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), ctx.signal);
     } catch (error) {
+      if (ctx.deadline.isOver(error)) throw deadlinePassed(named, ctx.deadline.waitMs);
       throw isAppError(error) ? interruption(error, named.id, named) : error;
     }
     current = await server.conversations.get(idOf(current));
@@ -64,25 +63,23 @@ export async function untilStarted(
 }
 
 /**
- * What is read before a run is watched, which keeps the deadline itself. Throws `timeout` where the server hangs.
+ * What is done before a run is watched, which keeps the deadline itself. Throws `timeout` where the server hangs.
  * @param id of the conversation, or the word it was asked for by
  */
-export async function withinDeadline<T>(
+export async function beforeWatch<T>(
   ctx: Context,
-  server: Server,
-  { deadlineMs, waitMs }: { deadlineMs: number; waitMs: number },
+  limits: Limits,
   id: string,
-  read: (server: Server) => Promise<T>,
+  work: (timed: TimedContext, server: Server) => Promise<T>,
 ): Promise<T> {
-  const looks = await boundLooks(ctx, server, deadlineMs);
-  try {
-    return await read(looks.server);
-  } catch (error) {
-    if (!looks.isOver(error)) throw error;
-    throw deadlinePassedUnseen(blankConversation(id, 'unknown(not-read)'), waitMs);
-  } finally {
-    looks.clear();
-  }
+  return await withinDeadline(ctx, limits, async (timed) => {
+    try {
+      return await work(timed, await timed.server());
+    } catch (error) {
+      if (!timed.deadline.isOver(error)) throw error;
+      throw deadlinePassedUnseen(blankConversation(id, 'unknown(not-read)'), limits.waitMs);
+    }
+  });
 }
 
 /** The outcome of a start that failed: there is no run to watch. */

@@ -5,6 +5,15 @@ import type { Outcome, RunEvidence } from '../../domain/outcome.ts';
 import type { AppError } from '../../errors.ts';
 import type { FollowOptions } from '../../servers/server.ts';
 
+/** After an event that may have ended the run. */
+export const SOON_MS = 250;
+/** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
+export const DOUBT_MS = { some: 1_500, none: 5_000 };
+/** After a deadline that a machine slept through, the events of a run that has ended are shown for so long at most. */
+export const CATCH_UP_MS = 2_000;
+/** How long the events may take that come before an end the watch has seen by itself. */
+export const EVENTS_MS = 10_000;
+
 /** Answers confirmations while a run is watched. */
 export interface Answerer {
   /** Called when the run waits. `answered`: it goes on, whoever answered; `left`: it shall go on waiting. */
@@ -26,6 +35,8 @@ export interface WatchOptions {
   deadlineMs: number;
   /** How long the command was told to wait, for the message. */
   waitMs: number;
+  /** `stop`: the run is stopped after the deadline, and the time for a last look is used for that. */
+  atDeadline?: 'look' | 'stop';
   /** No event for this long while running ends it; null: a notice after 10 minutes. */
   failOnStallMs: number | null;
   /** Without it a confirmation that waits ends the watch. */

@@ -19,20 +19,12 @@ import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { LAST_LOOK_MS } from '../deadline.ts';
 import { blankConversation } from './blank.ts';
-import { beforeTime } from './time-limit.ts';
-import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
-import { placeToStart, type Watched, type WatchOptions } from './watch-options.ts';
+import { beforeEnd, beforeTime } from './time-limit.ts';
+import { deadlinePassed, deadlinePassedUnseen, interruption, openWatch } from './unended.ts';
+import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, placeToStart, SOON_MS } from './watch-options.ts';
+import type { Watched, WatchOptions } from './watch-options.ts';
 import { isGone, readUnlessPassing, tellingOf } from './watch-reads.ts';
 import { Silence } from './watch-silence.ts';
-
-/** After an event that may have ended the run. */
-const SOON_MS = 250;
-/** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
-const DOUBT_MS = { some: 1_500, none: 5_000 };
-/** After a deadline that a machine slept through, the events of a run that has ended are shown for so long at most. */
-const CATCH_UP_MS = 2_000;
-/** How long the events may take that come before an end the watch has seen by itself. */
-const EVENTS_MS = 10_000;
 
 export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
 
@@ -246,13 +238,16 @@ class Watch {
 
   /** The machine may have slept: one fresh look before the verdict. */
   private async onDeadline(waitMs: number): Promise<Watched | null> {
+    const last = this.lastOrBlank();
+    if (this.options.atDeadline === 'stop') return this.unended(last, deadlinePassed(last, waitMs));
+    const endMs = this.ctx.clock.now() + LAST_LOOK_MS;
     const fresh = await this.fresh();
-    const last = this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
     if (fresh === null) return this.unended(last, deadlinePassedUnseen(last, waitMs));
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
     const believed = this.judged(fresh, afterStanding(this.evidence));
-    if (believed !== null) return this.afterItsEvents(believed, fresh, CATCH_UP_MS);
+    const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
+    if (believed !== null) return this.afterItsEvents(believed, fresh, Math.min(CATCH_UP_MS, leftMs));
     const seen = tellingOf(fresh, this.lastSeen());
     return this.unended(seen, deadlinePassed(seen, waitMs));
   }
@@ -268,7 +263,8 @@ class Watch {
 
   /** Following ends by itself when the sandbox is gone for good. */
   private async onEndOfItems(): Promise<Watched> {
-    const fresh = await this.server.conversations.getSettled(this.id);
+    const fresh = await beforeEnd(this.ctx, this.options, this.server.conversations.getSettled(this.id));
+    if (fresh === 'time') return this.unended(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
     const ended = this.judged(fresh, afterStanding(this.evidence));
     const reason = { code: fresh.status, text: `the conversation is ${fresh.status}` };
     return ended ?? { outcome: openOutcome(fresh, this.evidence, 6, reason), failure: null };
@@ -276,7 +272,10 @@ class Watch {
 
   private async onError(error: unknown): Promise<Watched> {
     if (!isAppError(error)) throw error;
-    if (error.kind === 'not-found' && (await isGone(this.server, this.id))) {
+    if (
+      error.kind === 'not-found' &&
+      (await beforeEnd(this.ctx, this.options, isGone(this.server, this.id))) === true
+    ) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
     // A reader that is gone needs no last word, and a watch that another one made needless has none.
@@ -290,10 +289,11 @@ class Watch {
     return this.last ?? this.options.seen ?? null;
   }
 
+  private lastOrBlank(): Conversation {
+    return this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
+  }
+
   private unended(conversation: Conversation | null, failure: AppError): Watched {
-    const code = failure.details.data?.['reason'];
-    const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
-    const status = conversation ?? blankConversation(this.id, 'unknown(not-read)');
-    return { outcome: openOutcome(status, this.evidence, failure.exitCode, reason), failure };
+    return openWatch(conversation ?? this.lastOrBlank(), this.evidence, failure);
   }
 }

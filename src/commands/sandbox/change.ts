@@ -9,6 +9,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { changeEach, changeOne, confirmChange, endOfDryRun, readIds, type Change } from '../bulk.ts';
+import type { TimedContext } from '../deadline.ts';
 import { hasSeveralProfiles } from '../paging.ts';
 import { addSelectorOptions, asksForRuns, readSelection, type SelectorOptions } from '../selectors.ts';
 import { chooseByIds, chooseBySelector, type SandboxTarget } from './choose.ts';
@@ -32,7 +33,7 @@ export interface SandboxVerb {
   asks: 'always' | 'by-selector';
   /** Whether it cuts off a run in progress: such sandboxes are left alone unless --force. */
   interrupts: 'runs' | 'nothing';
-  apply(ctx: Context, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>>;
+  apply(ctx: TimedContext, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>>;
 }
 
 export function addChangeOptions(command: Command): Command {
@@ -47,7 +48,7 @@ export function addChangeOptions(command: Command): Command {
 
 /** Runs a verb over ids or selectors; prints the object for one id, a bulk result for anything else. */
 export async function changeSandboxes(
-  ctx: Context,
+  ctx: TimedContext,
   verb: SandboxVerb,
   given: readonly string[],
   options: ChangeOptions,
@@ -82,7 +83,7 @@ function checkChoice(verb: SandboxVerb, given: readonly string[], bySelector: bo
   }
 }
 
-async function changeNamed(ctx: Context, verb: SandboxVerb, word: string, options: ChangeOptions): Promise<void> {
+async function changeNamed(ctx: TimedContext, verb: SandboxVerb, word: string, options: ChangeOptions): Promise<void> {
   const server = await ctx.server();
   const seen = await findOrIgnore(ctx, server, word, options);
   if (seen === null && ctx.globals.mode === 'dry-run') throw endOfDryRun();
@@ -127,7 +128,7 @@ function hitLine({ id, profile, seen }: SandboxTarget): string {
 
 /** Looks again, because much may have changed since it was chosen, and spares a run in progress. */
 async function applySafely(
-  ctx: Context,
+  ctx: TimedContext,
   verb: SandboxVerb,
   target: SandboxTarget,
   options: ChangeOptions & { bySelector: boolean },

@@ -3,10 +3,11 @@ import type { Context } from '../../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
 import type { Change } from '../bulk.ts';
+import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
 import type { SandboxTarget } from './choose.ts';
-import { gone, readOrGone, settle, waitMsOf } from './settle.ts';
+import { gone, limitsOf, readOrGone, settle } from './settle.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const remove: SandboxVerb = {
@@ -36,10 +37,10 @@ export function declareDelete(parent: Command, ctx: Context): void {
 }
 
 export async function deleteSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
-  await changeSandboxes(ctx, remove, ids, options);
+  await withinDeadline(ctx, limitsOf(ctx, options), (timed) => changeSandboxes(timed, remove, ids, options));
 }
 
-async function deleteOne(ctx: Context, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>> {
+async function deleteOne(ctx: TimedContext, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>> {
   const { server, id, seen } = target;
   try {
     await server.sandboxes.remove(id);
@@ -53,6 +54,6 @@ async function deleteOne(ctx: Context, target: SandboxTarget, options: ChangeOpt
     const isGone = now.status === 'missing';
     return { changed: now.status !== seen.status, before: seen.status, after: isGone ? null : now.status, record: now };
   }
-  await settle(ctx, { server, id, wanted: ['missing'], waitMs: waitMsOf(ctx, options) });
+  await settle(ctx, { server, id, wanted: ['missing'] });
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import { withinDeadline } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
+import { limitsOf } from './settle.ts';
 import { moveSandbox, PAUSE } from './transition.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
@@ -32,5 +34,5 @@ export function declarePause(parent: Command, ctx: Context): void {
 }
 
 export async function pauseSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
-  await changeSandboxes(ctx, pause, ids, options);
+  await withinDeadline(ctx, limitsOf(ctx, options), (timed) => changeSandboxes(timed, pause, ids, options));
 }

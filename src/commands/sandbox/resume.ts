@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
+import { withinDeadline } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
-import { checkLimitHasWait, type WaitOptions } from './settle.ts';
+import { checkLimitHasWait, limitsOf, type WaitOptions } from './settle.ts';
 import { moveSandbox, RESUME, type Transition } from './transition.ts';
 import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
@@ -41,9 +42,7 @@ export async function resumeSandbox(
   ctx: Context,
 ): Promise<void> {
   const verb = spec === undefined ? resume : resumeOf(spec);
-  const options = { wait, waitTimeout, timeout };
-  checkLimitHasWait(options);
-  await withPausedOthers(ctx, () => changeSandboxes(ctx, verb, [id], options));
+  await resumeAll(ctx, verb, [id], { wait, waitTimeout, timeout });
 }
 
 function resumeOf(spec: string): SandboxVerb {
@@ -60,6 +59,17 @@ function resumeOf(spec: string): SandboxVerb {
 }
 
 async function resumeSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
+  await resumeAll(ctx, resume, ids, options);
+}
+
+async function resumeAll(
+  ctx: Context,
+  verb: SandboxVerb,
+  ids: readonly string[],
+  options: ChangeOptions,
+): Promise<void> {
   checkLimitHasWait(options);
-  await withPausedOthers(ctx, () => changeSandboxes(ctx, resume, ids, options));
+  await withinDeadline(ctx, limitsOf(ctx, options), (timed) =>
+    withPausedOthers(timed, () => changeSandboxes(timed, verb, ids, options)),
+  );
 }

@@ -6,7 +6,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
-import { boundLooks } from '../deadline.ts';
+import { limitsAfter, type Limits, type TimedContext } from '../deadline.ts';
 import { duration } from '../options.ts';
 
 const FIRST_PAUSE_MS = 100;
@@ -34,8 +34,13 @@ export function checkLimitHasWait({ wait, waitTimeout, timeout }: WaitOptions): 
 }
 
 /** Infinity on a terminal, where a person sees that it takes long. */
-export function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
+function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
   return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_DEADLINE_MS : Number.POSITIVE_INFINITY);
+}
+
+/** The deadline of the command; none where it does not wait. */
+export function limitsOf(ctx: Context, options: WaitOptions): Limits {
+  return limitsAfter(ctx, options.wait === false ? Number.POSITIVE_INFINITY : waitMsOf(ctx, options));
 }
 
 export interface Settling {
@@ -43,40 +48,40 @@ export interface Settling {
   id: string;
   /** States that end the wait well. */
   wanted: readonly SandboxStatus[];
-  /** How long it is waited for; Infinity: no limit. */
-  waitMs: number;
-  /** On the context's clock, for a wait that began earlier; default: `waitMs` from now on. */
-  endsAtMs?: number;
   /** Told each new state. */
   onStatus?: (status: SandboxStatus) => void;
 }
 
 /**
+ * Waits until the deadline of the command; the state that is read after it counts too.
  * @returns the sandbox in one of the wanted states; one that is gone while `missing` is wanted comes as `gone` says.
  * Throws `failed` on ERROR, `not-found` when it is gone, both only where that state is not wanted, and `timeout`
  * naming the last state.
  */
-export async function settle(ctx: Context, settling: Settling): Promise<Sandbox> {
-  const { server, id, wanted, waitMs, onStatus } = settling;
-  const endsAtMs = settling.endsAtMs ?? ctx.clock.now() + waitMs;
-  const looks = await boundLooks(ctx, server, endsAtMs);
+export async function settle(ctx: TimedContext, { server, id, wanted, onStatus }: Settling): Promise<Sandbox> {
+  const { deadline } = ctx;
   let status: SandboxStatus | null = null;
+  const settled = (sandbox: Sandbox): Sandbox | null => {
+    if (sandbox.status !== status) onStatus?.(sandbox.status);
+    status = sandbox.status;
+    if (wanted.includes(status)) return sandbox;
+    if (isEnd(status)) throw cannotCome(sandbox, wanted);
+    return null;
+  };
   try {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-      const sandbox = await readOrGone(looks.server, id);
-      if (sandbox.status !== status) onStatus?.(sandbox.status);
-      status = sandbox.status;
-      if (wanted.includes(status)) return sandbox;
-      if (isEnd(status)) throw cannotCome(sandbox, wanted);
-      const leftMs = endsAtMs - ctx.clock.now();
-      if (leftMs <= 0) throw stillSo(id, status, waitMs);
-      await ctx.clock.sleep(Math.min(pauseMs, leftMs), ctx.signal);
+      const sandbox = settled(await readOrGone(server, id));
+      if (sandbox !== null) return sandbox;
+      await ctx.clock.sleep(pauseMs, ctx.signal);
     }
   } catch (error) {
-    throw looks.isOver(error) ? unanswered(id, status, waitMs) : error;
-  } finally {
-    looks.clear();
+    if (!deadline.isOver(error)) throw error;
   }
+  const last = await deadline.lastLook(server, (awake) => readOrGone(awake, id));
+  if (last === null) throw unanswered(id, status, deadline.waitMs);
+  const sandbox = settled(last);
+  if (sandbox !== null) return sandbox;
+  throw stillSo(id, last.status, deadline.waitMs);
 }
 
 function stillSo(id: string, status: SandboxStatus, waitMs: number): AppError {
@@ -96,7 +101,7 @@ export function unanswered(id: string, status: SandboxStatus | null, waitMs: num
 }
 
 /** As settle, and a person sees what it waits for and each new state. */
-export async function settleWatched(ctx: Context, settling: Settling): Promise<Sandbox> {
+export async function settleWatched(ctx: TimedContext, settling: Settling): Promise<Sandbox> {
   const { id, wanted } = settling;
   const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`);
   try {

@@ -3,10 +3,11 @@ import type { Context } from '../../context.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandbox } from './resume.ts';
-import { addWaitTimeout, checkLimitHasWait, settleWatched, waitMsOf, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, checkLimitHasWait, limitsOf, settleWatched, type WaitOptions } from './settle.ts';
 import { SANDBOX_JSON, sandboxView } from './view.ts';
 
 interface StartOptions extends WaitOptions {
@@ -39,26 +40,32 @@ export async function startSandbox(id: string | undefined, options: StartOptions
   checkLimitHasWait(options);
   if (id === undefined) {
     ctx.out.check(sandboxView, 'item');
-    return await withPausedOthers(ctx, () => createSandbox(options, ctx));
+    return await withinDeadline(ctx, limitsOf(ctx, options), (timed) =>
+      withPausedOthers(timed, () => createSandbox(options, timed)),
+    );
   }
   await resumeSandbox(id, options, ctx);
 }
 
-async function createSandbox(options: StartOptions, ctx: Context): Promise<void> {
+async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<void> {
   const server = await ctx.server();
-  const created = await server.sandboxes.create(options.spec ?? null);
+  const created = await server.sandboxes.create(options.spec ?? null).catch((error: unknown) => {
+    throw ctx.deadline.isOver(error) ? maybeCreated(error as AppError) : error;
+  });
   if (options.wait === false) return await ctx.out.item(sandboxView, created, { changed: true });
   try {
-    const sandbox = await settleWatched(ctx, {
-      server,
-      id: created.id,
-      wanted: ['running', 'paused'],
-      waitMs: waitMsOf(ctx, options),
-    });
+    const sandbox = await settleWatched(ctx, { server, id: created.id, wanted: ['running', 'paused'] });
     await ctx.out.item(sandboxView, sandbox, { changed: true });
   } catch (error) {
     throw isAppError(error) && error.exitCode !== 141 ? await leftBehind(ctx, created, error) : error;
   }
+}
+
+function maybeCreated({ message, details }: AppError): AppError {
+  return new AppError('timeout', `${message}; whether the sandbox was created is not known`, {
+    ...details,
+    hint: 'look: acs sandbox list',
+  });
 }
 
 /** The sandbox is there, whatever ended the waiting: it is printed all the same, and named. */

@@ -1,11 +1,11 @@
 /** Pausing and resuming: one state asked for, taken or already there, and waited for. */
-import type { Context } from '../../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
+import type { TimedContext } from '../deadline.ts';
 import type { SandboxTarget } from './choose.ts';
-import { settle, settleWatched, waitMsOf, type Settling, type WaitOptions } from './settle.ts';
+import { settle, settleWatched, unanswered, type Settling, type WaitOptions } from './settle.ts';
 
 export interface Transition {
   to: 'paused' | 'running';
@@ -17,19 +17,27 @@ export const RESUME: Transition = { to: 'running', request: (server, id) => serv
 
 /** Idempotent: a sandbox that is there already is left as it is, and one on its way is only waited for. */
 export async function moveSandbox(
-  ctx: Context,
+  ctx: TimedContext,
   transition: Transition,
   target: SandboxTarget,
   options: WaitOptions,
 ): Promise<Change<Sandbox>> {
   const { server, id } = target;
-  const before = await server.sandboxes.get(id);
+  const { deadline } = ctx;
+  const before = await server.sandboxes.get(id).catch((error: unknown) => {
+    throw deadline.isOver(error) ? unanswered(id, target.seen.status, deadline.waitMs) : error;
+  });
   if (before.status === transition.to) {
     return { changed: false, before: before.status, after: before.status, record: before };
   }
   if (before.status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   const isOnItsWay = before.status === 'starting' && transition.to === 'running';
-  if (!isOnItsWay) await transition.request(server, id);
+  try {
+    if (!isOnItsWay) await transition.request(server, id);
+  } catch (error) {
+    // The server may have taken it: the look after the deadline shows.
+    if (!deadline.isOver(error)) throw error;
+  }
   const after = await stateAfter(ctx, transition, target, options);
   // Without the wait the server may have done nothing yet.
   const changed = !isOnItsWay && after.status !== before.status;
@@ -37,12 +45,12 @@ export async function moveSandbox(
 }
 
 async function stateAfter(
-  ctx: Context,
+  ctx: TimedContext,
   { to }: Transition,
   { server, id, company }: SandboxTarget,
   options: WaitOptions,
 ): Promise<Sandbox> {
   if (options.wait === false) return await server.sandboxes.get(id);
-  const settling: Settling = { server, id, wanted: [to], waitMs: waitMsOf(ctx, options) };
+  const settling: Settling = { server, id, wanted: [to] };
   return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }

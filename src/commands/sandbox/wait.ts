@@ -5,11 +5,11 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { changeEach, readIds } from '../bulk.ts';
-import { boundLooks } from '../deadline.ts';
+import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { collectList, invalidValue } from '../options.ts';
 import { sandboxFinder } from './find.ts';
-import { addWaitTimeout, gone, settle, settleWatched, unanswered, waitMsOf, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, gone, limitsOf, settle, settleWatched, unanswered, type WaitOptions } from './settle.ts';
 import { BULK_JSON, SANDBOX_JSON, sandboxView } from './view.ts';
 
 interface WaitForOptions extends WaitOptions {
@@ -48,10 +48,15 @@ export async function waitForSandboxes(words: readonly string[], options: WaitFo
   const isSingle = words.length === 1 && words[0] !== '-';
   ctx.out.check(sandboxView, isSingle ? 'item' : 'bulk');
   const ids = isSingle ? words : await readIds(ctx, words);
+  await withinDeadline(ctx, limitsOf(ctx, options), async (timed) => {
+    const [only = ''] = ids;
+    if (!isSingle) await waitForEach(timed, ids, options);
+    else await ctx.out.item(sandboxView, await waitForOne(timed, only, { ...options, company: 'alone' }));
+  });
+}
+
+async function waitForEach(ctx: TimedContext, ids: readonly string[], options: WaitForOptions): Promise<void> {
   const server = await ctx.server();
-  const wait = async (word: string): Promise<Sandbox> =>
-    await waitForOne(ctx, server, word, { ...options, company: isSingle ? 'alone' : 'others' });
-  if (isSingle) return await ctx.out.item(sandboxView, await wait(words[0] ?? ''));
   const codes: number[] = [];
   await changeEach(ctx, {
     targets: ids.map((id) => ({ id, server })),
@@ -60,7 +65,7 @@ export async function waitForSandboxes(words: readonly string[], options: WaitFo
     concurrency: ids.length,
     async apply({ id }) {
       try {
-        const record = await wait(id);
+        const record = await waitForOne(ctx, id, { ...options, company: 'others' });
         return { changed: false, before: null, after: record.status, record };
       } catch (error) {
         if (isAppError(error)) codes.push(error.exitCode);
@@ -69,7 +74,8 @@ export async function waitForSandboxes(words: readonly string[], options: WaitFo
     },
   });
   // A signal has set its own code.
-  if (codes.length > 0 && !ctx.signal.aborted) ctx.exitCode = worst(codes);
+  const isInterrupted = ctx.signal.aborted && !ctx.deadline.isOver(ctx.signal.reason);
+  if (codes.length > 0 && !isInterrupted) ctx.exitCode = worst(codes);
 }
 
 /** As of several runs that are waited for: least bad first, what could not be seen at all behind them. */
@@ -81,21 +87,23 @@ function worst(codes: readonly number[]): number {
 }
 
 async function waitForOne(
-  ctx: Context,
-  server: Server,
+  ctx: TimedContext,
   word: string,
   { company, ...options }: WaitForOptions & { company: 'alone' | 'others' },
 ): Promise<Sandbox> {
   const wanted = options.for ?? ['running', 'paused'];
-  const waitMs = waitMsOf(ctx, options);
-  const endsAtMs = ctx.clock.now() + waitMs;
-  const looks = await boundLooks(ctx, server, endsAtMs);
-  const found = idOf(ctx, looks.server, word, wanted).finally(looks.clear);
-  const id = await found.catch((error: unknown) => {
-    throw looks.isOver(error) ? unanswered(word, null, waitMs) : error;
+  const { deadline } = ctx;
+  const server = await ctx.server().catch((error: unknown) => {
+    throw deadline.isOver(error) ? unanswered(word, null, deadline.waitMs) : error;
   });
-  if (id === null) return gone(word);
-  const settling = { server, id, wanted, waitMs, endsAtMs };
+  const found = await idOf(ctx, server, word, wanted).catch(async (error: unknown) => {
+    if (!deadline.isOver(error)) throw error;
+    const id = await deadline.lastLook(server, async (awake, base) => ({ id: await idOf(base, awake, word, wanted) }));
+    if (id === null) throw unanswered(word, null, deadline.waitMs);
+    return id.id;
+  });
+  if (found === null) return gone(word);
+  const settling = { server, id: found, wanted };
   return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }
 

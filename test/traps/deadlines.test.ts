@@ -1,0 +1,197 @@
+/** `--wait-timeout` at servers whose every answer takes long: the deadline aborts the request in flight. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Asked, Reply } from '../servers/support/fake-server.ts';
+import { ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
+import type { Ended } from '../support/world.ts';
+import { v1Trap, type V1Trap } from './support/trap.ts';
+
+const SANDBOX = 'sandbox-1';
+const PROBES = new Set([
+  '/openapi.json',
+  '/api/v1/web-client/config',
+  '/api/v1/app-conversations/count',
+  '/api/options/config',
+]);
+
+let trap: V1Trap;
+/** What the sandbox is now. */
+let sandboxStatus: string;
+
+beforeEach(async () => {
+  trap = await v1Trap();
+  sandboxStatus = 'RUNNING';
+});
+afterEach(() => trap.close());
+
+const sandboxRecord = (): Record<string, unknown> => ({
+  id: SANDBOX,
+  status: sandboxStatus,
+  sandbox_spec_id: 'image',
+  session_api_key: null,
+  exposed_urls: null,
+  created_at: '2026-11-21T10:12:00Z',
+});
+
+function sandboxRoutes({ method, path }: Asked): Reply | null {
+  if (path === '/api/v1/sandboxes' && method === 'GET') return { json: [sandboxRecord()] };
+  if (path === '/api/v1/sandboxes/search') return { json: { items: [sandboxRecord()], next_page_id: null } };
+  if (path.startsWith('/api/v1/sandboxes/') || method === 'POST') return { json: { success: true } };
+  return null;
+}
+
+/** Every answer but those of the probe takes so long. */
+function answersTake(ms: number, usual: (asked: Asked) => Reply | null = sandboxRoutes): void {
+  const { handler } = trap.fake;
+  trap.before = usual;
+  trap.fake.handler = async (asked) => {
+    if (!PROBES.has(asked.path)) await trap.clock.sleep(ms);
+    return await handler(asked);
+  };
+}
+
+const asked = (): string[] => trap.fake.lines().filter((line) => !PROBES.has(line.split(' ')[1] ?? ''));
+
+function errorOf({ err }: Ended): { code: string; message: string; hint: string; id?: string } {
+  const last = err.trimEnd().split('\n').at(-1) ?? '';
+  return (JSON.parse(last) as { error: { code: string; message: string; hint: string } }).error;
+}
+
+describe('with answers that take 5 s, --wait-timeout 6s', () => {
+  it.each([
+    ['conv wait', 3, ['conv', 'wait', ID]],
+    ['conv follow', 4, ['conv', 'follow', ID]],
+    ['conv send --wait', 3, ['conv', 'send', ID, 'hello', '--wait']],
+    ['conv resume --wait', 3, ['conv', 'resume', ID, '--wait']],
+    ['sandbox wait', 3, ['sandbox', 'wait', SANDBOX, '--for', 'paused']],
+    ['sandbox pause', 3, ['sandbox', 'pause', SANDBOX]],
+    ['sandbox resume', 3, ['sandbox', 'resume', SANDBOX]],
+    ['sandbox start', 3, ['sandbox', 'start']],
+    ['sandbox delete', 3, ['sandbox', 'delete', SANDBOX, '-y']],
+  ])('ends %s with 124 after the request in flight and at most one read', async (_, most, args) => {
+    trap.addConversation();
+    trap.agentEvents.push(userMessage('hello'), status('running'));
+    if (args[1] === 'resume') sandboxStatus = 'PAUSED';
+    answersTake(5_000);
+    const ended = await trap.acs(...args, '--wait-timeout', '6s', '--json');
+    expect(ended.code, ended.err).toBe(124);
+    expect(errorOf(ended).code).toBe('timeout');
+    // One that was answered, the one in flight, and one read; a follower reads until the verdict.
+    expect(asked().length, asked().join('\n')).toBeLessThanOrEqual(most);
+    expect(trap.fake.asked.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+});
+
+describe('a change whose answer does not come before the deadline', () => {
+  it('is exit 0 when the read after the deadline shows that it was made', async () => {
+    trap.before = (request) => {
+      if (request.method !== 'POST') return sandboxRoutes(request);
+      sandboxStatus = 'PAUSED';
+      return { silence: true };
+    };
+    const ended = await trap.acs('sandbox', 'pause', SANDBOX, '--wait-timeout', '6s', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(JSON.parse(ended.out)).toMatchObject({ id: SANDBOX, status: 'paused', changed: true });
+  });
+
+  it('is exit 124 with the state that was read after the deadline', async () => {
+    trap.before = (request) => (request.method === 'POST' ? { silence: true } : sandboxRoutes(request));
+    const ended = await trap.acs('sandbox', 'pause', SANDBOX, '--wait-timeout', '6s', '--json');
+    expect(ended.code, ended.err).toBe(124);
+    expect(errorOf(ended)).toMatchObject({ message: `sandbox ${SANDBOX} is still running after 6s`, id: SANDBOX });
+  });
+
+  it('of conv send names that the message may have been sent', async () => {
+    trap.addConversation({ execution_status: 'finished' });
+    trap.agentState['execution_status'] = 'finished';
+    trap.before = ({ method }) => (method === 'POST' ? { silence: true } : null);
+    const ended = await trap.acs('conv', 'send', ID, 'hello', '--wait', '--wait-timeout', '6s', '--json');
+    expect(ended.code, ended.err).toBe(124);
+    expect(errorOf(ended).message).toContain('whether the message was sent is not known');
+  });
+});
+
+it('a probe that is not answered ends with 124 at the deadline of the command', async () => {
+  trap.fake.handler = () => ({ silence: true });
+  for (const args of [
+    ['conv', 'wait', ID],
+    ['sandbox', 'wait', SANDBOX],
+    ['conv', 'new', 'hello', '--no-repo'],
+  ]) {
+    const ended = await trap.acs(...args, '--wait-timeout', '6s', '--json');
+    expect(ended.code, ended.err).toBe(124);
+  }
+});
+
+describe('conv new --stop-on-timeout', () => {
+  let stops: string[];
+  /** When the start task names its conversation: on the clock of the trap. */
+  let begunAtMs: number;
+
+  beforeEach(() => {
+    stops = [];
+    begunAtMs = Number.POSITIVE_INFINITY;
+    const task = (): Record<string, unknown> => {
+      const isBegun = trap.clock.now() >= begunAtMs;
+      if (isBegun && trap.conversations.size === 0) trap.addConversation();
+      return {
+        id: OTHER_ID,
+        status: isBegun ? 'READY' : 'WAITING_FOR_SANDBOX',
+        detail: null,
+        app_conversation_id: isBegun ? ID : null,
+        sandbox_id: null,
+        request: {},
+        created_at: '2026-11-21T10:12:00Z',
+        updated_at: '2026-11-21T10:12:00Z',
+      };
+    };
+    trap.before = ({ method, path }) => {
+      if (path === '/api/v1/sandboxes/search') return { json: { items: [], next_page_id: null } };
+      if (path === '/api/v1/app-conversations' && method === 'POST') return { json: task() };
+      if (path === '/api/v1/app-conversations/start-tasks') return { json: [task()] };
+      if (/\/(interrupt|pause)$/.test(path)) {
+        stops.push(path);
+        trap.conversations.get(ID)!['execution_status'] = 'paused';
+        return { json: { success: true } };
+      }
+      return null;
+    };
+  });
+
+  const start = (): Promise<Ended> =>
+    trap.acs('conv', 'new', 'hello', '--no-repo', '--wait', '--wait-timeout', '4s', '--stop-on-timeout', '--json');
+
+  it('names the time that was given, and stops a run that begins within 5 s after it', async () => {
+    begunAtMs = trap.clock.now() + 6_000;
+    const ended = await start();
+    expect(ended.code, ended.err).toBe(124);
+    expect(stops.length).toBe(1);
+    expect(errorOf(ended)).toMatchObject({ code: 'timeout' });
+    expect(errorOf(ended).message).toContain(`after 4s; conversation ${ID} was stopped`);
+  });
+
+  it('says that the run continues where it cannot be stopped, and prints the stop command', async () => {
+    const ended = await start();
+    expect({ code: ended.code, stops }, ended.err).toEqual({ code: 124, stops: [] });
+    expect(errorOf(ended).message).toMatch(/could not be stopped \(.+\) and continues/);
+    expect(errorOf(ended).hint).toContain(`stop it: acs conv stop ${OTHER_ID}`);
+  });
+
+  it('uses the time after the deadline for the stop alone', async () => {
+    begunAtMs = trap.clock.now();
+    const { before } = trap;
+    let isLate = false;
+    trap.before = (request) => {
+      if (request.path.endsWith('/events/search') && !isLate) {
+        isLate = true;
+        trap.clock.sleep(4_000).then(
+          () => (trap.before = ({ path }) => (path.endsWith('interrupt') ? before(request) : { silence: true })),
+          () => undefined,
+        );
+      }
+      return before(request);
+    };
+    const ended = await start();
+    expect(ended.code, ended.err).toBe(124);
+    expect(errorOf(ended).hint).toContain(`acs conv stop ${ID}`);
+  });
+});
