@@ -7,8 +7,10 @@ import { parseTime } from '../../text/time.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import type { FileChange, WorkspaceDiff } from '../server.ts';
+import { repositoryName } from '../repository-name.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { runningAgentOf } from './agent.ts';
+import { enterRepository } from './repository-folder.ts';
 import { getConversation } from './calls.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;
@@ -18,11 +20,22 @@ export async function diffV1(links: Links, id: string): Promise<WorkspaceDiff> {
   const agent = runningAgentOf(links, record);
   const { working_dir, payload } = await agent.conversation();
   const workingDir = working_dir ?? '.';
-  const output = await gitOutput(agent, workingDir, startedAtMs(links, record.created_at, payload['created_at']));
+  const startedMs = startedAtMs(links, record.created_at, payload['created_at']);
+  const { selected_repository: repository } = record;
+  const output = await gitOutput(agent, workingDir, diffScript(enterRepository(repository), startedMs));
   if (output !== null) return output;
+  let folder = workingDir.replace(/\/$/, '');
   return diffFromFiles(
-    () => agent.gitChanges(workingDir),
-    (path) => agent.gitDiff(`${workingDir.replace(/\/$/, '')}/${path}`),
+    async () => {
+      try {
+        return await agent.gitChanges(workingDir);
+      } catch (error) {
+        if (!isAppError(error) || repository === null || !['server', 'not-found'].includes(error.kind)) throw error;
+        folder = `${folder}/${repositoryName(repository)}`;
+        return await agent.gitChanges(folder);
+      }
+    },
+    (path) => agent.gitDiff(`${folder}/${path}`),
   );
 }
 
@@ -34,15 +47,10 @@ function startedAtMs(links: Links, toldByServer: string | null, toldBySandbox: u
 }
 
 /** Null where the sandbox cannot run git for us. */
-async function gitOutput(
-  agent: AgentClient,
-  workingDir: string,
-  startedAtMs: number | null,
-): Promise<WorkspaceDiff | null> {
-  const startSeconds = startedAtMs === null ? '' : String(Math.floor(startedAtMs / 1000));
+async function gitOutput(agent: AgentClient, workingDir: string, script: string): Promise<WorkspaceDiff | null> {
   let result: { exitCode: number; stdout: string; stderr: string };
   try {
-    result = await agent.inspect(diffScript(startSeconds), workingDir, DIFF_TIMEOUT_SECONDS);
+    result = await agent.inspect(script, workingDir, DIFF_TIMEOUT_SECONDS);
   } catch (error) {
     if (isAppError(error) && ['not-found', 'unsupported'].includes(error.kind)) return null;
     throw error;
@@ -93,16 +101,17 @@ export function parseNameStatus(text: string): FileChange[] {
  * repository, all its files are new. The base is the last step of the set-up in the history of HEAD: what was cloned
  * or checked out before the conversation began.
  */
-function diffScript(startSeconds: string): string {
+function diffScript(enter: string, startedMs: number | null): string {
+  const startSeconds = startedMs === null ? '' : String(Math.floor(startedMs / 1000));
   return `
 command -v git >/dev/null 2>&1 || exit 44
 command -v base64 >/dev/null 2>&1 || exit 44
+${enter}
 t=$(mktemp -d) || exit 1
 trap 'rm -rf "$t"' EXIT
 export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat LC_ALL=C
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
-top=$(git rev-parse --show-toplevel 2>/dev/null)
-if [ -z "$top" ] || { [ "$top" != "$(pwd -P)" ] && [ "$top" != "$(pwd)" ]; }; then
+if ! is_top .; then
   git init -q --bare "$t/repo" || exit 1
   export GIT_DIR="$t/repo" GIT_WORK_TREE="$(pwd)"
   base=
