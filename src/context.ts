@@ -121,7 +121,12 @@ export interface Context {
   branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
   localService(): Promise<LocalService>;
   /** Connects to a server that is not the one in force, e.g. to try a key before it is stored. */
-  connect(target: { base_url: string; key: string | null; local?: boolean }): Promise<Server>;
+  connect(target: {
+    base_url: string;
+    key: string | null;
+    local?: boolean;
+    sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
+  }): Promise<Server>;
   /** Fetches a key that belongs to no server yet; null for `none`. Throws `config` when it cannot be had or sent. */
   readKey(from: NewKey): Promise<string | null>;
   /** Remembers and recalls `@last` for a server origin. */

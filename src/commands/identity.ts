@@ -18,6 +18,8 @@ export interface Identity {
   version: string | null;
   flavour: string | null;
   features: string[];
+  /** Neither known to be there nor known to be missing: the server gives no document that acs understands. */
+  unknown_features: string[];
   user: string | null;
   email: string | null;
   organization: string | null;
@@ -36,6 +38,7 @@ export const IDENTITY_FIELDS: readonly Field<Identity>[] = [
   { name: 'user', get: (it) => it.user },
   { name: 'email', get: (it) => it.email },
   { name: 'organization', get: (it) => it.organization },
+  { name: 'unknown_features', get: (it) => it.unknown_features },
 ];
 
 /** What is known without asking the server. */
@@ -50,6 +53,7 @@ export function identityOf(target: ResolvedTarget): Identity {
     version: null,
     flavour: target.local ? 'local' : null,
     features: [],
+    unknown_features: [],
     user: null,
     email: null,
     organization: null,
@@ -68,11 +72,12 @@ export async function identify(target: ResolvedTarget, ctx: Context): Promise<Id
     });
   }
   // Not ctx.server(): for the local service that would replace one of another version.
-  const server = await ctx.connect({ base_url: target.base_url, key: target.key, local: target.local });
+  const { base_url, key, local, base_url_source, key_source } = target;
+  const server = await ctx.connect({ base_url, key, local, sources: { base_url_source, key_source } });
   const account = await checkKey(server);
-  const { dialect, dialects, flavour, features, base_url: baseUrl } = server.info;
+  const { dialect, dialects, flavour, features, unknown_features, base_url: baseUrl } = server.info;
   const version = server.info.version ?? (target.local ? await localVersion(ctx) : null);
-  return { ...known, base_url: baseUrl, dialect, dialects, version, flavour, features, ...account };
+  return { ...known, base_url: baseUrl, dialect, dialects, version, flavour, features, unknown_features, ...account };
 }
 
 async function localVersion(ctx: Context): Promise<string | null> {

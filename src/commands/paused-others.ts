@@ -7,7 +7,7 @@ import { hasSeveralProfiles } from './paging.ts';
 /** @returns what says, after the start, which sandboxes are paused that ran before it */
 export async function watchOthers(ctx: Context, server: Server): Promise<() => Promise<void>> {
   const silent = () => Promise.resolve();
-  if (!server.has('sandboxes') || ctx.globals.mode === 'dry-run') return silent;
+  if (server.presence('sandboxes') === 'absent' || ctx.globals.mode === 'dry-run') return silent;
   const before = await idsWith(server, 'running');
   ctx.signal.throwIfAborted();
   if (before.length === 0) return silent;

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
+import { sourceWords } from '../domain/target-sources.ts';
 import type { View } from '../output/view.ts';
+import { AppError, isAppError } from '../errors.ts';
+import type { ResolvedTarget } from '../profiles/resolve.ts';
 import { explain } from './declare.ts';
 import { identify, IDENTITY_FIELDS, type Identity } from './identity.ts';
 
@@ -15,13 +18,13 @@ const identityView: View<Identity> = {
 export function declareWhoami(root: Command, ctx: Context): void {
   const command = root
     .command('whoami')
-    .description('show the server in force, who it takes you for, and where URL and key came from')
+    .description('show the active server, the signed-in user, and the source of URL and key')
     .action(async () => whoami(ctx));
   explain(command, {
     notes: ['Never starts the local service: while it does not run, the exit code is 10.'],
     json: [
       '{"profile","base_url","base_url_source","key_source","dialect","dialects","version","flavour","features",',
-      ' "user","email","organization"}',
+      ' "user","email","organization","unknown_features"}',
     ],
     examples: [
       { command: 'acs whoami', does: 'the server in force' },
@@ -34,5 +37,23 @@ async function whoami(ctx: Context): Promise<void> {
   ctx.out.check(identityView, 'item');
   const target = await ctx.target();
   for (const notice of target.notices) await ctx.notice(notice);
-  await ctx.out.item(identityView, await identify(target, ctx));
+  try {
+    await ctx.out.item(identityView, await identify(target, ctx));
+  } catch (error) {
+    throw withSources(error, target);
+  }
+}
+
+/** A server that cannot be asked may be the wrong one: its URL and key are named with where they came from. */
+function withSources(error: unknown, target: ResolvedTarget): unknown {
+  if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'internal') return error;
+  const { base_url: url, key } = sourceWords(target);
+  const hint = `the URL comes from ${url}, ${key === null ? 'no key is used' : `the key from ${key}`}`;
+  const { profile, base_url, base_url_source, key_source } = target;
+  return new AppError(error.kind, error.message, {
+    ...error.details,
+    // The error of a refused key names both already.
+    hint: error.kind === 'auth' ? error.details.hint : [hint, error.details.hint].filter(Boolean).join('; '),
+    data: { ...error.details.data, profile, base_url, base_url_source, key_source },
+  });
 }

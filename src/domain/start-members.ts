@@ -51,12 +51,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
   observability_span_name: (value) => must(isText(value), 'a text'),
 };
 
-/** What says the same as a member of the request. */
-const FLAGS: Readonly<Record<string, string>> = {
+/** Members that a flag of `conv new` gives. */
+export const MEMBER_FLAGS: Readonly<Record<string, string>> = {
+  confirmation_policy: '--confirm',
   conversation_id: '--id',
   git_provider: '--git-provider',
   initial_message: 'the message',
   llm_model: '--model',
+  replay_json: '--replay',
   sandbox_id: '--sandbox',
   secrets: '--secret',
   selected_branch: '--branch',
@@ -72,7 +74,7 @@ export const START_MEMBERS: readonly string[] = Object.keys(CHECKS);
 export function checkStartMembers(value: JsonValue): string | null {
   if (!isObject(value)) return 'must hold one JSON object';
   for (const [name, member] of Object.entries(value)) {
-    const flag = Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined;
+    const flag = Object.hasOwn(MEMBER_FLAGS, name) ? MEMBER_FLAGS[name] : undefined;
     if (flag !== undefined) return `holds ${name}, which is given by ${flag}`;
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
     if (check === undefined) return `holds ${name.slice(0, 50)}, which is none of ${START_MEMBERS.join(', ')}`;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { AppError, isAppError } from '../errors.ts';
 import type { ErrorDetails } from '../errors.ts';
+import { featuresThat, type KnownFeatures } from './features.ts';
 import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
@@ -37,7 +38,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
   // Most servers are known from an earlier command.
   const ask = async () => {
     const { probe } = await import('./probe.ts');
-    return await probe(appTransport(run, options.signal, unsurprised), options.key !== null, options);
+    return await probe(appTransport(run, options.signal, unsurprised), options);
   };
   try {
     run.facts = await createServerFacts(options, baseUrl, ask);
@@ -129,10 +130,11 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
       hint: 'the git provider is meant, not the key: connect it in the settings of the server',
     });
   }
-  const { keyError } = await import('./probe.ts');
-  const hasKey = run.options.key !== null;
-  if (!hasKey || run.facts === null) return withDetails(keyError(hasKey, answer), details);
-  const path = run.facts.now.dialects.includes('v1') ? '/api/v1/app-conversations/count' : '/api/options/models';
+  const { keyError } = await import('./key-error.ts');
+  const { options } = run;
+  if (options.key === null || run.facts === null) return withDetails(keyError(options, answer), details);
+  // V1 of 1.4.0 and 1.6.0 takes any key: a key is proven at a route that refuses a wrong one.
+  const path = run.facts.now.dialects.includes('v0') ? '/api/options/config' : '/api/v1/app-conversations/count';
   const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
   try {
     const again = await app.request({ method: 'GET', path, safe: 'read', accept });
@@ -146,7 +148,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
   }
-  return withDetails(keyError(hasKey, answer), details);
+  return withDetails(keyError(options, answer), details);
 }
 
 function withDetails(error: AppError, details: ErrorDetails): AppError {
@@ -185,8 +187,14 @@ function createLinks(run: Run, signal: AbortSignal): Links {
     notice: (text) => run.options.notice?.(text),
     randomId: () => randomUUID(), // node:crypto is loaded when one is needed
     starts: run.starts,
+    features: knownFeatures(run),
     local: run.options.local || run.facts?.now.flavour === 'local',
   };
+}
+
+function knownFeatures({ facts }: Run): KnownFeatures {
+  if (facts === null) throw new AppError('internal', 'the features of a server are used before its probe');
+  return facts.features;
 }
 
 async function createServer(run: Run, facts: ProbeFacts, signal: AbortSignal): Promise<Server> {
@@ -196,20 +204,21 @@ async function createServer(run: Run, facts: ProbeFacts, signal: AbortSignal): P
     dialects: facts.dialects,
     version: facts.version,
     flavour: facts.flavour,
-    features: facts.features,
+    features: featuresThat(facts.features, 'present'),
+    unknown_features: featuresThat(facts.features, 'unknown'),
   };
   const links = createLinks(run, signal);
   const adapter = await loadAdapter(facts, links);
   return {
     info,
-    has: (feature) => facts.features.includes(feature),
+    presence: (feature) => facts.features[feature],
     close: () => run.network.close(),
     withSignal: (other) => createServer(run, facts, other),
     ...adapter,
   };
 }
 
-type Adapter = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
+type Adapter = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
 
 async function loadAdapter(facts: ProbeFacts, links: Links): Promise<Adapter> {
   const v1 = facts.dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links, facts) : null;

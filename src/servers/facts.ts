@@ -1,8 +1,10 @@
 /**
- * What is known of a server: asked once, remembered for a day, and asked anew when a route is missing that should be
- * there. A server that was upgraded meanwhile is told as such, instead of by whatever its missing route seems to say.
+ * What is known of a server: probed once, cached for a day, and probed again when an answer contradicts it. A server
+ * that was upgraded meanwhile is an error that says so, instead of whatever its missing route seems to mean.
  */
 import { AppError, isAppError } from '../errors.ts';
+import { isRecord } from '../protocol/shape.ts';
+import { FEATURES, type KnownFeatures, type Presence } from './features.ts';
 import type { probe, ProbeFacts } from './probe.ts';
 import type { ConnectOptions } from './options.ts';
 
@@ -10,9 +12,10 @@ const LIFETIME_MS = 24 * 3_600_000;
 
 export interface ServerFacts {
   readonly now: ProbeFacts;
+  readonly features: KnownFeatures;
   /**
-   * A route that should be there is not: what is remembered is dropped, and the server asked anew, once. The error when
-   * it has become another one; null when the answer means what it says.
+   * An answer contradicts what is known: the cached facts are deleted and the server is probed again, once. The error
+   * when it has become another one; null when the answer means what it says.
    */
   lookAgain(): Promise<AppError | null>;
 }
@@ -31,13 +34,19 @@ export async function createServerFacts(
   };
   const found = readFacts(await cache?.get(baseUrl));
   const remembered = found !== null && clock.now() - found.probed_at_ms < LIFETIME_MS ? found : null;
-  const now = remembered ?? (await asked()).facts;
+  const first = remembered === null ? await asked() : { facts: remembered, holds: 'lasting' as const };
+  const now = first.facts;
+  const keep = async (): Promise<void> => {
+    if (first.holds === 'lasting' && !dropped) await cache?.set(baseUrl, now);
+  };
+  let dropped = false;
   let change: Promise<AppError | null> | null = null;
   const changed = async (before: ProbeFacts): Promise<AppError | null> => {
+    dropped = true;
     await cache?.drop(baseUrl);
     try {
       const { facts, holds } = await asked();
-      // What was guessed this once is no change of the server.
+      // Facts that were read without the document show no change of the server.
       return holds === 'lasting' ? changeBetween(before, facts) : null;
     } catch (error) {
       if (!isAppError(error) || error.kind === 'interrupted') throw error;
@@ -46,8 +55,22 @@ export async function createServerFacts(
   };
   return {
     now,
+    features: {
+      of: (feature) => now.features[feature],
+      async learn(feature, presence) {
+        if (now.features[feature] === presence) return;
+        now.features[feature] = presence;
+        await keep();
+      },
+      async learnEcho() {
+        if (now.echoes_ids) return;
+        now.echoes_ids = true;
+        await keep();
+      },
+    },
     async lookAgain() {
-      if (remembered !== null) return await (change ??= changed(remembered));
+      if (remembered !== null) return await (change ??= changed(structuredClone(remembered)));
+      dropped = true;
       await cache?.drop(baseUrl);
       return null;
     },
@@ -55,7 +78,8 @@ export async function createServerFacts(
 }
 
 function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
-  if (shape(before) === shape(after)) return null;
+  const isSame = before.dialects.join() === after.dialects.join() && before.version === after.version;
+  if (isSame && FEATURES.every((feature) => !differ(before.features[feature], after.features[feature]))) return null;
   return new AppError(
     'server',
     `the server has changed since acs last asked what it is: it spoke ${words(before)}, now ${words(after)}`,
@@ -63,8 +87,8 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   );
 }
 
-function shape({ dialects, features, version }: ProbeFacts): string {
-  return JSON.stringify([dialects, features, version]);
+function differ(before: Presence, after: Presence): boolean {
+  return before !== after && before !== 'unknown' && after !== 'unknown';
 }
 
 function words({ dialects, version }: ProbeFacts): string {
@@ -73,9 +97,14 @@ function words({ dialects, version }: ProbeFacts): string {
 }
 
 function readFacts(value: unknown): ProbeFacts | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const facts = value as Partial<ProbeFacts>;
-  const good =
-    facts.format === 1 && Array.isArray(facts.dialects) && facts.dialects.length > 0 && Array.isArray(facts.features);
-  return good && typeof facts.probed_at_ms === 'number' ? (facts as ProbeFacts) : null;
+  if (!isRecord(value) || value['format'] !== 2) return null;
+  const { dialects, features, probed_at_ms: probedAtMs, v1_start_members: members } = value;
+  const isGood =
+    Array.isArray(dialects) &&
+    dialects.length > 0 &&
+    isRecord(features) &&
+    FEATURES.every((feature) => typeof features[feature] === 'string') &&
+    (members === null || Array.isArray(members)) &&
+    typeof probedAtMs === 'number';
+  return isGood ? (value as unknown as ProbeFacts) : null;
 }

@@ -1,6 +1,7 @@
 /** What an adapter works with: the app server, the agent servers it points to, and the run's surroundings. */
 import { AppError } from '../errors.ts';
 import { isShapeError } from '../protocol/shape.ts';
+import type { KnownFeatures } from './features.ts';
 import type { Answer } from './transport/answer.ts';
 import type { Network } from './transport/network.ts';
 import type { Transport } from './transport/transport.ts';
@@ -32,6 +33,7 @@ export interface Links {
   notice(text: string): void;
   randomId(): string;
   starts: StartMemory;
+  features: KnownFeatures;
   /** Whether the app server runs on this machine without a request limit. */
   local: boolean;
 }

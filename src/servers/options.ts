@@ -17,6 +17,8 @@ export interface ConnectOptions {
   /** http(s) URL of the app server, a path prefix allowed. */
   baseUrl: string;
   key: string | null;
+  /** Where URL and key came from, in words that follow "from"; named by every refused key. */
+  sources?: { base_url: string; key: string | null };
   /** True when this is the built-in profile of the local service: no pace, no proxy. */
   local: boolean;
   env: Readonly<Record<string, string | undefined>>;

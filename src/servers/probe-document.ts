@@ -1,17 +1,14 @@
-/** What /openapi.json tells: the dialects, the release, and which calls and members there are. */
+/** What /openapi.json says: the dialects, the release, and which calls and members there are. */
 import { asRecord, isRecord, type Json } from '../protocol/shape.ts';
-import type { Feature } from './server.ts';
+import { presenceOf, type Features } from './features.ts';
 
 export interface DocumentFacts {
   v1: boolean;
   v0: boolean;
   local: boolean;
   version: string | null;
-  features: Feature[];
-  v1Replay: boolean;
-  /** A start takes the confirmation policy, which then stands before the first step. */
-  v1Confirmation: boolean;
-  /** Every member that a V1 start takes; null where the document does not tell. */
+  features: Features;
+  /** Every member that a V1 start takes; null where the document does not list them. */
   v1StartMembers: string[] | null;
 }
 
@@ -35,35 +32,43 @@ export function documentFacts(document: unknown): DocumentFacts | null {
   const v1 = has(/^\/api\/v1\/app-conversations(\/search)?$/);
   const v0 = has(/^\/api\/conversations$/);
   if (!v1 && !v0) return null;
-  const startMembers = v1 ? bodyMembers(document, '/api/v1/app-conversations', 'post') : null;
-  const v1Replay = startMembers?.has('replay_json') ?? false;
-  const v1Confirmation = startMembers?.has('confirmation_policy') ?? false;
-  const features: Feature[] = [];
-  const add = (feature: Feature, there: boolean): void => {
-    if (there) features.push(feature);
-  };
-  add('replay', v0 || v1Replay);
-  add('caller-conversation-id', startMembers?.has('conversation_id') ?? v1);
-  add('send-message', has(/\/send-message$/));
-  add('git-changes', has(/\/git\/changes$/));
-  add('delete-conversation', has(/^\/api\/v1\/app-conversations\/\{\w+\}$/, 'delete'));
-  add('v1-settings', has(/^\/api\/v1\/settings$/));
-  add('settings-schema', has(/^\/api\/v1\/settings\/agent-schema$/));
-  add('model-profiles', has(/^\/api\/v1\/settings\/profiles$/));
-  add('secrets', has(/^\/api(\/v1)?\/secrets(\/search)?$/));
-  add('events', has(/\/events(\/search)?$/));
-  add('sandboxes', has(/^\/api\/v1\/sandboxes\/search$/));
   return {
     v1,
     v0,
     local: title === LOCAL_TITLE,
     version: releaseOf(info['version']),
-    features,
-    v1Replay,
-    v1Confirmation,
-    v1StartMembers: startMembers === null ? null : [...startMembers],
+    ...featuresOf(document, paths, { v1, v0 }),
   };
 }
+
+function featuresOf(
+  document: Json,
+  paths: Json,
+  { v1, v0 }: { v1: boolean; v0: boolean },
+): Pick<DocumentFacts, 'features' | 'v1StartMembers'> {
+  const has = (pattern: RegExp, method?: string): boolean => hasRoute(paths, pattern, method);
+  const members = v1 ? bodyMembers(document, /^\/api\/v1\/app-conversations$/, 'post') : null;
+  const takes = (name: string): boolean | null => (v1 ? (members?.has(name) ?? null) : false);
+  const titles = bodyMembers(document, ONE_CONVERSATION, 'patch');
+  const features: Features = {
+    replay: presenceOf(v0 || takes('replay_json')),
+    'caller-conversation-id': presenceOf(takes('conversation_id')),
+    'send-message': presenceOf(has(/\/send-message$/)),
+    'git-changes': presenceOf(has(/\/git\/changes$/)),
+    'delete-conversation': presenceOf(has(ONE_CONVERSATION, 'delete')),
+    rename: presenceOf(has(ONE_CONVERSATION, 'patch') && (titles?.has('title') ?? null)),
+    'v1-settings': presenceOf(has(/^\/api\/v1\/settings$/)),
+    'settings-schema': presenceOf(has(/^\/api\/v1\/settings\/agent-schema$/)),
+    'model-profiles': presenceOf(has(/^\/api\/v1\/settings\/profiles$/)),
+    secrets: presenceOf(has(/^\/api(\/v1)?\/secrets(\/search)?$/)),
+    events: presenceOf(has(/\/events(\/search)?$/)),
+    sandboxes: presenceOf(has(/^\/api\/v1\/sandboxes\/search$/)),
+  };
+  return { features, v1StartMembers: members === null ? null : [...members] };
+}
+
+/** Changes of one conversation of V1. */
+const ONE_CONVERSATION = /^\/api\/v1\/app-conversations\/\{\w+\}$/;
 
 /** 0.0.1 and 0.1.0 are the framework's and the cloud's fillers, no release. */
 function releaseOf(version: unknown): string | null {
@@ -79,10 +84,12 @@ function hasRoute(paths: Json, pattern: RegExp, method?: string): boolean {
   });
 }
 
-/** Members of a JSON body by name; null where the document does not tell. */
-function bodyMembers(document: Json, path: string, method: string): Set<string> | null {
-  let value: unknown = document;
-  for (const name of ['paths', path, method, 'requestBody', 'content', 'application/json', 'schema']) {
+/** Members of a JSON body by name; null where the document does not list them. */
+function bodyMembers(document: Json, pattern: RegExp, method: string): Set<string> | null {
+  const paths = asRecord(document['paths'], 'paths');
+  const path = Object.keys(paths).find((name) => pattern.test(name));
+  let value: unknown = path === undefined ? null : paths[path];
+  for (const name of [method, 'requestBody', 'content', 'application/json', 'schema']) {
     if (!isRecord(value)) return null;
     value = value[name];
   }

@@ -1,30 +1,29 @@
 /**
- * What a server speaks, found by asking it (interface 9). The document at /openapi.json is the surest source; where it
- * is not served the answers of a few routes decide. Unknown paths answer HTML with 200 where a frontend is mounted, so
- * only JSON counts.
+ * Which dialects a server serves and which features it has (interface 9). The document at /openapi.json has both; where
+ * it is not served or not understood, the answers of a few routes show the dialects, and every feature is unknown.
+ * Unknown paths answer HTML with 200 where a frontend is mounted, so only JSON counts.
  */
 import { AppError } from '../errors.ts';
 import type { Dialect } from '../domain/conversation.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { documentFacts, isAgentServer, type DocumentFacts } from './probe-document.ts';
-import type { Feature } from './server.ts';
+import { FEATURES, type Features } from './features.ts';
+import { keyError, type KeyInUse } from './key-error.ts';
 import { isJsonType, type Answer } from './transport/answer.ts';
 import { RETRY_STATUSES } from './transport/retry.ts';
 import type { Transport } from './transport/transport.ts';
-import type { Clock } from './options.ts';
+import type { ConnectOptions } from './options.ts';
 
 export interface ProbeFacts {
-  format: 1;
+  format: 2;
   dialects: Dialect[];
   flavour: 'local' | 'self-hosted' | 'cloud' | null;
   version: string | null;
-  features: Feature[];
-  /** Whether a V1 start takes `replay_json`; genuine servers do not. */
-  v1_replay: boolean;
-  /** Whether a V1 start takes `confirmation_policy`; genuine servers do not. Missing in facts kept by older releases. */
-  v1_confirmation?: boolean;
-  /** Members that a V1 start takes; missing where the document does not tell. */
-  v1_start_members?: string[];
+  features: Features;
+  /** Members that a V1 start takes; null where no document lists them. */
+  v1_start_members: string[] | null;
+  /** Whether the server has started a conversation with an id that the caller chose. */
+  echoes_ids: boolean;
   probed_at_ms: number;
 }
 
@@ -44,15 +43,14 @@ interface Answers {
 }
 
 /**
- * Asks the four routes at once. `for-now`: the document could not be had this time, so the features are guessed and
- * not to be remembered. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
+ * Asks the four routes at once. `for-now`: the document was not understood this time, so the facts must not be cached. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
  * refused, `rate-limited` when it has no time for the question, `server` when what answers is no such server.
  */
 export async function probe(
   app: Transport,
-  hasKey: boolean,
-  { clock, requestTimeoutMs }: { clock: Clock; requestTimeoutMs?: number },
+  options: KeyInUse & Pick<ConnectOptions, 'clock' | 'requestTimeoutMs'>,
 ): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
+  const { clock, requestTimeoutMs } = options;
   const ended = new AbortController();
   const longestMs = Math.max(PROBE_LONGEST_MS, 2 * (requestTimeoutMs ?? 0));
   const endless = (): AppError => endlessAnswer(app.baseUrl, longestMs);
@@ -74,7 +72,7 @@ export async function probe(
     }
   };
   try {
-    return await askAll(ask, hasKey, clock.now());
+    return await askAll(ask, options, clock.now());
   } finally {
     ended.abort();
   }
@@ -89,7 +87,7 @@ function endlessAnswer(baseUrl: string, longestMs: number): AppError {
 
 async function askAll(
   ask: (path: string) => Promise<Answer | AppError>,
-  hasKey: boolean,
+  key: KeyInUse,
   nowMs: number,
 ): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
   const [document, webClient, count, options] = await Promise.all([
@@ -98,17 +96,17 @@ async function askAll(
     ask('/api/v1/app-conversations/count'),
     ask('/api/options/config'),
   ]);
-  const facts = decide({ document, webClient, count, options }, hasKey, nowMs);
-  return { facts, holds: isPassing(document) ? 'for-now' : 'lasting' };
+  const facts = decide({ document, webClient, count, options }, key, nowMs);
+  const isSettled = documentFacts(json(document)) !== null || isNotServed(document);
+  return { facts, holds: isSettled ? 'lasting' : 'for-now' };
 }
 
-/** A server without a document says so; one that failed to send it may have it the next time. */
-function isPassing(answer: Answer | AppError): boolean {
-  const status = answer instanceof AppError ? (answer.details.status ?? 0) : answer.status;
-  return (answer instanceof AppError && answer.kind === 'network') || status >= 500 || status === 429;
+/** The server has no document to give, as opposed to one that failed, was cut short or was not understood. */
+function isNotServed(answer: Answer | AppError): boolean {
+  return !(answer instanceof AppError) && [401, 403, 404, 405, 410].includes(answer.status);
 }
 
-function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
+function decide(answers: Answers, key: KeyInUse, nowMs: number): ProbeFacts {
   const all = Object.values(answers) as (Answer | AppError)[];
   if (all.every((answer) => answer instanceof AppError)) throw all[0];
   const document = documentFacts(json(answers.document));
@@ -122,21 +120,19 @@ function decide(answers: Answers, hasKey: boolean, nowMs: number): ProbeFacts {
   const v1 = document?.v1 ?? (isRecord(webClient) || counted);
   const v0 = document?.v0 ?? (isRecord(options) && 'APP_MODE' in options);
   const unauthorized = countIsJson && (countStatus === 401 || countStatus === 403);
-  // V1 of 0.60 to 0.62 asks for no key, V0 of the same server does.
-  const v0Unauthorized = v0 && isUnauthorized(answers.options);
-  if (unauthorized && (v1 || !v0)) throw keyError(hasKey, count);
-  if (v0Unauthorized || (!v1 && !v0 && isUnauthorized(answers.options)))
-    throw keyError(hasKey, answers.options as Answer);
+  const optionsRefuse = isUnauthorized(answers.options);
+  if (unauthorized && (v1 || !v0)) throw keyError(key, count);
+  // Without a document this 401 is all that shows V0, and that the key is wrong: V1 of 1.4.0 and 1.6.0 takes any key.
+  if (optionsRefuse && (v0 || document === null)) throw keyError(key, answers.options as Answer);
   if (!v1 && !v0) throw isAgentServer(json(answers.document)) ? agentServerError(answers.document) : notAServer(all);
   return {
-    format: 1,
+    format: 2,
     dialects: [...(v1 ? (['v1'] as const) : []), ...(v0 ? (['v0'] as const) : [])],
     flavour: flavourOf(document, webClient, options),
     version: document?.version ?? null,
-    features: document?.features ?? guessedFeatures(v1, v0),
-    v1_replay: document?.v1Replay ?? false,
-    v1_confirmation: document?.v1Confirmation ?? false,
-    ...(document?.v1StartMembers ? { v1_start_members: document.v1StartMembers } : {}),
+    features: document?.features ?? allUnknown(),
+    v1_start_members: document?.v1StartMembers ?? null,
+    echoes_ids: false,
     probed_at_ms: nowMs,
   };
 }
@@ -168,33 +164,8 @@ function flavourOf(document: DocumentFacts | null, webClient: unknown, options: 
   return mode === 'oss' ? 'self-hosted' : null;
 }
 
-/** Without a document: a server of both dialects is like release 1.6.0, one of V1 alone like 1.11.0. */
-function guessedFeatures(v1: boolean, v0: boolean): Feature[] {
-  const both: Feature[] = ['events', 'secrets'];
-  if (v0) both.push('replay', 'git-changes');
-  if (!v1) return both;
-  both.push('sandboxes', 'caller-conversation-id');
-  if (!v0)
-    both.push('send-message', 'git-changes', 'delete-conversation', 'v1-settings', 'settings-schema', 'model-profiles');
-  return both;
-}
-
-const ADD_PROFILE = 'acs profile add <name> --base-url <url> --api-key-file -';
-
-/** The error of a probe's 401 or 403. */
-export function keyError(hasKey: boolean, answer: Pick<Answer, 'status' | 'request'>): AppError {
-  if (!hasKey) {
-    return new AppError('auth', 'this server asks for a key, and none was given', {
-      status: answer.status,
-      request: answer.request,
-      hint: `give one with --api-key-file <file>, ACS_API_KEY, or a profile: ${ADD_PROFILE}`,
-    });
-  }
-  return new AppError('auth', 'the server refuses the key', {
-    status: answer.status,
-    request: answer.request,
-    hint: `check which key is used with: acs whoami; a new one: ACS_API_KEY, or ${ADD_PROFILE}`,
-  });
+function allUnknown(): Features {
+  return Object.fromEntries(FEATURES.map((feature) => [feature, 'unknown'])) as Features;
 }
 
 function notAServer(answers: (Answer | AppError)[]): AppError {

@@ -3,6 +3,7 @@ import { AppError, isAppError } from '../errors.ts';
 import type { Dialect } from '../domain/conversation.ts';
 import type { Secret } from '../domain/secret.ts';
 import { asList, asRecord, optionalText, readPage, requiredText } from '../protocol/shape.ts';
+import { isMissingRoute } from './features.ts';
 import { read, type Links } from './links.ts';
 import { allPages } from './pages.ts';
 import type { ProbeFacts } from './probe.ts';
@@ -19,8 +20,7 @@ const nameOf = ({ name }: Secret): string => name;
 export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect): Server['secrets'] {
   const list = (page: string | null, size?: number): Promise<Page<Secret>> => listSecrets(links, dialect, page, size);
   const refuseMissing = (): void => {
-    if (facts.features.includes('secrets')) return;
-    throw new AppError('unsupported', 'this server keeps no secrets; V0 and V1 servers of 2025 and later do');
+    if (facts.features.secrets === 'absent') throw lacksSecrets();
   };
   return {
     async list(page, pageSize) {
@@ -139,6 +139,7 @@ function listSecrets(links: Links, dialect: Dialect, page: string | null, pageSi
 /** Everything in one page. */
 async function listV0(links: Links): Promise<Page<Secret>> {
   const answer = await links.app.request({ method: 'GET', path: ROUTES.v0, safe: 'read', accept: [404] });
+  if (isMissingRoute(answer)) throw lacksSecrets();
   // Nothing stored yet may be a 404.
   if (answer.status === 404) return { items: [], next: null };
   const items = read(answer, (body) =>
@@ -149,8 +150,19 @@ async function listV0(links: Links): Promise<Page<Secret>> {
 
 async function searchV1(links: Links, page: string | null, pageSize = PAGE_SIZE): Promise<Page<Secret>> {
   const query = { limit: Math.min(pageSize, PAGE_SIZE), page_id: page };
-  const answer = await links.app.request({ method: 'GET', path: `${ROUTES.v1}/search`, query, safe: 'read' });
+  const answer = await links.app.request({
+    method: 'GET',
+    path: `${ROUTES.v1}/search`,
+    query,
+    safe: 'read',
+    accept: [404],
+  });
+  if (answer.status === 404) throw lacksSecrets();
   return read(answer, (body) => readPage(body, 'secrets', readSecret));
+}
+
+function lacksSecrets(): AppError {
+  return new AppError('unsupported', 'this server keeps no secrets; V0 and V1 servers of 2025 and later do');
 }
 
 function readSecret(value: unknown): Secret {

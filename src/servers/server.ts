@@ -5,6 +5,7 @@
  * All methods throw AppError: `auth`, `not-found`, `conflict`, `rate-limited`, `server`, `network`, `unsupported`,
  * `unknown-outcome` (a create or send whose answer was lost). Ids are full ids; matching prefixes is the commands'.
  */
+import type { Feature, Presence } from './features.ts';
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
@@ -24,21 +25,10 @@ export interface ServerInfo {
   /** Release of the server, where it tells; most do not. */
   version: string | null;
   flavour: 'local' | 'self-hosted' | 'cloud' | null;
+  /** Features that are known to be there, and those that are neither known to be there nor known to be missing. */
   features: Feature[];
+  unknown_features: Feature[];
 }
-
-export type Feature =
-  | 'replay'
-  | 'caller-conversation-id'
-  | 'send-message'
-  | 'git-changes'
-  | 'delete-conversation'
-  | 'v1-settings'
-  | 'settings-schema'
-  | 'model-profiles'
-  | 'secrets'
-  | 'events'
-  | 'sandboxes';
 
 export interface Account {
   user: string | null;
@@ -111,7 +101,7 @@ export interface StartProgress {
 
 export interface Server {
   readonly info: ServerInfo;
-  has(feature: Feature): boolean;
+  presence(feature: Feature): Presence;
   account(): Promise<Account>;
   /** Ends all connections; an open one would hold the process. Safe to call twice. */
   close(): Promise<void>;

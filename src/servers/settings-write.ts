@@ -38,6 +38,11 @@ export function settingsRefused(answer: Answer): AppError {
   });
 }
 
+/** No settings are stored yet where the error is the settings' own; an unknown path is not that. */
+export function settingsMissing({ status, request }: Pick<Answer, 'status' | 'request'>): AppError {
+  return new AppError('unsupported', 'this server has no settings that can be read', { status, request });
+}
+
 /**
  * Some releases store a value of a wrong type with 200, and fail from then on (interface 2.6): V1 with 500, V0 with a
  * 401 that has nothing to do with the key. Nothing that acs could send repairs it.

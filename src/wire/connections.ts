@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { ServerCache } from '../profiles/cache.ts';
 import { LOCAL_PROFILE } from '../profiles/names.ts';
+import type { TargetSources } from '../domain/target-sources.ts';
 import type { TargetPlan } from '../profiles/resolve.ts';
 import type { Server } from '../servers/server.ts';
 import type { Platform } from './platform.ts';
@@ -27,6 +28,8 @@ export interface ConnectionTarget {
   key: string | null;
   /** True for the built-in profile of the local service. */
   local: boolean;
+  /** Named by the error of a refused key. */
+  sources?: TargetSources;
   /** The process behind it, where it is known: another one may speak another dialect on the same port. */
   pid?: number;
 }
@@ -46,17 +49,20 @@ export function createConnections({ platform, context, targets, cache, keepSecre
     async of(plan, within) {
       for (const notice of plan.notices) await context.notice(notice);
       if (plan.local) return await connections.to({ ...(await localAddress(context)), local: true }, within);
-      const { base_url, key } = await targets.fill(plan);
+      const { base_url, key, key_source, base_url_source } = await targets.fill(plan);
       if (base_url === null) throw new AppError('internal', 'a target without a URL');
-      return await connections.to({ base_url, key, local: false }, within);
+      return await connections.to({ base_url, key, local: false, sources: { base_url_source, key_source } }, within);
     },
-    async to({ base_url, key, local, pid }, within) {
+    async to({ base_url, key, local, pid, sources }, within) {
       if (key !== null) keepSecret(key);
       if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/index.ts');
       const opened = await connect({
         baseUrl: base_url,
         key,
+        ...(sources === undefined
+          ? {}
+          : { sources: (await import('../domain/target-sources.ts')).sourceWords(sources) }),
         local,
         env: platform.env,
         clock: platform.clock,

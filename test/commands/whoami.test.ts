@@ -34,6 +34,7 @@ describe('whoami', () => {
       'user',
       'email',
       'organization',
+      'unknown_features',
     ]);
     expect(record).toMatchObject({
       profile: null,

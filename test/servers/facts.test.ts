@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { createServerFacts } from '../../src/servers/facts.ts';
+import { FEATURES, type Features } from '../../src/servers/features.ts';
 import type { ProbeFacts } from '../../src/servers/probe.ts';
 import { quickClock } from './support/connect.ts';
 
+const UNKNOWN = Object.fromEntries(FEATURES.map((feature) => [feature, 'unknown'])) as Features;
 const FACTS: ProbeFacts = {
-  format: 1,
+  format: 2,
   dialects: ['v1'],
   flavour: 'self-hosted',
   version: '1.11.0',
-  features: ['events'],
-  v1_replay: false,
+  features: { ...UNKNOWN, events: 'present' },
+  v1_start_members: null,
+  echoes_ids: false,
   probed_at_ms: 0,
 };
 
@@ -39,7 +42,7 @@ describe('a server whose route is missing', () => {
   });
 
   it('has not changed when it only cannot tell everything just now', async () => {
-    const { found } = await remembering({ ...FACTS, version: null, features: [] }, 'for-now');
+    const { found } = await remembering({ ...FACTS, version: null, features: UNKNOWN }, 'for-now');
     expect(await found.lookAgain()).toBeNull();
   });
 });

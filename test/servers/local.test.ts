@@ -108,7 +108,7 @@ describe.each(['v1', 'v0'] as const)('the local service over %s', (api) => {
 
   it('is found by the probe', () => {
     expect(server.info).toMatchObject({ flavour: 'local', dialect: api, dialects: [api] });
-    expect(server.has('replay')).toBe(true);
+    expect(server.presence('replay')).toBe('present');
   });
 
   it('starts a replay, is followed to its end, and tells the same events afterwards', async () => {

@@ -40,6 +40,21 @@ async function start(members: Parameters<typeof newConversation>[0] = {}): Promi
 const cut = (): Reply => ({ cut: true });
 const sent = (line: string): number => fake.lines().filter((one) => one === line).length;
 
+describe('what a document does not list', () => {
+  it.each([
+    [{ replay: '[]' }, '--replay'],
+    [{ secrets: { TOKEN: 'v' } }, '--secret'],
+    [{ instructions: 'be kind' }, '--instructions'],
+    [{ model: 'openai/o' }, '--model'],
+  ])('is exit 12 before anything is sent: %o', async (members, flag) => {
+    await serve(['/api/v1/app-conversations'], ['initial_message', 'conversation_id'], {});
+    fake.asked.length = 0;
+    const error = await failure(start(members));
+    expect([error.kind, error.exitCode, fake.asked]).toEqual(['unsupported', 12, []]);
+    expect(error.message).toContain(flag);
+  });
+});
+
 describe('a create whose answer was lost', () => {
   it('stays unknown when a V0 server cannot be asked for it either', async () => {
     await serve(['/api/conversations'], [], { 'POST /api/conversations': cut, 'GET /api/conversations': cut });
@@ -83,7 +98,7 @@ describe('a create whose answer was lost', () => {
   });
 
   it('is not sent again, not even into a given sandbox, to a server that ignores the id of the caller', async () => {
-    await serve(['/api/v1/app-conversations'], ['initial_message'], {
+    await serve(['/api/v1/app-conversations'], ['initial_message', 'sandbox_id'], {
       'POST /api/v1/app-conversations': cut,
       'GET /api/v1/app-conversations': ({ query }) => ({ json: query.getAll('ids').map(() => null) }),
       'GET /api/v1/app-conversations/start-tasks/search': () => ({ json: { items: [], next_page_id: null } }),

@@ -322,7 +322,7 @@ describe('starting', () => {
   const ready = { status: 'READY', app_conversation_id: ID, sandbox_id: 'sb1' };
 
   it('sends only what was asked for, with an id of its own, and yields each step', async () => {
-    world.addConversation();
+    world.addConversation({ llm_model: 'openai/o' });
     tasks(
       { status: 'WAITING_FOR_SANDBOX' },
       { status: 'WAITING_FOR_SANDBOX' },
@@ -393,7 +393,7 @@ describe('starting', () => {
   });
 
   it('refuses what V1 lacks before anything is sent', async () => {
-    for (const members of [{ replay: '[]' }, { microagent: { repo: 'a/b' } }, { mcp_config: {} }]) {
+    for (const members of [{ microagent: { repo: 'a/b' } }, { mcp_config: {} }]) {
       const error = await failure(start(newConversation(members)));
       expect([error.kind, error.exitCode]).toEqual(['unsupported', 12]);
     }
@@ -424,18 +424,28 @@ describe('starting', () => {
     expect(world.fake.lines().filter((line) => line === post)).toHaveLength(1);
   });
 
-  it('repeats a lost start only into a given sandbox, with the same id', async () => {
-    const ids: unknown[] = [];
-    world.addConversation();
+  it('repeats a lost start only after the server has honoured an id, into a given sandbox, with the same id', async () => {
+    const ids: string[] = [];
+    let isCut = true;
     on({
       [post]: ({ body }) => {
-        ids.push((body as Record<string, unknown>)['conversation_id']);
-        return ids.length === 1 ? { cut: true } : { json: { id: OTHER_ID, request: body, ...ready } };
+        const id = String((body as Record<string, unknown>)['conversation_id']).replaceAll('-', '');
+        ids.push(id);
+        if (isCut) {
+          isCut = false;
+          return { cut: true };
+        }
+        world.addConversation({ id });
+        return { json: { id: OTHER_ID, request: body, status: 'READY', app_conversation_id: id } };
       },
     });
+    expect((await failure(start(newConversation({ sandbox_id: 'sb1' })))).kind).toBe('unknown-outcome');
+    expect(ids).toHaveLength(1);
+    await start(newConversation());
+    isCut = true;
     await start(newConversation({ sandbox_id: 'sb1' }));
-    expect(ids).toHaveLength(2);
-    expect(ids[0]).toBe(ids[1]);
+    expect(ids).toHaveLength(4);
+    expect(ids[2]).toBe(ids[3]);
   });
 
   it('looks a task up by its conversation when it never ends', async () => {

@@ -31,15 +31,26 @@ export class Announcer {
   }
 
   isNews(id: string | null): boolean {
-    return id !== null && this.id === null;
+    return id !== null && this.id !== id;
   }
 
-  /** Called with each step; tells the id once. */
+  /** Called with each step; names the id once, and again when the server chose another one than it was sent. */
   async known(id: string | null, startTaskId: string | null, url: string | null): Promise<void> {
     this.startTaskId = startTaskId || this.startTaskId; // V0 has none
-    if (id === null || this.id !== null) return;
+    if (id === null || this.id === id) return;
     const shownUrl = url ?? this.urlOf(id);
+    const { id: before } = this;
     await this.tell(id, shownUrl, shownUrl === null ? '' : `  ${shownUrl}`);
+    if (before !== null) this.refuseSecondId(before, id);
+  }
+
+  /** A program that reads stdout has the other id already. */
+  private refuseSecondId(before: string, id: string): void {
+    if (this.ctx.globals.format !== 'id' && this.ctx.globals.format !== 'ndjson') return;
+    throw new AppError('server', `the server ignored the id ${before} and started conversation ${id}`, {
+      hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+      data: { conversation_id: id, requested: before, received: id },
+    });
   }
 
   /** The same start was made before: its conversation is told instead of a new one. */
@@ -48,12 +59,14 @@ export class Announcer {
   }
 
   private async tell(id: string, shownUrl: string | null, remark: string): Promise<void> {
+    const isFirst = this.id === null;
     this.id = id;
     if (this.ctx.globals.mode !== 'dry-run') {
       await this.writeIdFile(id);
       await rememberLast(this.ctx, this.server, id);
     }
     await this.ctx.notice(`conversation ${id}${remark}`);
+    if (!isFirst) return;
     if (this.ctx.globals.format === 'id') await this.ctx.out.item(conversationView, blankConversation(id, 'starting'));
     if (this.ctx.globals.format === 'ndjson') await this.ctx.out.record({ type: 'started', id, url: shownUrl });
   }

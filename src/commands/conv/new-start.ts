@@ -67,13 +67,15 @@ async function startAnew(
   let conversation: Conversation;
   try {
     conversation = await start(ctx, server, request, options);
+    if (ctx.globals.mode !== 'dry-run' && title !== undefined)
+      conversation = await named(ctx, server, conversation, title);
   } catch (error) {
     throw await afterFailedStart(ctx, server, error, options);
   }
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   options.onStarted?.();
   await tellPaused();
-  return title === undefined ? conversation : await named(ctx, server, conversation, title);
+  return conversation;
 }
 
 async function start(
@@ -147,9 +149,11 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   const failure =
     error.kind === 'interrupted'
       ? interruption(error, named, last)
-      : new AppError(error.kind, error.message, {
+      : new AppError(error.kind, `${error.message}${mayGoOn(error) ? `; the run may continue as ${named}` : ''}`, {
           ...error.details,
-          hint: error.details.hint ?? `see: acs conv show ${named}`,
+          hint: mayGoOn(error)
+            ? `look: acs conv show ${named}   stop it: acs conv stop ${named}`
+            : (error.details.hint ?? `see: acs conv show ${named}`),
           data: { ...error.details.data, id, start_task_id: startTaskId },
         });
   const told = await afterStopping(
@@ -160,6 +164,14 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   );
   await announcer.failed(told);
   return told;
+}
+
+/** Failures of acs's own requests after the server has taken the start. */
+const GOES_ON: ReadonlySet<string> = new Set(['server', 'network', 'rate-limited', 'auth', 'unknown-outcome']);
+
+/** Whether the error is about looking at the start, and not about the start: that one names its conversation. */
+function mayGoOn({ kind, details }: AppError): boolean {
+  return GOES_ON.has(kind) && details.data?.['conversation_id'] === undefined;
 }
 
 /** Ways to end while the start is out, or lost. */
@@ -184,14 +196,24 @@ async function afterUnansweredStart(
 async function named(ctx: Context, server: Server, conversation: Conversation, title: string): Promise<Conversation> {
   try {
     const { title: given } = await server.conversations.rename(conversation.id, title.trim());
+    if (given !== title.trim()) throw titleDiffers(conversation.id, title.trim(), given);
     return { ...conversation, title: given };
   } catch (error) {
+    if (isAppError(error) && error.details.data?.['requested'] !== undefined) throw error;
     if (!isAppError(error)) throw error;
     await ctx.warn(
       `the conversation has started, but could not be named: ${error.message}; to do so later: acs conv rename ${conversation.id} <title>`,
     );
     return conversation;
   }
+}
+
+function titleDiffers(id: string, requested: string, received: string | null): AppError {
+  const message = `the server ignored --title ${JSON.stringify(requested)}: the conversation is called ${JSON.stringify(received)}`;
+  return new AppError('server', message, {
+    hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+    data: { conversation_id: id, requested, received },
+  });
 }
 
 async function stay(ctx: Context, server: Server, conversation: Conversation, options: StartOptions): Promise<Watched> {

@@ -109,7 +109,7 @@ async function askForMessage(ctx: Context, typed: TypedMessage): Promise<string>
 
 /** Only where there is a choice. */
 async function askForSpec(ctx: Context, server: Server): Promise<string | undefined> {
-  if (!server.has('sandboxes')) return undefined;
+  if (!server.info.dialects.includes('v1') || server.presence('sandboxes') === 'absent') return undefined;
   const { items } = await server.specs.list(null, 50);
   if (items.length < 2) return undefined;
   const prompt = await ctx.prompt();

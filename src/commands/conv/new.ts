@@ -203,7 +203,7 @@ async function checkServer(server: Server, { api, id, replay, sandbox }: NewOpti
   if (api !== undefined && api !== 'auto' && !dialects.includes(api)) {
     throw new AppError('unsupported', `this server does not speak ${api}; it speaks ${dialects.join(' and ')}`);
   }
-  if (id !== undefined && !server.has('caller-conversation-id')) {
+  if (id !== undefined && server.presence('caller-conversation-id') === 'absent') {
     throw new AppError('unsupported', 'this server chooses ids itself; --id needs a server of 2026 that speaks v1');
   }
   if (replay === DEMO && flavour !== 'local') {

@@ -52,7 +52,11 @@ async function addProfile(name: string, options: AddOptions, ctx: Context): Prom
   const plan = await keyPlan(options, ctx);
   // Unasked, a password manager stays closed.
   const key = plan.from === 'command' && !options.check ? null : await ctx.readKey(plan);
-  if (options.check) await tryKey(draft.base_url, key ?? (await environmentKey(ctx)), ctx);
+  if (options.check) {
+    const fromEnvironment = key === null ? await environmentKey(ctx) : null;
+    const source = plan.from === 'value' ? plan.source : plan.from === 'none' ? 'env:ACS_API_KEY' : plan.from;
+    await tryKey(draft.base_url, key ?? fromEnvironment, source, ctx);
+  }
   if (ctx.globals.mode === 'dry-run')
     return await printWouldDo(ctx, `would store profile "${name}" for ${draft.base_url}`);
   const profile: Profile = { ...draft, created_at: new Date(ctx.clock.now()).toISOString() };
@@ -96,9 +100,10 @@ async function environmentKey(ctx: Context): Promise<string | null> {
   return value ? await ctx.readKey({ from: 'value', value, source: 'env:ACS_API_KEY' }) : null;
 }
 
-async function tryKey(baseUrl: string, key: string | null, ctx: Context): Promise<void> {
+async function tryKey(baseUrl: string, key: string | null, source: string, ctx: Context): Promise<void> {
   try {
-    await checkKey(await ctx.connect({ base_url: baseUrl, key }));
+    const sources = { base_url_source: 'flag', key_source: key === null ? null : source };
+    await checkKey(await ctx.connect({ base_url: baseUrl, key, sources }));
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
     const missing = key === null && error.kind === 'auth';

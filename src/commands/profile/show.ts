@@ -40,7 +40,7 @@ export function declareShow(parent: Command, ctx: Context): void {
     notes: ['The server is asked what it is; when it cannot be, that is a warning and the rest is shown all the same.'],
     json: [
       '{"name","default","created_at","base_url","base_url_source","key_source","dialect","dialects","version","flavour",',
-      ' "features","user","email","organization","error"}',
+      ' "features","user","email","organization","unknown_features","error"}',
     ],
     exits: ['not-found'],
     examples: [

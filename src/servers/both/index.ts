@@ -5,6 +5,7 @@
 import { isAppError } from '../../errors.ts';
 import type { Dialect } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
+import { startMember } from '../features.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { isOfV1 } from '../v0/calls.ts';
 import type { V0 } from '../v0/index.ts';
@@ -96,6 +97,8 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
 export function startDialect(request: NewConversation, facts: ProbeFacts): Dialect {
   if (request.api !== 'auto') return request.api;
   const onlyV0 =
-    request.microagent !== null || request.mcp_config !== null || (request.replay !== null && !facts.v1_replay);
+    request.microagent !== null ||
+    request.mcp_config !== null ||
+    (request.replay !== null && startMember(facts, 'replay_json') !== 'present');
   return onlyV0 ? 'v0' : 'v1';
 }

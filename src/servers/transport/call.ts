@@ -25,6 +25,8 @@ export interface Call {
   safe: 'read' | 'idempotent' | 'once';
   /** What a good answer is: JSON (the default), or any bytes. */
   expect?: 'json' | 'bytes';
+  /** Whether the route is there is not known: a 404 or 405 contradicts nothing that was cached. */
+  mayBeMissing?: boolean;
   /** Statuses that are given back instead of thrown. */
   accept?: readonly number[];
 }
@@ -44,7 +46,7 @@ export interface TransportOptions {
   notice?: (text: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: ErrorDetails) => Promise<AppError>;
-  /** Told of a 404, 405 or HTML answer: what a probe remembered may be wrong. Gives the error when that is why. */
+  /** Called for a 404, 405, 422 or HTML answer, which may contradict cached facts. Returns the error when that is why. */
   surprised?: () => Promise<AppError | null>;
 }
 

@@ -105,7 +105,7 @@ async function judge(options: TransportOptions, call: Call, answer: Answer, deta
   const { status } = answer;
   const noRoute = (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
   if (call.accept?.includes(status)) {
-    if (noRoute) await surprise(options, details);
+    if ((noRoute || status === 422) && call.mayBeMissing !== true) await surprise(options, details);
     return answer;
   }
   const json = isJsonType(answer.contentType) && answer.body !== undefined;
@@ -117,6 +117,7 @@ async function judge(options: TransportOptions, call: Call, answer: Answer, deta
     throw wrongPlaceError(answer, details);
   }
   if (status === 401 || status === 403) throw await options.refused(answer, { ...details, status });
+  if (status === 422) await surprise(options, details);
   if (status === 404 || status === 405) {
     if (!json || noRoute) await surprise(options, details);
     if (!json) throw wrongPlaceError(answer, details);

@@ -3,29 +3,40 @@ import { AppError } from '../../errors.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
+import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
+import { repositoryName } from '../repository-name.ts';
+import { ignoredBranch } from '../start-differs.ts';
 import { runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 
-/** Throws `not-found` when it can be seen that the branch did not arrive; says nothing where nobody tells. */
+/**
+ * Throws `not-found` when the branch did not arrive, `server` when another one is checked out. Nothing is concluded where
+ * the files cannot be read, beyond what the record says.
+ */
 export async function checkBranchArrivedV0(
   links: Links,
   info: ConversationInfo,
   { repository, branch }: Pick<NewConversation, 'repository' | 'branch'>,
 ): Promise<void> {
   if (repository === null || branch === null) return;
-  const folder =
-    repository
-      .replace(/\/+$/, '')
-      .replace(/\.git$/, '')
-      .split('/')
-      .at(-1) ?? '';
-  const head = await fileV0(links, info, `${folder}/.git/HEAD`);
-  if (head === null || head.trim() === `ref: refs/heads/${branch}`) return;
-  // The agent may have gone to a branch of its own by now.
-  if ((await fileV0(links, info, `${folder}/.git/refs/heads/${branch}`)) !== null) return;
-  const packed = (await fileV0(links, info, `${folder}/.git/packed-refs`)) ?? '';
-  const names = [`refs/heads/${branch}`, `refs/remotes/origin/${branch}`, `refs/tags/${branch}`];
-  if (packed.split('\n').some((line) => names.includes(line.slice(line.indexOf(' ') + 1)))) return;
+  const git = `${repositoryName(repository)}/.git`;
+  const id = normalId(info.conversation_id);
+  const head = (await fileV0(links, info, `${git}/HEAD`))?.trim() ?? null;
+  if (head === null) {
+    if (info.selected_branch !== null && info.selected_branch !== branch)
+      throw ignoredBranch(branch, info.selected_branch, id);
+    return;
+  }
+  const checkedOut = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? null;
+  if (checkedOut === branch) return;
+  // A local branch exists only once it was checked out; the agent may have gone to one of its own since.
+  if ((await fileV0(links, info, `${git}/refs/heads/${branch}`)) !== null) return;
+  const packed = ((await fileV0(links, info, `${git}/packed-refs`)) ?? '').split('\n');
+  const isPacked = (name: string): boolean => packed.some((line) => line.slice(line.indexOf(' ') + 1) === name);
+  if (isPacked(`refs/heads/${branch}`)) return;
+  const isElsewhere = isPacked(`refs/remotes/origin/${branch}`) || isPacked(`refs/tags/${branch}`);
+  if (isElsewhere && checkedOut === null) return; // a tag or a commit leaves HEAD detached
+  if (isElsewhere && checkedOut !== null) throw ignoredBranch(branch, checkedOut, id);
   throw new AppError(
     'not-found',
     `the branch ${branch} of ${repository} did not arrive in the workspace, though the server calls the conversation started`,

@@ -32,7 +32,7 @@ import { renameV0 } from './rename.ts';
 import { createSettingsV0 } from './settings.ts';
 import { startV0 } from './start.ts';
 
-export type V0 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
+export type V0 = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
 
 /** Interface 3.2: they are left out after paging, so not even a page tells that something is missing. */
 const OLD_ONES_HIDDEN =

@@ -5,11 +5,12 @@ import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
 import { connectedProviders, isJsonObject, v0SettingsBody, type JsonObject } from '../../domain/settings-merge.ts';
 import type { JsonValue, McpConfig, SettingsChange, SettingsSnapshot } from '../../domain/settings.ts';
 import { isRecord } from '../../protocol/shape.ts';
+import { isMissingRoute } from '../features.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { writeSecretsStore } from '../secrets-store.ts';
 import type { Server } from '../server.ts';
-import { refuseBadValues, settingsRefused } from '../settings-write.ts';
+import { refuseBadValues, settingsMissing, settingsRefused } from '../settings-write.ts';
 
 /** An empty text clears these; null would keep them. */
 const CLEARED_BY_EMPTY = new Set(['llm_api_key', 'llm_model', 'llm_base_url', 'search_api_key']);
@@ -49,6 +50,7 @@ export function createSettingsV0(links: Links, _facts: ProbeFacts): Server['sett
 /** Null while nothing is stored. */
 async function readRecord(links: Links): Promise<JsonObject | null> {
   const answer = await links.app.request({ method: 'GET', path: '/api/settings', safe: 'read', accept: [404] });
+  if (isMissingRoute(answer)) throw settingsMissing(answer);
   if (answer.status === 404) return null;
   if (!isRecord(answer.body))
     throw new AppError('server', 'an answer that is not what the interface says: settings are not an object');

@@ -8,6 +8,7 @@ import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
+import { ignoredId } from '../start-differs.ts';
 import type { Answer } from '../transport/answer.ts';
 import { checkBranchArrivedV0 } from './arrival.ts';
 import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
@@ -25,6 +26,8 @@ export async function* startV0(
   refuseWhatV0Lacks(request);
   const id = await sendStart(links, request);
   yield { start_task_id: '', step: 'starting', conversation_id: id, sandbox_id: null };
+  const asked = request.conversation_id;
+  if (asked !== null && normalId(asked) !== id) throw ignoredId(asked, id);
   const reader = createNewsReader(links);
   let wasUp = false;
   const tellLoading = createLoadingNotice(links, request, id);

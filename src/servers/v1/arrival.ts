@@ -1,29 +1,42 @@
-/** Whether the repository that was asked for is in the workspace: READY is no proof (interface 4.2). */
+/** Whether the repository and the branch of a start are in the workspace: READY is no proof (interface 4.2). */
 import { AppError, isAppError } from '../../errors.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
+import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
+import { ignoredBranch } from '../start-differs.ts';
 import { shellQuote } from '../shell.ts';
 import { agentOf } from './agent.ts';
+import { enterRepository } from './repository-folder.ts';
 
-/** Throws `not-found` when it can be seen that repository or branch did not arrive; says nothing where nobody tells. */
+type Seen =
+  { state: 'arrived' | 'no-repository' | 'no-branch' | 'unknown' } | { state: 'other-branch'; branch: string };
+
+/**
+ * Throws `not-found` when repository or branch did not arrive, `server` when another branch is checked out. Nothing is
+ * concluded where the workspace cannot be read.
+ */
 export async function checkRepositoryArrived(
   links: Links,
   record: AppConversationRecord,
-  request: Pick<NewConversation, 'repository' | 'branch'>,
+  { repository, branch }: Pick<NewConversation, 'repository' | 'branch'>,
 ): Promise<void> {
-  if (request.repository === null) return;
-  const seen = await lookIntoWorkspace(links, record, request.branch);
-  if (seen === 'arrived' || seen === 'unknown') return;
-  const what =
-    seen === 'no-branch'
-      ? `the branch ${request.branch} of ${request.repository}`
-      : `the repository ${request.repository}`;
+  if (repository === null) return;
+  const seen = await lookIntoWorkspace(links, record, repository, branch);
+  const id = normalId(record.id);
+  if (seen.state === 'other-branch') throw ignoredBranch(branch ?? '', seen.branch, id);
+  if (seen.state === 'unknown') {
+    const told = record.selected_branch;
+    if (branch !== null && told !== null && told !== branch) throw ignoredBranch(branch, told, id);
+    return;
+  }
+  if (seen.state === 'arrived') return;
+  const what = seen.state === 'no-branch' ? `the branch ${branch} of ${repository}` : `the repository ${repository}`;
   throw new AppError(
     'not-found',
     `${what} did not arrive in the workspace, though the server calls the conversation started`,
     {
-      hint: `check the name${request.branch === null ? '' : ', the branch'} and whether the server may read it; the conversation is ${record.id}`,
+      hint: `check the name${branch === null ? '' : ', the branch'} and whether the server may read it; the conversation is ${record.id}`,
       data: { conversation_id: record.id },
     },
   );
@@ -32,28 +45,39 @@ export async function checkRepositoryArrived(
 async function lookIntoWorkspace(
   links: Links,
   record: AppConversationRecord,
+  repository: string,
   branch: string | null,
-): Promise<'arrived' | 'no-repository' | 'no-branch' | 'unknown'> {
+): Promise<Seen> {
   const agent = agentOf(links, record);
-  if (agent === null) return 'unknown';
+  if (agent === null) return { state: 'unknown' };
   try {
     const { working_dir } = await agent.conversation();
-    if (working_dir === null) return 'unknown';
-    // Exit 41: no repository; 42: it is there without the branch. Any commit counts, the agent may have moved on.
-    const branchTest = branch === null ? 'exit 0' : `${branchCheck(branch)} && exit 0; exit 42`;
-    const command = `git rev-parse --git-dir >/dev/null 2>&1 && git remote | grep -q . || exit 41; ${branchTest}`;
-    const { exitCode } = await agent.inspect(command, working_dir, 20);
-    if (exitCode === 41) return 'no-repository';
-    if (exitCode === 42) return 'no-branch';
-    return exitCode === 0 ? 'arrived' : 'unknown';
+    if (working_dir === null) return { state: 'unknown' };
+    // Exit 41: no repository; 42: it is there without the branch; 43: the branch is there and was never checked out.
+    const command = `${enterRepository(repository)}
+is_top . && git remote | grep -q . || exit 41
+${branch === null ? 'exit 0' : branchCheck(branch)}`;
+    const { exitCode, stdout } = await agent.inspect(command, working_dir, 20);
+    if (exitCode === 41) return { state: 'no-repository' };
+    if (exitCode === 42) return { state: 'no-branch' };
+    if (exitCode === 43) return { state: 'other-branch', branch: stdout.trim().slice(0, 200) };
+    return { state: exitCode === 0 ? 'arrived' : 'unknown' };
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
-    return 'unknown';
+    return { state: 'unknown' };
   }
 }
 
+/**
+ * A local branch exists only once it was checked out; the agent may have moved on since. A tag or a commit leaves HEAD
+ * detached: then the log of HEAD has its commit.
+ */
 function branchCheck(branch: string): string {
-  const names = [`refs/heads/${branch}`, `refs/remotes/origin/${branch}`, `refs/tags/${branch}`];
-  const tests = names.map((name) => `git rev-parse -q --verify ${shellQuote(name)} >/dev/null 2>&1`);
-  return `{ ${tests.join(' || ')}; }`;
+  const local = shellQuote(`refs/heads/${branch}`);
+  const others = [`refs/tags/${branch}`, `refs/remotes/origin/${branch}`].map((name) => shellQuote(`${name}^{commit}`));
+  return `git rev-parse -q --verify ${local} >/dev/null && exit 0
+commit=$(git rev-parse -q --verify ${others.join(' || git rev-parse -q --verify ')}) || exit 42
+git symbolic-ref -q HEAD >/dev/null || { git log -g --format=%H HEAD | grep -qx "$commit" && exit 0; }
+git symbolic-ref -q --short HEAD || git rev-parse HEAD
+exit 43`;
 }

@@ -11,7 +11,7 @@ import { getConversation, searchConversations } from './calls.ts';
 import type { ConversationWork } from './conversations.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
-export type V1 = Omit<Server, 'info' | 'has' | 'close' | 'withSignal'>;
+export type V1 = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
 
 export function createV1(links: Links, facts: ProbeFacts): V1 {
   const webUrl: WebUrl = (id) => (facts.flavour === 'local' ? null : `${links.app.baseUrl}/conversations/${id}`);

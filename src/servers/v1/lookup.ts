@@ -28,7 +28,7 @@ export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl
 
 /** An id of the caller's choice is told before there is its conversation: the start that carries it says how it stands. */
 async function startTaskOf(links: Links, facts: ProbeFacts, id: string): Promise<StartTaskRecord | null> {
-  if (!isUuid(id) || !facts.features.includes('caller-conversation-id')) return null;
+  if (!isUuid(id) || facts.features['caller-conversation-id'] === 'absent') return null;
   const since = new Date(links.clock.now() - LONGEST_START_MS).toISOString();
   const { items: tasks } = await searchStartTasks(links, { since });
   return tasks.find((task) => isEcho(task, id)) ?? null;

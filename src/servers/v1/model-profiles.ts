@@ -2,6 +2,7 @@
 import { AppError } from '../../errors.ts';
 import type { ModelProfile } from '../../domain/model-profile.ts';
 import { asList, asRecord, isRecord, optionalText, requiredText } from '../../protocol/shape.ts';
+import { isMissingRoute } from '../features.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
@@ -12,11 +13,16 @@ const ROOT = '/api/v1/settings/profiles';
 export function createModelProfilesV1(links: Links, facts: ProbeFacts): Server['modelProfiles'] {
   const pathOf = (name: string): string => `${ROOT}/${encodeURIComponent(name)}`;
   const refuseMissing = (): void => {
-    if (!facts.features.includes('model-profiles')) throw lacksModelProfiles();
+    if (facts.features['model-profiles'] === 'absent') throw lacksModelProfiles();
+  };
+  /** Without a document a route that is missing shows so only here. */
+  const refuseMissingRoute = (answer: Answer): void => {
+    if (facts.features['model-profiles'] !== 'present' && isMissingRoute(answer)) throw lacksModelProfiles();
   };
   const list = async (): Promise<ModelProfile[]> => {
     refuseMissing();
     const answer = await links.app.request({ method: 'GET', path: ROOT, safe: 'read', accept: [404] });
+    refuseMissingRoute(answer);
     // A user without settings has no profiles either.
     if (answer.status === 404) return [];
     return read(answer, readProfiles);
@@ -31,8 +37,12 @@ export function createModelProfilesV1(links: Links, facts: ProbeFacts): Server['
     if (links.mode === 'dry-run') await known(name);
     return await post(`${pathOf(name)}/${verb}`, body);
   };
-  const post = async (path: string, body: Record<string, unknown>): Promise<Answer> =>
-    await links.app.request({ method: 'POST', path, body, safe: 'idempotent', accept: [400, 404, 409, 422] });
+  const post = async (path: string, body: Record<string, unknown>): Promise<Answer> => {
+    const accept = [400, 404, 405, 409, 422];
+    const answer = await links.app.request({ method: 'POST', path, body, safe: 'idempotent', accept });
+    refuseMissingRoute(answer);
+    return answer;
+  };
   return {
     list,
     async get(name) {

@@ -8,26 +8,29 @@ import { removeForGood } from '../removal.ts';
 import type { RemovalScope } from '../server.ts';
 import { foundNothing } from '../transport/answer.ts';
 import { getConversation, getConversations, noConversation, searchConversations } from './calls.ts';
-import { changesOverV1, routeOfV0, routeOfV1 } from './change-routes.ts';
+import { changeOverV1, routeOfV0 } from './change-routes.ts';
 
 const TIMEOUT_MS = 60_000;
 
 /** Throws `not-found`; `conflict` where the route may delete conversations outside the scope with the sandbox. */
 export async function removeV1(links: Links, facts: ProbeFacts, id: string, scope: RemovalScope): Promise<void> {
-  const overV1 = changesOverV1(facts);
-  if (!overV1 && scope.alsoGone !== 'any') await refuseNeighbours(links, id, scope.alsoGone);
   await removeForGood(links, id, {
-    remove: () => removeOnce(links, overV1, id),
+    remove: () => removeOnce(links, facts, id, scope),
     isThere: async () => (await getConversations(links, [normalId(id)]))[0] != null,
   });
 }
 
-async function removeOnce(links: Links, overV1: boolean, id: string): Promise<void> {
-  const path = overV1 ? routeOfV1(id) : routeOfV0(id);
-  const accept = overV1 ? [400, 404] : [404];
-  const call = { method: 'DELETE', path, safe: 'idempotent', timeoutMs: TIMEOUT_MS, accept } as const;
-  const answer = await links.app.request(call);
-  if (answer.status === 400 || foundNothing(answer)) throw noConversation(id);
+async function removeOnce(links: Links, facts: ProbeFacts, id: string, scope: RemovalScope): Promise<void> {
+  const call = { method: 'DELETE', timeoutMs: TIMEOUT_MS } as const;
+  const overV1 = await changeOverV1(links, 'delete-conversation', id, { ...call, accept: [400, 404] });
+  if (overV1 !== null) {
+    if (overV1.status === 400 || foundNothing(overV1)) throw noConversation(id);
+    return await links.features.learn('delete-conversation', 'present');
+  }
+  const path = routeOfV0(facts, id, 'delete a conversation');
+  if (scope.alsoGone !== 'any') await refuseNeighbours(links, id, scope.alsoGone);
+  const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404] });
+  if (foundNothing(answer)) throw noConversation(id);
 }
 
 /**

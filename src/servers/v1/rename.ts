@@ -14,7 +14,7 @@ import type { ProbeFacts } from '../probe.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, noConversation } from './calls.ts';
-import { changesOverV1, routeOfV0, routeOfV1 } from './change-routes.ts';
+import { changeOverV1, routeOfV0 } from './change-routes.ts';
 import { toConversation, type WebUrl } from './records.ts';
 import { quietly } from './settled.ts';
 
@@ -34,7 +34,7 @@ export async function renameV1(
     return toConversation((await patch(links, facts, id, title)) ?? (await getConversation(links, id)), webUrl);
   const before = await getConversation(links, id);
   const isUntitled = before.title === null || UNTITLED.test(before.title);
-  const agent = isUntitled && changesOverV1(facts) ? agentOf(links, before) : null;
+  const agent = isUntitled && facts.features.rename !== 'absent' ? agentOf(links, before) : null;
   if (links.mode === 'dry-run') throw new DryRunStop(await plannedRename(links, facts, id, title, agent));
   for (let tries = 1; ; tries++) {
     const answered = await patch(links, facts, id, title);
@@ -78,36 +78,40 @@ async function patch(
   id: string,
   title: string,
 ): Promise<AppConversationRecord | null> {
-  const record = changesOverV1(facts) ? await patchRecord(links, facts, id, title) : null;
-  if (record === null) await patchByV0(links, id, title);
+  const record = await patchRecord(links, facts, id, title);
+  if (record === null) await patchByV0(links, facts, id, title);
   return record;
 }
 
-/** Null where the server does not take it here, after all. Throws `not-found`. */
+/** Null where the server takes no title here. Throws `not-found`. */
 async function patchRecord(
   links: Links,
   facts: ProbeFacts,
   id: string,
   title: string,
 ): Promise<AppConversationRecord | null> {
-  const call = {
-    method: 'PATCH',
-    path: routeOfV1(id),
-    body: { title },
-    safe: 'idempotent',
-    accept: [404, 405],
-  } as const;
-  const answer = await links.app.request(call);
+  const isElsewhere = facts.features.rename !== 'present' && facts.dialects.includes('v0');
+  // Release 1.4.0 takes only a body with `public` here, and 1.6.0 ignores the title.
+  const accept = isElsewhere ? [404, 422] : [404];
+  const answer = await changeOverV1(links, 'rename', id, { method: 'PATCH', body: { title }, accept });
+  if (answer === null) return null;
   if (answer.status === 404) throw noConversation(id);
-  if (answer.status >= 300) return null;
+  if (answer.status === 422) return await notHere(links);
   const record = read(answer, (body) => readAppConversation(body));
   links.network.redaction.add(record.session_api_key);
-  return record.title === title || !facts.dialects.includes('v0') ? record : null;
+  if (record.title !== title) return isElsewhere ? await notHere(links) : record;
+  await links.features.learn('rename', 'present');
+  return record;
 }
 
-async function patchByV0(links: Links, id: string, title: string): Promise<void> {
-  const call = { method: 'PATCH', path: routeOfV0(id), body: { title }, safe: 'idempotent', accept: [404] } as const;
-  const answer = await links.app.request(call);
+async function notHere(links: Links): Promise<null> {
+  await links.features.learn('rename', 'absent');
+  return null;
+}
+
+async function patchByV0(links: Links, facts: ProbeFacts, id: string, title: string): Promise<void> {
+  const call = { method: 'PATCH', body: { title }, safe: 'idempotent', accept: [404] } as const;
+  const answer = await links.app.request({ ...call, path: routeOfV0(facts, id, 'rename a conversation') });
   if (answer.status === 404) throw noConversation(id);
 }
 

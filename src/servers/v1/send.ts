@@ -6,6 +6,7 @@
 import { AppError, isAppError } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
+import { isMissingRoute, readPresence } from '../features.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
@@ -26,14 +27,14 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   const content = messageContent({ message: message.text, image_urls: message.image_urls });
   if (content.length === 0) throw new AppError('usage', 'the message is empty');
   const record = await getConversation(links, id);
-  if (message.effect === 'store') return await deliver(links, facts, record, { content, run: false });
+  if (message.effect === 'store') return await deliver(links, record, { content, run: false });
   const agent = agentOf(links, record);
   const seen = await stateNow(links, record, agent);
   if (seen.word === WAITING) throw waitsForConfirmation(normalId(id));
   const goesOn = seen.word === 'running' && seen.by !== null;
-  await deliver(links, facts, record, { content, run: !goesOn });
+  await deliver(links, record, { content, run: !goesOn });
   // Releases before this call begin with a message whatever an older run is about; asked again, they would run twice.
-  const isSure = links.local || !facts.features.includes('send-message');
+  const isSure = links.local || facts.features['send-message'] === 'absent';
   if (seen.by !== null && (goesOn || !isSure)) await runWhatStands(links, seen.by);
 }
 
@@ -97,16 +98,15 @@ interface Body {
   run: boolean;
 }
 
-async function deliver(links: Links, facts: ProbeFacts, record: AppConversationRecord, body: Body): Promise<void> {
-  if (!facts.features.includes('send-message')) {
-    return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
-  }
+async function deliver(links: Links, record: AppConversationRecord, body: Body): Promise<void> {
+  const route = await readPresence(links.features, (call) => links.app.request(call), 'send-message');
+  if (route === 'absent') return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
   const { id } = record;
   const answer = await postMessage(links, id, body);
   if (answer.status < 300) return;
   const text = serverText(answer.body) ?? '';
-  // The conversation is known: what is not there is the call, which was only guessed where no document tells.
-  if (answer.status === 404 && text === 'Not Found') {
+  // The conversation is known: what is not there is the route.
+  if (isMissingRoute(answer)) {
     return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
   }
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
@@ -136,7 +136,7 @@ async function postMessage(links: Links, id: string, message: Body): Promise<Ans
       body: { role: 'user', ...message },
       safe: 'once',
       timeoutMs: SEND_TIMEOUT_MS,
-      accept: [404, 409, 410, 502],
+      accept: [404, 405, 409, 410, 502],
     });
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;

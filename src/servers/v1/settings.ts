@@ -14,10 +14,11 @@ import {
 } from '../../domain/settings-merge.ts';
 import type { JsonValue, McpConfig, SettingsChange, SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import { isRecord } from '../../protocol/shape.ts';
+import { isMissingRoute, readPresence } from '../features.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
-import { refuseBadValues, settingsRefused, unreadableSettings } from '../settings-write.ts';
+import { refuseBadValues, settingsMissing, settingsRefused, unreadableSettings } from '../settings-write.ts';
 import { writeSecretsStore } from '../secrets-store.ts';
 import type { Answer } from '../transport/answer.ts';
 import { createSettingsV0 } from '../v0/settings.ts';
@@ -34,8 +35,23 @@ const NOT_CLEARED = new Set(['user_consents_to_analytics', 'disabled_skills']);
 const SECRET_END = /(^|[._])(api_key|secret|token|password|access_key_id|secret_access_key|session_token)$/;
 
 export function createSettingsV1(links: Links, facts: ProbeFacts): Server['settings'] {
-  // Releases up to 1.6.0 keep the settings of both dialects at the V0 route.
-  if (!facts.features.includes('v1-settings') && facts.dialects.includes('v0')) return createSettingsV0(links, facts);
+  const newer = settingsOverV1(links);
+  // Where V1 has no route for settings, those of both dialects are at the route of V0.
+  const older = createSettingsV0(links, facts);
+  const settings = async (): Promise<Server['settings']> => {
+    const presence = await readPresence(links.features, (call) => links.app.request(call), 'v1-settings');
+    if (presence !== 'absent') return newer;
+    if (facts.dialects.includes('v0')) return older;
+    throw new AppError('unsupported', 'this server has no settings that can be read or written');
+  };
+  return {
+    read: async () => (await settings()).read(),
+    write: async (change) => (await settings()).write(change),
+    schema: async () => (await settings()).schema(),
+  };
+}
+
+function settingsOverV1(links: Links): Server['settings'] {
   return {
     async read() {
       return snapshot(await readRecord(links));
@@ -57,6 +73,7 @@ export function createSettingsV1(links: Links, facts: ProbeFacts): Server['setti
 
 async function readRecord(links: Links): Promise<JsonObject | null> {
   const answer = await settingsAnswer(links);
+  if (isMissingRoute(answer)) throw settingsMissing(answer);
   if (answer.status === 404) return null;
   if (!isRecord(answer.body))
     throw new AppError('server', 'an answer that is not what the interface says: settings are not an object');

@@ -2,35 +2,55 @@
 import { AppError } from '../../errors.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+import { MEMBER_FLAGS } from '../../domain/start-members.ts';
+import { startMember } from '../features.ts';
 import { dashedId, normalId } from '../ids.ts';
 import type { ProbeFacts } from '../probe.ts';
 
 /** The agent server's words for --confirm. */
 export const POLICIES = { never: 'NeverConfirm', risky: 'ConfirmRisky', always: 'AlwaysConfirm' } as const;
 
-/** Facts that were kept before this was looked for do not tell. */
-export function startsWithPolicy({ v1_confirmation }: ProbeFacts): boolean {
-  return v1_confirmation ?? false;
+/** Whether the policy stands before the first step: only where the start is known to take it. */
+export function startsWithPolicy(facts: ProbeFacts): boolean {
+  return startMember(facts, 'confirmation_policy') === 'present';
 }
 
-/** Throws `unsupported` before anything is sent; says which server does it. */
+/**
+ * Throws `unsupported`, before anything is sent, for what is known to be missing. A member whose presence is unknown is
+ * sent, and compared when the server has answered: see start-result.ts.
+ */
 export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts): void {
   const missing: string[] = [];
-  if (request.replay !== null && !facts.v1_replay) missing.push('--replay (the local service and V0 servers replay)');
   if (request.microagent !== null) missing.push('--microagent (V0 servers have it)');
   if (request.mcp_config !== null)
     missing.push('--mcp-config for one conversation (V0 servers have it; for all: acs settings set mcp_config=@file)');
   if (request.replay !== null && request.confirm !== null && !startsWithPolicy(facts)) {
-    // The replay begins with the start, before a policy could be set: its first steps would not be asked for.
+    // The replay begins with the start: where the policy were ignored, its first steps would be carried out unasked.
     missing.push('--confirm together with --replay (for all conversations: acs settings set confirmation_mode=true)');
   }
-  const unknown = Object.keys(request.members).filter((name) => facts.v1_start_members?.includes(name) === false);
-  if (unknown.length > 0) missing.push(`--members with ${unknown.join(', ')} (newer servers have it)`);
+  for (const name of askedMembers(request, facts)) {
+    if (startMember(facts, name) === 'absent')
+      missing.push(`${flagOf(name)} (${WHO_HAS[name] ?? 'newer servers have it'})`);
+  }
   if (missing.length > 0)
     throw new AppError('unsupported', `this server cannot do ${missing.join(', ')} when it starts a V1 conversation`);
   if (request.suggested_task !== null && (request.message ?? '') !== '') {
     throw new AppError('usage', 'a suggested task brings its own message: leave the message out');
   }
+}
+
+const WHO_HAS: Readonly<Record<string, string>> = { replay_json: 'the local service and V0 servers replay' };
+
+/** The members of a start that the user asked for. The id is compared by itself; a spec may be given elsewhere. */
+export function askedMembers(request: NewConversation, facts: ProbeFacts): string[] {
+  const notAsked = ['conversation_id', 'initial_message', 'sandbox_spec_id'];
+  const members = Object.keys(startBody(request, '0'.repeat(32), request.sandbox_id, facts));
+  return members.filter((name) => !notAsked.includes(name));
+}
+
+/** The flag that gives a member of a start. */
+export function flagOf(member: string): string {
+  return MEMBER_FLAGS[member] ?? `--members with ${member}`;
 }
 
 /** Content blocks of the first message; unknown members inside a text block are refused by servers (interface 4.1). */
@@ -54,7 +74,7 @@ export function startBody(
   // A message without content begins a replay with its own words; without any message it would wait for one.
   const isSaid = content.length > 0 || request.replay !== null;
   const members: Record<string, unknown> = {
-    conversation_id: dashedId(conversationId),
+    conversation_id: facts.features['caller-conversation-id'] === 'absent' ? null : dashedId(conversationId),
     // A policy has to stand before the agent sees the message: where the start takes none, the message follows it.
     initial_message:
       isSaid && (policy === null || startsWithPolicy(facts)) ? { role: 'user', content, run: true } : null,
@@ -75,7 +95,7 @@ export function startBody(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** Whether the server honours a caller's id: it tells the request back. */
+/** Whether the server repeats the caller's id: it understood the member, and may still ignore it. */
 export function isEcho(task: StartTaskRecord, conversationId: string): boolean {
   const echoed = task.request['conversation_id'];
   return typeof echoed === 'string' && normalId(echoed) === normalId(conversationId);

@@ -17,6 +17,7 @@ import { findLostStart } from './lost-start.ts';
 import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox } from './sandboxes.ts';
 import { getSpec } from './specs.ts';
+import { refuseIgnoredMembers, refuseOtherId, refuseOtherModel, refuseUnechoedId } from './start-result.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
 import { getStartTask, isOnlyUnwritten } from './start-tasks.ts';
@@ -62,10 +63,19 @@ async function* startIn(
   const first = await sendStart(links, facts, body, conversationId, request);
   const echoed = isEcho(first, conversationId) ? conversationId : null;
   yield progress(first, echoed);
-  if (options.until === 'accepted') return { ...taskConversation(first), url: echoed === null ? null : webUrl(echoed) };
+  if (options.until === 'accepted') {
+    if (echoed === null) refuseUnechoedId(request, first);
+    refuseIgnoredMembers(links, facts, request, first, echoed);
+    return { ...taskConversation(first), url: echoed === null ? null : webUrl(echoed) };
+  }
   const task = yield* waitUntilReady(links, first, echoed, options.signal);
   const id = normalId(task.app_conversation_id ?? '');
+  if (id === normalId(conversationId)) await links.features.learnEcho();
+  else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
+  refuseOtherId(request, id);
+  refuseIgnoredMembers(links, facts, request, first, id);
   const record = await recordOf(links, id, options.signal);
+  refuseOtherModel(record, request);
   await checkRepositoryArrived(links, record, request);
   if (links.local) await tellSandbox(links, record.sandbox_id);
   if (request.confirm !== null && !startsWithPolicy(facts)) await confirmThenSend(links, record.id, request);
@@ -121,19 +131,23 @@ async function sendStart(
       throw links.signal.aborted ? endedMeanwhile(links, facts, conversationId, other) : other;
     });
     if (found !== null) return found;
-    // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1); a server that
-    // ignores the id would start a second one.
-    if (request.sandbox_id !== null && facts.features.includes('caller-conversation-id')) return await post();
+    // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1). A server that
+    // ignores the id would start a second one, so the server must have honoured an id before.
+    if (request.sandbox_id !== null && facts.echoes_ids) return await post();
     throw new AppError(
       'unknown-outcome',
       'no answer came to the start, and neither its conversation nor its start task can be seen',
       {
         ...error.details,
-        hint: `it may still appear as ${normalId(conversationId)}: look with acs conv list before starting it again`,
+        hint: `it may still appear${mayHonour(facts) ? ` as ${normalId(conversationId)}` : ''}: look with acs conv list before starting it again`,
         data: { conversation_id: normalId(conversationId) },
       },
     );
   }
+}
+
+function mayHonour(facts: ProbeFacts): boolean {
+  return facts.features['caller-conversation-id'] !== 'absent';
 }
 
 /** A signal or the deadline came while the start was out: what can be said of it besides. */
@@ -142,7 +156,7 @@ function endedMeanwhile(links: Links, facts: ProbeFacts, conversationId: string,
   if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
   if (!isAppError(reason)) return reason;
   const id = normalId(conversationId);
-  const isKnown = facts.features.includes('caller-conversation-id');
+  const isKnown = mayHonour(facts);
   return new AppError(reason.kind, `${reason.message}; the server may have taken the start, as conversation ${id}`, {
     ...reason.details,
     exitCode: reason.exitCode,

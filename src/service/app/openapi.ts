@@ -1,5 +1,5 @@
 /** The document of `/openapi.json`: every route that is served, and the members that starting a conversation takes. */
-import { appConversationStart } from '../../protocol/v1/requests.ts';
+import { appConversationPatch, appConversationStart } from '../../protocol/v1/requests.ts';
 import { conversationCreate } from '../../protocol/v0/requests.ts';
 import type { Route } from './route.ts';
 
@@ -18,6 +18,7 @@ export function openapiDocument(routes: Route[], version: string): unknown {
     components: {
       schemas: {
         AppConversationStartRequest: membersOf(appConversationStart.entries),
+        AppConversationUpdateRequest: membersOf(appConversationPatch.entries),
         InitSessionRequest: membersOf(conversationCreate.entries, false),
       },
     },
@@ -27,6 +28,7 @@ export function openapiDocument(routes: Route[], version: string): unknown {
 const BODIES: Record<string, string> = {
   'POST /api/v1/app-conversations': 'AppConversationStartRequest',
   'POST /api/v1/app-conversations/stream-start': 'AppConversationStartRequest',
+  'PATCH /api/v1/app-conversations/{conversation_id}': 'AppConversationUpdateRequest',
   'POST /api/conversations': 'InitSessionRequest',
 };
 

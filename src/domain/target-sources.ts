@@ -1,0 +1,27 @@
+/** Where a URL and a key came from, in words that follow "from": `base_url_source` and `key_source` as a person reads them. */
+const WORDS: Readonly<Record<string, string>> = {
+  flag: '--base-url',
+  default: 'the default profile',
+  'built-in': 'the built-in profile "local"',
+  file: '--api-key-file',
+  stdin: '--api-key-file -',
+  command: 'the key command of the profile',
+  local: 'the local service',
+  prompt: 'your answer',
+};
+
+export interface TargetSources {
+  base_url_source: string;
+  /** Null without a key. */
+  key_source: string | null;
+}
+
+export function sourceWords({ base_url_source, key_source }: TargetSources): { base_url: string; key: string | null } {
+  return { base_url: wordsOf(base_url_source), key: key_source === null ? null : wordsOf(key_source) };
+}
+
+function wordsOf(source: string): string {
+  const [, kind, name] = /^(profile|env):(.+)$/.exec(source) ?? [];
+  if (kind === 'env') return name ?? source;
+  return kind === 'profile' ? `profile "${name}"` : (WORDS[source] ?? source);
+}

@@ -1,0 +1,28 @@
+/** The error of a 401 or 403 that is about the key: names where the URL and the key came from. */
+import { AppError } from '../errors.ts';
+import type { ConnectOptions } from './options.ts';
+import type { Answer } from './transport/answer.ts';
+
+export type KeyInUse = Pick<ConnectOptions, 'key' | 'sources'>;
+
+const ADD_PROFILE = 'acs profile add <name> --base-url <url> --api-key-file -';
+
+export function keyError(
+  { key, sources }: KeyInUse,
+  { status, request }: Pick<Answer, 'status' | 'request'>,
+): AppError {
+  const url = sources === undefined ? '' : `the URL comes from ${sources.base_url}; `;
+  if (key === null) {
+    return new AppError('auth', 'this server asks for a key, and none was given', {
+      status,
+      request,
+      hint: `${url}give a key with --api-key-file <file>, ACS_API_KEY, or a profile: ${ADD_PROFILE}`,
+    });
+  }
+  const from = sources?.key == null ? '' : ` from ${sources.key}`;
+  return new AppError('auth', `the server refuses the key${from}`, {
+    status,
+    request,
+    hint: `${url}give another key with --api-key-file <file>, ACS_API_KEY, or a profile: ${ADD_PROFILE}`,
+  });
+}

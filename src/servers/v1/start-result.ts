@@ -1,0 +1,69 @@
+/**
+ * Compares a start with its request: some releases list a member in their document and ignore it, and without a document
+ * nothing is known beforehand. A difference is an error with both values; the conversation exists and goes on.
+ */
+import type { NewConversation } from '../../domain/new-conversation.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import { startMember } from '../features.ts';
+import { normalId } from '../ids.ts';
+import type { Links } from '../links.ts';
+import type { ProbeFacts } from '../probe.ts';
+import { ignoredId, startDiffers } from '../start-differs.ts';
+import { askedMembers, flagOf } from './start-body.ts';
+
+/** `id`: of the conversation that was started. */
+export function refuseOtherId({ conversation_id: asked }: NewConversation, id: string): void {
+  if (asked === null || normalId(asked) === id) return;
+  throw ignoredId(asked, id);
+}
+
+/** Of a start that is not waited for: the answer does not repeat the id, so the conversation will have another one. */
+export function refuseUnechoedId({ conversation_id: asked }: NewConversation, task: StartTaskRecord): void {
+  if (asked === null) return;
+  const requested = normalId(asked);
+  const id = normalId(task.id);
+  throw startDiffers(`the server ignored --id ${requested}; the start task is ${id}`, id, {
+    requested,
+    received: task.request['conversation_id'] ?? null,
+  });
+}
+
+/**
+ * The answer to a start repeats the request as the server understood it. Members that the document lists are compared
+ * where they take effect; of the others, one that is not repeated was ignored.
+ */
+export function refuseIgnoredMembers(
+  links: Links,
+  facts: ProbeFacts,
+  request: NewConversation,
+  task: StartTaskRecord,
+  id: string | null,
+): void {
+  const unsure = askedMembers(request, facts).filter((name) => startMember(facts, name) === 'unknown');
+  if (unsure.length === 0) return;
+  if (Object.keys(task.request).length === 0) {
+    const flags = unsure.map(flagOf).join(', ');
+    links.notice(`the server does not repeat the request: whether it follows ${flags} is not known`);
+    return;
+  }
+  const ignored = unsure.filter((name) => task.request[name] == null);
+  if (ignored.length === 0) return;
+  const message = `the server ignored ${ignored.map(flagOf).join(', ')}`;
+  const received = Object.fromEntries(ignored.map((name) => [name, null]));
+  throw startDiffers(message, id ?? normalId(task.id), { requested: ignored, received });
+}
+
+export function refuseOtherModel(
+  { id, llm_model: got }: AppConversationRecord,
+  { model: asked }: NewConversation,
+): void {
+  if (asked === null || got === null || isSameModel(asked, got)) return;
+  const message = `the server ignored --model ${asked} and runs the conversation with ${got}`;
+  throw startDiffers(message, normalId(id), { requested: asked, received: got });
+}
+
+/** Servers may put the provider before a name; the model of `openhands/x` is `litellm_proxy/x` to the agent. */
+function isSameModel(asked: string, got: string): boolean {
+  const same = (model: string): string => model.trim().replace(/^openhands\//, 'litellm_proxy/');
+  return same(got) === same(asked) || same(got).endsWith(`/${asked.trim()}`);
+}

@@ -1,0 +1,167 @@
+/** A start is compared with its request, at a server that accepts everything and ignores parts of it. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LooseOptions } from '../servers/support/loose-server.ts';
+import { looseTrap, type LooseTrap } from './support/trap.ts';
+
+const CHOSEN = '0123456789abcdef0123456789abcdef';
+const STARTS = 'POST /api/v1/app-conversations';
+let trap: LooseTrap;
+afterEach(() => trap.close());
+
+const start = (...flags: string[]) => trap.acs('conv', 'new', 'hello', '--no-repo', '--json', ...flags);
+const starts = (): number => trap.fake.lines().filter((line) => line === STARTS).length;
+const onlyId = (): string => [...trap.conversations.keys()].join();
+const V0: LooseOptions = { v0: true };
+
+describe.each([
+  ['V1 alone', {}],
+  ['V1 and V0', V0],
+])('at a server of %s without a readable document', (_, served) => {
+  it('conv new --id exits 9 with both ids and the stop command, and starts nothing a second time', async () => {
+    trap = await looseTrap({ ...served, ignores: ['id'] });
+    const { code, err, out } = await start('--id', CHOSEN);
+    expect([code, starts()]).toEqual([9, 1]);
+    expect(err).toContain(`ignored --id ${CHOSEN} and started conversation ${onlyId()}`);
+    expect(err).toContain(`acs conv stop ${onlyId()}`);
+    expect(JSON.parse(out)).toMatchObject({ id: onlyId() });
+  });
+
+  it('conv new without --id goes on with the id that the server chose', async () => {
+    trap = await looseTrap({ ...served, ignores: ['id'] });
+    const { code, err, out } = await start('--wait');
+    expect(code, err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ id: onlyId(), status: 'finished' });
+  });
+
+  it('conv new -q exits 9 when the id that it printed is not the one of the conversation', async () => {
+    trap = await looseTrap({ ...served, ignores: ['id'] });
+    const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '-q');
+    expect(code).toBe(9);
+    expect(err).toContain(`acs conv stop ${onlyId()}`);
+  });
+
+  it('conv new --model exits 9 with both models', async () => {
+    trap = await looseTrap({ ...served, ignores: ['model'] });
+    const { code, err } = await start('--model', 'openai/other');
+    expect([code, starts()]).toEqual([9, 1]);
+    expect(err).toMatch(/ignored --model openai\/other and runs the conversation with openai\/gpt-4o/);
+    expect(err).toContain(`acs conv stop ${onlyId()}`);
+  });
+
+  it('conv new --title exits 9 with both titles', async () => {
+    trap = await looseTrap({ ...served, ignores: ['title'] });
+    const { code, err } = await start('--title', 'Chosen');
+    expect([code, starts()]).toEqual([9, 1]);
+    expect(err).toContain('Chosen');
+    expect(err).toContain(`Conversation ${onlyId().slice(0, 5)}`);
+  });
+
+  it('conv new exits 9 for a member that the answer does not repeat', async () => {
+    trap = await looseTrap({ ...served, understands: ['conversation_id', 'initial_message'] });
+    const instructions = path.join(trap.dir, 'kind.md');
+    await writeFile(instructions, 'be kind');
+    const { code, err } = await start('--instructions', instructions);
+    expect([code, starts()]).toEqual([9, 1]);
+    expect(err).toContain('ignored --instructions');
+  });
+
+  it('conv new follows every flag of a server that honours them', async () => {
+    trap = await looseTrap(served);
+    const { code, err, out } = await start('--id', CHOSEN, '--model', 'openai/other', '--title', 'Chosen');
+    expect(code, err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ id: CHOSEN, model: 'openai/other', title: 'Chosen' });
+  });
+
+  it('conv rename uses the route that takes the title', async () => {
+    trap = await looseTrap({ ...served, lacks: served === V0 ? ['PATCH /api/v1/app-conversations/:id'] : [] });
+    await start('--id', CHOSEN);
+    expect(await trap.acs('conv', 'rename', CHOSEN, 'Chosen')).toMatchObject({ code: 0 });
+    expect(trap.conversations.get(CHOSEN)?.title).toBe('Chosen');
+  });
+});
+
+it('a start whose reads are answered 500 reports that the run may continue, with its id', async () => {
+  trap = await looseTrap();
+  trap.before = ({ method, path: asked }) =>
+    method === 'GET' && /app-conversations(\/start-tasks)?$/.test(asked)
+      ? { status: 500, json: { detail: 'Internal Server Error' } }
+      : null;
+  const { code, err } = await start('--id', CHOSEN);
+  expect(code).toBe(9);
+  // The check for an earlier conversation of that id comes before the start.
+  expect(starts()).toBe(0);
+  const { code: later, err: said } = await start();
+  expect([later, starts()]).toEqual([9, 1]);
+  expect(said).toContain(`the run may continue as ${onlyId()}`);
+  expect(said).toContain(`acs conv stop ${onlyId()}`);
+  expect(err).not.toContain('may continue');
+});
+
+describe('a repository that is cloned below the working directory', () => {
+  let dir: string;
+  let workspace: string;
+  const git = (cwd: string, ...args: string[]): void => {
+    const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main'];
+    execFileSync('git', [...identity, ...args], { cwd, stdio: 'pipe' });
+  };
+
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), 'acs-clone-'));
+    const origin = path.join(dir, 'origin');
+    workspace = path.join(dir, 'workspace');
+    await mkdir(origin);
+    await mkdir(workspace);
+    git(origin, 'init', '-q');
+    await writeFile(path.join(origin, 'README.md'), 'hello\n');
+    git(origin, 'add', '.');
+    git(origin, 'commit', '-q', '-m', 'first');
+    git(origin, 'checkout', '-q', '-b', 'next');
+    await writeFile(path.join(origin, 'next.md'), 'next\n');
+    git(origin, 'add', '.');
+    git(origin, 'commit', '-q', '-m', 'second');
+    git(origin, 'checkout', '-q', 'main');
+    git(workspace, 'clone', '-q', origin, 'demo');
+    trap = await looseTrap({ workspace });
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  const begin = (...flags: string[]) =>
+    trap.acs('conv', 'new', 'hello', '--repo', 'team/demo', '--git-provider', 'github', '--json', ...flags);
+
+  it('has arrived, and conv diff shows the work in it', async () => {
+    const { code, err } = await begin();
+    expect(code, err).toBe(0);
+    await writeFile(path.join(workspace, 'demo', 'work.md'), 'the work\n');
+    const diff = await trap.acs('conv', 'diff', onlyId());
+    expect(diff, diff.err).toMatchObject({ code: 0 });
+    expect(diff.out).toContain('+the work');
+    expect(diff.out).toContain('b/work.md');
+  });
+
+  it('has not arrived when no clone is there', async () => {
+    await rm(path.join(workspace, 'demo'), { recursive: true });
+    const { code, err } = await begin();
+    expect(code).toBe(5);
+    expect(err).toContain('did not arrive');
+  });
+
+  it('conv new --branch exits 9 with both branches when another one is checked out', async () => {
+    const { code, err } = await begin('--branch', 'next');
+    expect(code).toBe(9);
+    expect(err).toContain('ignored --branch next and started the conversation on main');
+  });
+
+  it('conv new --branch exits 0 when it is checked out', async () => {
+    git(path.join(workspace, 'demo'), 'checkout', '-q', 'next');
+    const { code, err } = await begin('--branch', 'next');
+    expect(code, err).toBe(0);
+  });
+
+  it('conv new --branch exits 5 when the clone does not have it', async () => {
+    expect(await begin('--branch', 'nowhere')).toMatchObject({ code: 5 });
+  });
+});
