@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import type { Change, Target } from '../bulk.ts';
-import { changeEach, failedItem, readIds } from '../bulk.ts';
+import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
@@ -15,7 +14,8 @@ import { readKnownRun } from './evidence.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { changeConversations, type ChangeOptions, type ConversationVerb } from './change.ts';
 import { deadlineOf } from './follow.ts';
-import { findStarted } from './started.ts';
+import { findStarted, refuseUnstarted } from './started.ts';
+import { staysWaiting } from './unended.ts';
 import { BULK_JSON, CONVERSATION_JSON, conversationView, idOf, OUTCOME_JSON } from './view.ts';
 import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wakeNow } from './wake.ts';
@@ -26,10 +26,9 @@ const resume: ConversationVerb = {
   word: 'resume',
   past: 'resumed',
   asks: 'by-selector',
-  async apply(ctx, { server, seen }) {
-    if (seen.id === '')
-      throw new AppError('conflict', `start task ${idOf(seen)} is still being worked at: there is no run yet`);
-    return await resumeOne(ctx, server, await server.conversations.get(seen.id));
+  async apply(ctx, { server, seen, isSelected }) {
+    refuseUnstarted(seen, idOf(seen));
+    return await resumeOne(ctx, server, seen, isSelected);
   },
 };
 
@@ -43,8 +42,9 @@ export function declareResume(parent: Command, ctx: Context): void {
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'A run that was stopped, paused or failed goes on where it stood; one that runs or is finished stays as it is.',
-      'While a confirmation waits nothing goes on (8): the server would carry the action out. sandbox resume only wakes.',
+      'A run that was stopped, paused or failed is continued; one that is running or finished is not changed.',
+      'A run that waits for a confirmation is not continued: the server would carry the action out. Its sandbox is started\nwhen it is paused; otherwise there is nothing to do (8).',
+      'A selector starts no sandbox of a run whose last status, read from the events, is not the selected one.',
     ],
     json: [`${CONVERSATION_JSON} plus "changed"   one id`, `${OUTCOME_JSON}   with --wait or --follow`, BULK_JSON],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
@@ -75,8 +75,7 @@ export async function resumeConversations(
   checkLimitHasWait(options, stays, '--wait or --follow');
   for (const word of given) if (word !== '-') checkIdWord(word);
   const limits = deadlineOf(ctx, options);
-  if (bySelector || given.length === 0) return await changeConversations(ctx, resume, given, options);
-  if (!single) return await resumeEach(ctx, await readIds(ctx, given));
+  if (!single) return await changeConversations(ctx, resume, given, options);
   const [word = ''] = given;
   const resumed = await beforeWatch(ctx, limits, word, async (timed, server) => {
     const seen = await findStarted(timed, server, word);
@@ -91,46 +90,67 @@ export async function resumeConversations(
   await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...since, changed });
 }
 
-async function resumeEach(ctx: Context, words: readonly string[]): Promise<void> {
-  const server = await ctx.server();
-  const targets: (Target & { seen: Conversation })[] = [];
-  const lost = [];
-  for (const word of words) {
-    try {
-      checkIdWord(word);
-      const seen = await findStarted(ctx, server, word);
-      if (!targets.some(({ id }) => id === seen.id)) targets.push({ id: seen.id, server, seen });
-    } catch (error) {
-      lost.push(failedItem(word, error));
-    }
-  }
-  await changeEach(ctx, {
-    targets,
-    lost,
-    past: 'resumed',
-    apply: (target) => resumeOne(ctx, server, (target as (typeof targets)[number]).seen),
-  });
-}
-
 function stepsOf(server: Server, seen: Conversation) {
   refuseGone(seen);
-  const wake = { what: 'wake its sandbox', task: () => server.conversations.wake(seen.id) };
+  const start = { what: 'start its sandbox', task: () => server.conversations.wake(seen.id) };
   const goOn = {
-    what: 'go on with the run if it has not ended',
-    task: async () => (await isUnfinished(server, seen)) && (await server.conversations.run(seen.id)),
+    what: 'continue the run unless it has ended or waits for a confirmation',
+    task: async () => {
+      const settled = await server.conversations.getSettled(seen.id);
+      if (isPendingAsleep(settled)) return;
+      if (await isUnfinished(server, settled)) await server.conversations.run(seen.id);
+    },
   };
-  return isAsleep(seen) ? [wake, goOn] : [goOn];
+  return isAsleep(seen) ? [start, goOn] : [goOn];
 }
 
-/** Wakes and goes on, as far as either is needed. */
-async function resumeOne(ctx: Context, server: Server, seen: Conversation): Promise<Change<Conversation>> {
-  const before = seen.status;
+/**
+ * Starts the sandbox and continues the run, as far as either is needed. A run that waits for a confirmation is not
+ * continued, because the server would carry the pending action out: where the sandbox was started that is a notice, and
+ * where nothing is left to be done `needs-input` is thrown.
+ */
+async function resumeOne(ctx: Context, server: Server, seen: Conversation, isSelected?: Test): Promise<Resumed> {
   refuseGone(seen);
-  const wasAsleep = isAsleep(seen);
-  const awake = wasAsleep ? await wakeNow(ctx, server, seen) : await server.conversations.getSettled(seen.id);
+  const settled = await server.conversations.getSettled(seen.id);
+  const before = settled.status;
+  if (!isAsleep(settled)) return { ...(await goOn(server, settled)), before };
+  // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
+  if (isSelected?.(settled) === false) return { changed: false, before, after: before, record: settled };
+  const awake = await wakeNow(ctx, server, settled);
+  const { after, record } = await goOnUnlessPending(ctx, server, awake, isPendingAsleep(settled));
+  return { changed: true, before, after, record };
+}
+
+type Resumed = Change<Conversation>;
+type Test = (conversation: Conversation) => boolean;
+
+/** @param isPending whether a confirmation was pending before the sandbox was started */
+async function goOnUnlessPending(
+  ctx: Context,
+  server: Server,
+  awake: Conversation,
+  isPending: boolean,
+): Promise<Omit<Resumed, 'before'>> {
+  if (!isPending) {
+    try {
+      return await goOn(server, awake);
+    } catch (error) {
+      if (!isAppError(error) || error.details.data?.['waiting_for'] !== 'confirmation') throw error;
+    }
+  }
+  const record = await server.conversations.getSettled(awake.id);
+  await ctx.notice(`the sandbox was started; ${staysWaiting(record.id)}: answer it with acs conv confirm ${record.id}`);
+  return { changed: true, after: record.status, record };
+}
+
+async function goOn(server: Server, awake: Conversation): Promise<Omit<Resumed, 'before'>> {
   const started = (await isUnfinished(server, awake)) && (await server.conversations.run(awake.id)) === 'started';
   const record = started ? await server.conversations.get(awake.id) : awake;
-  return { changed: wasAsleep || started, before, after: record.status, record };
+  return { changed: started, after: record.status, record };
+}
+
+function isPendingAsleep(settled: Conversation): boolean {
+  return isAsleep(settled) && settled.status === 'waiting';
 }
 
 function refuseGone({ id, status, sandbox_status }: Conversation): void {

@@ -63,11 +63,16 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
   });
 
-  it('does not carry out what waits for a confirmation, awake or asleep', async () => {
+  it('exits 8 for a run that waits for a confirmation, and starts only the sandbox of one that is paused', async () => {
     const { id, did } = await startWaitingRun(world);
     expect((await conv('resume', id)).code).toBe(8);
     await putToSleep(world, id);
-    expect((await conv('resume', id)).code).toBe(8);
+    const resumed = await conv('resume', id, '--json');
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(json(resumed)).toMatchObject({ id, status: 'waiting', changed: true });
+    expect(resumed.err).toContain(`acs conv confirm ${id}`);
+    await putToSleep(world, id);
+    expect((await conv('resume', id, '--wait')).code).toBe(8);
     expect(did(1)).toBe(false);
     expect((await conv('confirm', id, '--accept')).code).toBe(0);
     expect((await conv('wait', id)).code).toBe(0);
