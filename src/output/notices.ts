@@ -23,7 +23,7 @@ export function warningLine(
 }
 
 /** The JSON form of an error: always all members, null where there is nothing to say; further data after them. */
-function errorRecord(error: AppError): { error: Record<string, unknown> } {
+export function errorRecord(error: AppError): { error: Record<string, unknown> } {
   const { hint, status, request, retryable, data } = error.details;
   return {
     error: {

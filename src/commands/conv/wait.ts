@@ -15,7 +15,8 @@ import { readKnownRun, type KnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
 import { deadlinePassed, deadlinePassedUnseen } from './unended.ts';
 import { idOf, OUTCOME_JSON, outcomeView } from './view.ts';
-import { addWaitTimeout, endAs, failedStart, unbegun, untilStarted, type WaitOptions } from './waiting.ts';
+import { addWaitTimeout, failedStart, unbegun, untilStarted, type WaitOptions } from './waiting.ts';
+import { endAsWorst, isUnread, UNREAD_JSON, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
 import { watch, type Watched } from './watch.ts';
 
 export interface WaitCommandOptions extends WaitOptions {
@@ -37,10 +38,11 @@ export function declareWait(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       "The exit code is the outcome's: finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.",
-      'Of several the worst: a signal before 124, then 1, 5, 6, 8, and 0 when all have finished.',
+      'Of several the worst: a signal, then 124, an id that cannot be read (its own code), 1, 5, 6, 8, and 0 when all\n' +
+        'have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.',
       'Ctrl-C and a deadline end the wait, not the run.',
     ],
-    json: [OUTCOME_JSON, `{"items":[${OUTCOME_JSON}],"has_more":false}   several ids`],
+    json: [OUTCOME_JSON, `{"items":[${OUTCOME_JSON}, or ${UNREAD_JSON}],"has_more":false}   several ids`],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       {
@@ -67,15 +69,11 @@ export async function waitForConversations(
     await ctx.out.list(outcomeView, [], { has_more: false });
     return;
   }
-  const watched = await withinDeadline(ctx, limits, (timed) => waitForRuns(ctx, timed, words, options));
-  if (isOne && watched[0]) await ctx.out.item(outcomeView, watched[0].outcome);
-  else
-    await ctx.out.list(
-      outcomeView,
-      watched.map(({ outcome }) => outcome),
-      { has_more: false },
-    );
-  await endAs(ctx, worst(watched));
+  const waited = await withinDeadline(ctx, limits, (timed) => waitForRuns(ctx, timed, words, options));
+  const [one] = waited;
+  if (!isOne || one === undefined) await ctx.out.list(waitedView, waited, { has_more: false });
+  else if (!isUnread(one)) await ctx.out.item(outcomeView, one.outcome);
+  await endAsWorst(ctx, waited);
 }
 
 interface Wait {
@@ -93,7 +91,7 @@ async function waitForRuns(
   timed: TimedContext,
   words: readonly string[],
   options: WaitCommandOptions,
-): Promise<Watched[]> {
+): Promise<Waited[]> {
   const wait: Wait = { ctx, timed, options, seen: new Map() };
   const opened = await timed.server().catch((error: unknown) => {
     if (timed.deadline.isOver(error)) return null;
@@ -102,7 +100,10 @@ async function waitForRuns(
   const finder = opened === null ? null : conversationFinder(timed, opened);
   const first = new AbortController();
   const runs = words.map((word) => waitForOne(wait, word, finder, first.signal));
-  return await (options.any ? theFirst(runs, first).then((watched) => [watched]) : allOf(runs, first));
+  return await (options.any ? theFirst(ctx, runs) : Promise.all(runs)).finally(async () => {
+    first.abort(needless());
+    await Promise.allSettled(runs);
+  });
 }
 
 async function waitForOne(
@@ -110,7 +111,7 @@ async function waitForOne(
   word: string,
   finder: ConversationFinder | null,
   first: AbortSignal,
-): Promise<Watched> {
+): Promise<Waited> {
   const { timed, options } = wait;
   const { deadline } = timed;
   const judging = options.for ? forStates(options.for) : judge;
@@ -127,11 +128,16 @@ async function waitForOne(
     if (ended !== null) return { outcome: ended, failure: null };
     return await watchOne(wait, { ...read, first, judging });
   } catch (error) {
-    if (deadline.isOver(error)) return await atDeadline(wait, word, seen, judging);
-    // A run that has not begun, or cannot be read, is no reason to keep back what became of the others.
-    if (isAppError(error) && error.kind === 'timeout') return unbegun(named(seen), error);
-    throw error;
+    if (!deadline.isOver(error)) return notWatched(seen, error);
+    return await atDeadline(wait, word, seen, judging).catch((late: unknown) => notWatched(seen, late));
   }
+}
+
+/** One that cannot be read does not end the wait for the others. */
+function notWatched(last: Conversation, error: unknown): Waited {
+  if (!isAppError(error)) throw error;
+  const seen = named(last);
+  return error.kind === 'timeout' ? unbegun(seen, error) : { id: seen.id, failure: error };
 }
 
 async function readRun(server: Server, id: string): Promise<KnownRun & { settled: Conversation }> {
@@ -204,45 +210,23 @@ function forStates(wanted: readonly string[]): typeof judge {
   return (conversation, evidence): Outcome | null => judgeFor(conversation, evidence, wanted);
 }
 
-/** The first run that ended; the others are no longer watched. */
-async function theFirst(runs: readonly Promise<Watched>[], first: AbortController): Promise<Watched> {
-  try {
-    return await Promise.race(runs);
-  } finally {
-    first.abort(needless());
-    await Promise.allSettled(runs);
-  }
-}
-
-/** One that cannot be watched ends the wait for all, once the others have been let go. */
-async function allOf(runs: readonly Promise<Watched>[], first: AbortController): Promise<Watched[]> {
-  try {
-    return await Promise.all(runs);
-  } catch (error) {
-    first.abort(needless());
-    await Promise.allSettled(runs);
-    throw error;
-  }
+/** The first run that ended, with a warning for each that could not be read. Without one that ended: all of them. */
+async function theFirst(ctx: Context, runs: readonly Promise<Waited>[]): Promise<Waited[]> {
+  const unread: Unread[] = [];
+  const ended = runs.map(async (run) => {
+    const waited = await run;
+    if (!isUnread(waited)) return waited;
+    unread.push(waited);
+    throw waited.failure;
+  });
+  const first = await Promise.any(ended).catch(() => null);
+  if (first === null) return await Promise.all(runs);
+  await warnOfUnread(ctx, unread);
+  return [first];
 }
 
 function needless(): AppError {
   return new AppError('interrupted', 'another run ended first', { exitCode: 0 });
-}
-
-const SEVERITY = [0, 8, 6, 5, 1, 124];
-
-/** The worst code wins; a signal or a deadline beats every outcome. */
-function worst(watched: readonly Watched[]): Watched {
-  const ranked = watched.toSorted((one, other) => rank(other) - rank(one));
-  const [top] = ranked;
-  if (top === undefined) throw new AppError('internal', 'nothing was waited for');
-  return top;
-}
-
-function rank({ outcome, failure }: Watched): number {
-  if (failure !== null && isAppError(failure) && failure.kind === 'interrupted') return 1000;
-  const known = SEVERITY.indexOf(outcome.exit_code);
-  return known === -1 ? SEVERITY.length : known;
 }
 
 function statuses(value: string, previous: string[] | undefined): string[] {
