@@ -98,9 +98,9 @@ export class Announcer {
 
   /**
    * The start failed, ran out of time or was interrupted after the server had taken it, or may have: `sentId` is the
-   * id it was sent with.
+   * id it was sent with, `after` the conversation as it stands after a stop.
    */
-  async failed(failure: AppError, sentId?: string): Promise<void> {
+  async failed(failure: AppError, { sentId, after }: { sentId?: string; after: Conversation | null }): Promise<void> {
     const { format } = this.ctx.globals;
     // The conversation was never made; its start task tells why.
     if (failure.kind === 'failed' && this.startTaskId !== null)
@@ -109,8 +109,7 @@ export class Announcer {
     const open = sentId === undefined ? 'starting' : 'unknown(not-read)';
     const status = failure.kind === 'failed' ? 'failed' : open;
     const record: Conversation = {
-      ...blankConversation(this.id ?? sentId ?? '', status),
-      dialect: this.server.info.dialect,
+      ...(after ?? { ...blankConversation(this.id ?? sentId ?? '', status), dialect: this.server.info.dialect }),
       start_task_id: this.startTaskId,
       reason: { code, text: failure.message },
     };

@@ -47,8 +47,10 @@ export async function startAndStay(
   }
   const conversation = known ?? (await startAnew(ctx, server, request, { ...options, announcer }));
   if (options.stay !== 'ended') return await announcer.started(conversation);
-  const watched = await stopIfAsked(ctx, server, await stay(ctx, server, conversation, options), conversation, options);
-  await announcer.ended(await lastRecord(ctx, server, conversation, watched), watched);
+  const watched = await stay(ctx, server, conversation, options);
+  const { end, after } = await stopIfAsked(ctx, server, watched, conversation, options);
+  const last = after === null ? conversation : { ...after, start_task_id: conversation.start_task_id };
+  await announcer.ended(await lastRecord(ctx, server, last, end), end);
 }
 
 type Announced = StartOptions & { announcer: Announcer };
@@ -156,14 +158,10 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
             : (error.details.hint ?? `see: acs conv show ${named}`),
           data: { ...error.details.data, id, start_task_id: startTaskId },
         });
-  const told = await afterStopping(
-    ctx,
-    server,
-    { failure, why: error.message, last: { ...last, id: id ?? named } },
-    options,
-  );
-  await announcer.failed(told);
-  return told;
+  const unfinished = { failure, why: error.message, last: { ...last, id: id ?? named } };
+  const { end, after } = await afterStopping(ctx, server, unfinished, options);
+  await announcer.failed(end, { after });
+  return end;
 }
 
 /** Failures of acs's own requests after the server has taken the start. */
@@ -187,9 +185,9 @@ async function afterUnansweredStart(
   const id = error.details.data?.['conversation_id'];
   if (!UNANSWERED.has(error.kind) || typeof id !== 'string') return error;
   const last = blankConversation(id, 'starting');
-  const told = await afterStopping(ctx, server, { failure: error, why: error.message, last }, options);
-  await options.announcer.failed(told, id);
-  return told;
+  const { end, after } = await afterStopping(ctx, server, { failure: error, why: error.message, last }, options);
+  await options.announcer.failed(end, { sentId: id, after });
+  return end;
 }
 
 /** Servers ignore a title given at creation. */
@@ -250,6 +248,8 @@ async function lastRecord(
   const seen: Conversation = {
     ...conversation,
     status: outcome.status,
+    // The word of the server for a status that is no longer the one it gave is not known.
+    execution_status: outcome.status === conversation.status ? conversation.execution_status : null,
     reason: outcome.reason,
     waiting_for: outcome.waiting_for,
   };

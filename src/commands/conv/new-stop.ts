@@ -14,6 +14,12 @@ export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> 
 const STOP_LOOK_MS = 100;
 const BETWEEN_TRIES_MS = 250;
 
+/** `after`: the conversation as it stands after a stop; null without one. */
+export interface Concluded<T> {
+  end: T;
+  after: Conversation | null;
+}
+
 /** The watch with what became of the run where the flags ask for its end; else as it is. */
 export async function stopIfAsked(
   ctx: Context,
@@ -21,19 +27,18 @@ export async function stopIfAsked(
   watched: Watched,
   conversation: Conversation,
   options: StopOptions,
-): Promise<Watched> {
+): Promise<Concluded<Watched>> {
   const { failure, outcome } = watched;
-  if (failure === null) return watched;
+  if (failure === null) return { end: watched, after: null };
   const why =
     failure.kind === 'timeout' ? `the time of ${formatDuration(options.waitMs)} is up` : interruptedBy(ctx.signal);
   const last = { ...conversation, status: outcome.status };
-  const halted = await stopped(ctx, server, failure, last, options);
-  if (halted === null) return watched;
-  const told =
-    halted.after === null ? notStopped(failure, why, last.id, halted.why) : stoppedInstead(failure, why, halted.after);
-  const code = outcome.reason?.code ?? failure.kind;
-  const status = halted.after?.status ?? outcome.status;
-  return { outcome: { ...outcome, status, reason: { code, text: told.message } }, failure: told };
+  const { end, after } = await afterStopping(ctx, server, { failure, why, last }, options);
+  if (end === failure) return { end: watched, after };
+  const reason = { code: outcome.reason?.code ?? failure.kind, text: end.message };
+  if (after === null) return { end: { outcome: { ...outcome, reason }, failure: end }, after };
+  const { status, waiting_for, cost_usd } = after;
+  return { end: { outcome: { ...outcome, status, waiting_for, cost_usd, reason }, failure: end }, after };
 }
 
 interface Unfinished {
@@ -44,18 +49,18 @@ interface Unfinished {
   last: Conversation;
 }
 
-/** The failure of a start with what became of the run where the flags ask for its end; else as it is. */
+/** The failure with what became of the run where the flags ask for its end; else as it is. */
 export async function afterStopping(
   ctx: Context,
   server: Server,
   { failure, why, last }: Unfinished,
   options: StopOptions,
-): Promise<AppError> {
+): Promise<Concluded<AppError>> {
   const halted = await stopped(ctx, server, failure, last, options);
-  if (halted === null) return failure;
-  return halted.after === null
-    ? notStopped(failure, why, last.id, halted.why)
-    : stoppedInstead(failure, why, halted.after);
+  if (halted === null) return { end: failure, after: null };
+  const { after } = halted;
+  const end = after === null ? notStopped(failure, why, last.id, halted.why) : stoppedInstead(failure, why, after);
+  return { end, after };
 }
 
 function interruptedBy({ reason }: AbortSignal): string {
@@ -121,7 +126,7 @@ async function afterStop(
   conversation: Conversation,
   limit: AbortSignal,
 ): Promise<Conversation> {
-  const seen: Conversation = { ...conversation, status: 'paused' };
+  const seen: Conversation = { ...conversation, status: 'paused', waiting_for: null, execution_status: null };
   try {
     for (;;) {
       const now = await server.conversations.get(conversation.id);

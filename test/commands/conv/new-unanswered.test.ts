@@ -93,6 +93,8 @@ describe('a start that has had no answer', () => {
     const ended = await starting;
     expect(ended.code).toBe(130);
     expect(ended.err).toContain(`conversation ${id} was stopped`);
+    const state = { status: 'paused', reason: { code: 'interrupted' } };
+    expect(json(ended)).toMatchObject({ id, ...state, outcome: { ...state, conversation_id: id, exit_code: 130 } });
     expect(world.fake.lines()).toContain(`POST /agent/api/conversations/${id}/interrupt`);
   });
 });

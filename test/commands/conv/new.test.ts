@@ -218,6 +218,26 @@ describe('starting a conversation', () => {
     expect(json(await world.acs('conv', 'show', id, '--json')).status).toBe('paused');
   });
 
+  it.each(['an interrupt', 'a deadline'])('prints one state of the run that it stopped after %s', async (end) => {
+    const isDeadline = end === 'a deadline';
+    const ended = isDeadline
+      ? await pastDeadline('--wait', '--stop-on-timeout', '--json')
+      : await interrupted('--stop-on-interrupt');
+    const printed = json<Record<string, unknown>>(ended);
+    const completed = json<Record<string, unknown>>(await acs('--no-repo', '--replay', 'demo', '--wait', '--json'));
+    const members = (of: unknown) => Object.keys(of as object).filter((name) => name !== 'error');
+    expect(members(printed)).toEqual(members(completed));
+    expect(members(printed['outcome'])).toEqual(members(completed['outcome']));
+    const code = isDeadline ? 'timeout' : 'interrupted';
+    const { message } = errorOf(ended);
+    const state = { status: 'paused', waiting_for: null, reason: { code, text: message } };
+    expect(printed).toMatchObject({ ...state, execution_status: 'paused', error: { code, message } });
+    expect(printed['outcome']).toMatchObject({ ...state, exit_code: ended.code, conversation_id: printed['id'] });
+    const shown = json<Record<string, unknown>>(await world.acs('conv', 'show', String(printed['id']), '--json'));
+    for (const field of ['status', 'execution_status', 'sandbox_status', 'cost_usd'])
+      expect(printed[field], field).toEqual(shown[field]);
+  });
+
   it('tells a deadline once to people who watch', async () => {
     const ended = await pastDeadline('--follow', '--stop-on-timeout');
     expect(ended.code).toBe(124);
