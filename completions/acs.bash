@@ -74,7 +74,7 @@ _acs_flags() {
     'acs conv wait') REPLY='--any --for --fail-on-stall --on-confirm --wait-timeout -h --help' ;;
     'acs conv result') REPLY='-h --help' ;;
     'acs conv send') REPLY='-F --file --image --resume --accept --reject --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
-    'acs conv confirm') REPLY='--accept --reject --reason --action -h --help' ;;
+    'acs conv confirm') REPLY='--accept --reject --reason --action --resume -h --help' ;;
     'acs conv stop') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all -h --help' ;;
     'acs conv resume') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
     'acs conv diff') REPLY='--stat --resume -h --help' ;;

@@ -263,6 +263,7 @@ complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -l accept -d 'let the 
 complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -l reject -d 'do not; the agent then waits for a message'
 complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -l reason -r -F -d 'tell the agent why it is rejected'
 complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -l action -r -F -d 'answer this action and no other'
+complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -l resume -d 'start the sandbox first when it is paused'
 complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -s h -l help -d 'print help'
 complete -c acs -n 'test (__acs_at) = "acs conv confirm"' -F
 complete -c acs -n 'test (__acs_at) = "acs conv stop"' -l status -r -F -d 'in one of these states: starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived'

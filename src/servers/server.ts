@@ -132,10 +132,11 @@ export interface Server {
     /** Sends a user message and lets the agent run. Sent once. */
     send(id: string, message: OutgoingMessage): Promise<void>;
     /**
-     * What the agent waits for leave to do, oldest first; empty when it waits for none. They are answered together.
-     * Throws `conflict` when the sandbox does not run: what waits there shows once it does.
+     * The actions that wait for a confirmation, oldest first; empty when none does. They are answered together.
+     * Throws `conflict` when the sandbox does not run.
+     * @param paused `read-copy`: of a paused sandbox the app server's copy of the events is read, where there is one
      */
-    pending(id: string): Promise<PendingAction[]>;
+    pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
     /**
      * Answers what waits, once; gives back what that was. Throws `conflict` when nothing waits, or something else than
      * `action_id`; `unsupported` for a reason where the dialect takes none.

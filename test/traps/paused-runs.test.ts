@@ -100,3 +100,66 @@ it('conv resume --status paused starts no sandbox of a run that has finished or 
   });
   expect([...trap.sandboxes.values()].toSorted()).toEqual(['PAUSED', 'PAUSED', 'RUNNING']);
 });
+
+describe('conv confirm of an action that waits in a paused sandbox', () => {
+  it('shows the action from the events of the app server, and starts nothing', async () => {
+    const id = await paused('CONFIRM');
+    const shown = await conv('confirm', id, '--json');
+    expect(shown.code, shown.err).toBe(8);
+    expect(json(shown)).toMatchObject({ conversation_id: id, text: '$ touch done', answer: null, changed: false });
+    expect(await conv('confirm', id, '--action', 'another')).toMatchObject({ code: 6 });
+    expect(written()).toEqual([]);
+  });
+
+  it.each(['--accept', '--reject'])(
+    '%s exits 6 without --resume, and with it starts the sandbox first',
+    async (flag) => {
+      const id = await paused('CONFIRM');
+      const refused = await conv('confirm', id, flag, '--json');
+      expect(refused.code).toBe(6);
+      expect(refused.err).toContain(`acs conv confirm ${id} ${flag} --resume`);
+      expect(written()).toEqual([]);
+      const answered = await conv('confirm', id, flag, '--resume', '--json');
+      expect(answered.code, answered.err).toBe(0);
+      expect(json(answered)).toMatchObject({ changed: true });
+      expect(written()).toEqual(['resume', 'respond_to_confirmation']);
+    },
+  );
+
+  it('exits 6 without a start of the sandbox when the run has finished', async () => {
+    const id = await paused('hello');
+    for (const flags of [[], ['--resume'], ['--accept', '--resume']]) {
+      expect(await conv('confirm', id, ...flags)).toMatchObject({ code: 6, out: '' });
+    }
+    expect(written()).toEqual([]);
+  });
+
+  it('prints the start of the sandbox in a dry run, and sends nothing', async () => {
+    const id = await paused('CONFIRM');
+    const dry = await conv('confirm', id, '--accept', '--resume', '--dry-run', '--json');
+    expect(dry.code, dry.err).toBe(0);
+    expect(json<{ requests: { url: string }[] }>(dry).requests).toMatchObject([{ method: 'POST' }]);
+    expect(dry.err).toContain('then: accept the action');
+    expect(written()).toEqual([]);
+  });
+});
+
+describe('conv send to a run that waits for a confirmation in a paused sandbox', () => {
+  it('exits 8 before the sandbox is started', async () => {
+    const id = await paused('CONFIRM');
+    const refused = await conv('send', id, 'hello', '--resume');
+    expect(refused.code).toBe(8);
+    expect(refused.err).toContain('--resume and --accept or --reject');
+    expect(written()).toEqual([]);
+    expect(trap.sandboxes.get(trap.conversations.get(id)?.sandboxId ?? '')).toBe('PAUSED');
+  });
+
+  it('with an answer exits 6 without --resume, and with it answers and sends', async () => {
+    const id = await paused('CONFIRM');
+    expect(await conv('send', id, 'hello', '--reject')).toMatchObject({ code: 6 });
+    expect(written()).toEqual([]);
+    const sent = await conv('send', id, 'hello', '--reject', '--resume');
+    expect(sent.code, sent.err).toBe(0);
+    expect(written().slice(0, 2)).toEqual(['resume', 'respond_to_confirmation']);
+  });
+});

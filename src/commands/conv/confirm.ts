@@ -1,17 +1,29 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
+import type { ConfirmationAnswer, Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
+import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
-import { askDecision, CONFIRMATION_JSON, confirmationOf, confirmationView, PAST } from './confirmation.ts';
+import {
+  askDecision,
+  CONFIRMATION_JSON,
+  confirmationOf,
+  confirmationView,
+  PAST,
+  refuseNeedlessStart,
+} from './confirmation.ts';
 import { findStarted } from './started.ts';
+import { isAsleep, wake, wakeNow } from './wake.ts';
 
 export interface ConfirmOptions {
   accept?: boolean;
   reject?: boolean;
   reason?: string;
   action?: string;
+  resume?: boolean;
 }
 
 export function declareConfirm(parent: Command, ctx: Context): void {
@@ -23,10 +35,12 @@ export function declareConfirm(parent: Command, ctx: Context): void {
     .option('--accept', 'let the agent do it')
     .option('--reject', 'do not; the agent then waits for a message')
     .option('--reason <text>', 'tell the agent why it is rejected')
-    .option('--action <id>', 'answer this action and no other');
+    .option('--action <id>', 'answer this action and no other')
+    .option('--resume', 'start the sandbox first when it is paused');
   explain(command, {
     notes: [
       'Asks on a terminal; off it without an answer it shows the action and ends with 8. -y answers nothing here.',
+      'The action of a paused sandbox is read from the events that the app server has; an answer needs --resume.',
       'With --action an answer to what was seen cannot hit what came after it: another action, or none, is 6.',
     ],
     json: [`${CONFIRMATION_JSON} plus "changed"`],
@@ -48,15 +62,21 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   const decision = decisionOf(options);
   if (options.reason !== undefined && decision !== 'reject') throw new AppError('usage', '--reason goes with --reject');
   const server = await ctx.server();
-  const { id } = await findStarted(ctx, server, word);
+  let seen = await findStarted(ctx, server, word);
+  const { id } = seen;
   const answer = async (chosen: ConfirmationDecision, action_id: string | null): Promise<void> => {
-    const reason = options.reason ?? null;
-    const answered = await server.conversations.answer(id, { decision: chosen, reason, action_id });
+    const reply = { decision: chosen, reason: options.reason ?? null, action_id };
+    await startForAnswer(ctx, server, seen, reply, options);
+    const answered = await server.conversations.answer(id, reply);
     await ctx.out.item(confirmationView, confirmationOf(id, answered, PAST[chosen]), { changed: true });
   };
   if (decision !== null) return await answer(decision, options.action ?? null);
 
-  const pending = await server.conversations.pending(id);
+  if (options.resume && isAsleep(seen) && ctx.globals.mode === 'live') {
+    await refuseNeedlessStart(server, id, 'answer');
+    seen = await wakeNow(ctx, server, seen);
+  }
+  const pending = await server.conversations.pending(id, 'read-copy');
   const shown = confirmationOf(id, pending, null);
   if (options.action !== undefined && !pending.some(({ action_id }) => action_id === options.action)) {
     throw new AppError('conflict', `another action waits now: ${shown.action_id}, not ${options.action}`, {
@@ -68,6 +88,25 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   ctx.exitCode = EXIT_CODES['needs-input'];
   await ctx.out.item(confirmationView, shown, { changed: false });
   await ctx.notice(`it waits: answer with acs conv confirm ${id} --action ${shown.action_id} --accept or --reject`);
+}
+
+/** Starts a paused sandbox, which --resume or a person allows; in a dry run both requests are printed. */
+async function startForAnswer(
+  ctx: Context,
+  server: Server,
+  seen: Conversation,
+  reply: ConfirmationAnswer,
+  { resume }: ConfirmOptions,
+): Promise<void> {
+  if (!isAsleep(seen)) return;
+  const { id } = seen;
+  await refuseNeedlessStart(server, id, 'answer');
+  const start = () => wake(ctx, server, seen, { resume, command: `acs conv confirm ${id} --${reply.decision}` });
+  if (ctx.globals.mode === 'live') return void (await start());
+  await planSteps(ctx, [
+    { what: 'start its sandbox', task: start },
+    { what: `${reply.decision} the action`, task: () => server.conversations.answer(id, reply) },
+  ]);
 }
 
 /** Throws `usage` for both. */

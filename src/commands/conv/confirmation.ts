@@ -1,5 +1,6 @@
 /** Confirmations as they are shown, asked for and answered. */
 import type { Context } from '../../context.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import { AppError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
@@ -39,13 +40,39 @@ export function confirmationOf(
   answer: Confirmation['answer'],
 ): Confirmation {
   const [first, ...others] = pending;
-  if (first === undefined) {
-    throw new AppError('conflict', `conversation ${conversationId} waits for no confirmation`, {
-      hint: `see where it stands: acs conv show ${conversationId}`,
-      data: { id: conversationId, pending: [] },
-    });
-  }
+  if (first === undefined) throw nothingWaits(conversationId);
   return { conversation_id: conversationId, ...first, answer, others };
+}
+
+function nothingWaits(id: string): AppError {
+  return new AppError('conflict', `conversation ${id} waits for no confirmation`, {
+    hint: `see where it stands: acs conv show ${id}`,
+    data: { id, pending: [] },
+  });
+}
+
+/** Throws `needs-input` for a message that would carry the pending action out. */
+export function refuseWaiting({ id, status, sandbox_status }: Conversation): void {
+  if (status !== 'waiting') return;
+  const flags = sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
+  throw new AppError(
+    'needs-input',
+    `conversation ${id} waits for a confirmation: a message now would carry the pending action out`,
+    {
+      hint: `look at the action: acs conv confirm ${id}; answer it here with ${flags}`,
+      data: { id, waiting_for: 'confirmation' },
+    },
+  );
+}
+
+/**
+ * Before a sandbox is started for a message or for the answer to a pending action: throws where the last state of the
+ * run shows that the command would be refused afterwards.
+ */
+export async function refuseNeedlessStart(server: Server, id: string, purpose: 'message' | 'answer'): Promise<void> {
+  const settled = await server.conversations.getSettled(id);
+  if (purpose === 'message') return refuseWaiting(settled);
+  if (settled.status === 'finished' || settled.status === 'stuck') throw nothingWaits(id);
 }
 
 export const PAST = { accept: 'accepted', reject: 'rejected' } as const;

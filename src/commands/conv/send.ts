@@ -11,7 +11,7 @@ import { collect } from '../options.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { decisionOf } from './confirm.ts';
-import { PAST, untilAnswered } from './confirmation.ts';
+import { PAST, refuseNeedlessStart, refuseWaiting, untilAnswered } from './confirmation.ts';
 import { readKnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
 import { readImages } from './images.ts';
@@ -121,7 +121,7 @@ async function awake(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  { resume }: SendOptions,
+  { resume, ...answer }: SendOptions,
 ): Promise<Conversation> {
   const { id } = conversation;
   if (conversation.status === 'archived' || conversation.sandbox_status === 'missing') {
@@ -130,6 +130,7 @@ async function awake(
     });
   }
   if (!isAsleep(conversation)) return conversation;
+  await refuseNeedlessStart(server, id, decisionOf(answer) === null ? 'message' : 'answer');
   return await wake(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
 }
 
@@ -155,18 +156,6 @@ function stepsOf(server: Server, seen: Conversation, { decision, message, wake }
     { ...send, task: () => server.conversations.send(id, { ...message, effect: 'store' }) },
     { what: 'go on with the run', task: () => server.conversations.run(id) },
   ];
-}
-
-function refuseWaiting({ id, status }: Conversation): void {
-  if (status !== 'waiting') return;
-  throw new AppError(
-    'needs-input',
-    `conversation ${id} waits for a confirmation: a message now would carry the pending action out`,
-    {
-      hint: `look at the action: acs conv confirm ${id}; answer it here with --accept or --reject`,
-      data: { id, waiting_for: 'confirmation' },
-    },
-  );
 }
 
 /**

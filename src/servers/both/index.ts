@@ -83,7 +83,7 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
       follow: (id, options) => through(id, (adapter) => adapter.follow(id, options)),
       result: async (id) => (await ownerOf(id)).result(id),
       send: async (id, message) => (await ownerOf(id)).send(id, message),
-      pending: async (id) => (await ownerOf(id)).pending(id),
+      pending: async (id, paused) => (await ownerOf(id)).pending(id, paused),
       answer: async (id, answer) => (await ownerOf(id)).answer(id, answer),
       run: async (id) => (await ownerOf(id)).run(id),
       wake: async (id) => (await ownerOf(id)).wake(id),

@@ -31,8 +31,20 @@ const LOOKS = 5;
 /** An agent takes a change of its state at once; a busy machine may take longer. */
 const STATE_TOLD_MS = 10_000;
 
+/** A stopped agent forgets that it waited, so nothing tells whether an action waits until it runs again. */
 export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
-  return await pendingOf(links, await getConversationV0(links, id));
+  const info = await getConversationV0(links, id);
+  if (!isRunning(info)) {
+    const status = info.status.toLowerCase();
+    throw new AppError(
+      'conflict',
+      `this conversation does not run (it is ${status}), so a pending action cannot be read`,
+      {
+        hint: `start it, and look: acs conv confirm ${id} --resume`,
+      },
+    );
+  }
+  return await pendingOf(links, info);
 }
 
 async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingAction[]> {

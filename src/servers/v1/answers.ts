@@ -2,6 +2,7 @@
 import { AppError, isAppError } from '../../errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
+import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import {
   nothingPending,
@@ -12,11 +13,11 @@ import {
 } from '../confirmation.ts';
 import type { Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
-import type { ConfirmationAnswer, RunStart } from '../server.ts';
+import type { ConfirmationAnswer, Page, RunStart } from '../server.ts';
 import { runningAgentOf } from './agent.ts';
-import { getConversation } from './calls.ts';
+import { getConversation, searchAppEvents } from './calls.ts';
 import { toEvent } from './records.ts';
-import { executionWord, quietly } from './settled.ts';
+import { executionWord, lastWord, quietly } from './settled.ts';
 
 const WAITING = 'waiting_for_confirmation';
 /** The pending step is among the newest events; a page more covers what was said meanwhile. */
@@ -29,8 +30,22 @@ const WRAP_UP_MS = 60_000;
 /** A run that was taken is under way at once; a busy machine may take longer. */
 const MOVED_MS = 10_000;
 
-export async function pendingV1(links: Links, id: string): Promise<PendingAction[]> {
-  return await pendingAt(links, runningAgentOf(links, await getConversation(links, id)));
+export async function pendingV1(
+  links: Links,
+  id: string,
+  paused: 'refuse' | 'read-copy' = 'refuse',
+): Promise<PendingAction[]> {
+  const record = await getConversation(links, id);
+  if (paused === 'read-copy' && record.sandbox_status === 'PAUSED') return await pendingInCopy(links, record);
+  return await pendingAt(links, runningAgentOf(links, record));
+}
+
+async function pendingInCopy(links: Links, record: AppConversationRecord): Promise<PendingAction[]> {
+  const word = record.execution_status ?? (await lastWord(links, record.id));
+  if (word?.toLowerCase() !== WAITING) return [];
+  return await unanswered(links, record.id, (page) =>
+    searchAppEvents(links, record.id, { order: 'TIMESTAMP_DESC' }, page),
+  );
 }
 
 async function pendingAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
@@ -39,9 +54,17 @@ async function pendingAt(links: Links, agent: AgentClient): Promise<PendingActio
 
 /** The newest actions without an observation, whatever the state of the run. */
 async function unansweredAt(links: Links, agent: AgentClient): Promise<PendingAction[]> {
+  return await unanswered(links, agent.conversationId, (page) => agent.events({ order: 'TIMESTAMP_DESC' }, page));
+}
+
+async function unanswered(
+  links: Links,
+  id: string,
+  newestPages: (page: string | null) => Promise<Page<EventRecord>>,
+): Promise<PendingAction[]> {
   const newestFirst: ConversationEvent[] = [];
-  for await (const event of allPages(byId, (page) => agent.events({ order: 'TIMESTAMP_DESC' }, page))) {
-    newestFirst.push(toEvent(event, agent.conversationId, links.network.redaction));
+  for await (const event of allPages(byId, newestPages)) {
+    newestFirst.push(toEvent(event, id, links.network.redaction));
     if (newestFirst.length >= MOST_READ) break;
   }
   return pendingActionsV1(newestFirst);

@@ -40,7 +40,7 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
     follow: (id, options) => followV1(links, webUrl, id, options),
     result: (id) => resultV1(links, copy, id),
     send: (id, message) => sendV1(links, facts, id, message),
-    pending: (id) => pendingV1(links, id),
+    pending: (id, paused) => pendingV1(links, id, paused),
     answer: (id, answer) => answerV1(links, id, answer),
     run: (id) => runV1(links, id),
     wake: (id) => wakeV1(links, id, resume),

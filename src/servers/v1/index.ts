@@ -46,7 +46,7 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
     },
     result: async (id) => (await work()).result(id),
     send: async (id, message) => (await work()).send(id, message),
-    pending: async (id) => (await work()).pending(id),
+    pending: async (id, paused) => (await work()).pending(id, paused),
     answer: async (id, answer) => (await work()).answer(id, answer),
     run: async (id) => (await work()).run(id),
     wake: async (id) => (await work()).wake(id),

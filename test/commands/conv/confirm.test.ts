@@ -80,6 +80,37 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(world, id)).toBe('finished');
     });
 
+    it('answers an action of a paused sandbox only with --resume', async () => {
+      const { id, did } = await startWaitingRun(world);
+      await putToSleep(world, id);
+      const looked = await conv('confirm', id, '--json');
+      // A stopped conversation of V0 has no state that tells of the action.
+      expect(looked.code, looked.err).toBe(api === 'v1' ? 8 : 6);
+      expect(api === 'v1' ? looked.out : looked.err).toContain(api === 'v1' ? 'echo done' : '--resume');
+      const refused = await conv('confirm', id, '--accept', '--json');
+      expect(refused.code).toBe(6);
+      expect(errorOf(refused).hint).toContain(`acs conv confirm ${id} --accept --resume`);
+      expect(did(1)).toBe(false);
+      const accepted = await conv('confirm', id, '--accept', '--resume', '--json');
+      expect(accepted.code, accepted.err).toBe(0);
+      expect((await conv('wait', id)).code).toBe(0);
+      expect(did(1)).toBe(true);
+    });
+
+    it('--resume starts the sandbox, and shows the action', async () => {
+      const { id, did } = await startWaitingRun(world);
+      await putToSleep(world, id);
+      const looked = await conv('confirm', id, '--resume', '--json');
+      expect(looked.code, looked.err).toBe(8);
+      expect(json<ConfirmationJson>(looked).text).toContain('echo done');
+      expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'running', status: 'waiting' });
+      await putToSleep(world, id);
+      const sent = await conv('send', id, 'hello', '--resume');
+      expect(sent.code).toBe(8);
+      if (api === 'v1') expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'paused' });
+      expect(did(1)).toBe(false);
+    });
+
     it('is what a result points to while a confirmation waits', async () => {
       const { id } = await startWaitingRun(world);
       const { code, err } = await conv('result', id);
