@@ -82,6 +82,9 @@ export interface FileChange {
   status: 'added' | 'modified' | 'deleted' | 'renamed';
 }
 
+/** Called with the number of files read so far where a diff needs a request for each. */
+export type FilesRead = (read: number, of: number) => void;
+
 /** The difference of a workspace against the commit the run started from. */
 export interface WorkspaceDiff {
   /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
@@ -148,7 +151,7 @@ export interface Server {
     wake(id: string): Promise<void>;
     /** Interrupts the run where the server can, else pauses it. Resolves when the server has taken it. */
     stop(id: string): Promise<void>;
-    diff(id: string): Promise<WorkspaceDiff>;
+    diff(id: string, onRead?: FilesRead): Promise<WorkspaceDiff>;
   };
 
   readonly sandboxes: {

@@ -1,6 +1,7 @@
 /** A unified diff from both sides of each file, for servers that give those and no patch. Text only. */
 import type { GitChange } from '../protocol/agent-server/records.ts';
-import type { FileChange, WorkspaceDiff } from './server.ts';
+import { isAppError } from '../errors.ts';
+import type { FileChange, FilesRead, WorkspaceDiff } from './server.ts';
 
 export interface FileSides {
   original: string | null;
@@ -25,10 +26,14 @@ const UNTOLD = [
   'whether a file ends with a line break is not told by this server; the patch assumes that it does',
 ];
 
+/** How many files are read at the same time; the rate limit of the server applies beside it. */
+const READ_AT_ONCE = 8;
+
 /** What such a server cannot tell is named in `omissions`. */
 export async function diffFromFiles(
   listChanges: () => Promise<GitChange[]>,
   readSides: (path: string) => Promise<FileSides>,
+  onRead: FilesRead = () => undefined,
 ): Promise<WorkspaceDiff> {
   const listed = await listChanges();
   const changes: FileChange[] = listed.map(({ path, status }) => ({
@@ -36,14 +41,40 @@ export async function diffFromFiles(
     status: STATUS[status.toUpperCase()] ?? 'modified',
   }));
   const omissions: string[] = changes.length > 0 ? [...UNTOLD] : [];
-  const patches: string[] = [];
-  for (const change of changes) {
-    const sides = await readSides(change.path);
-    if (isBinary(sides)) omissions.push(`${change.path}: its content is not text and is left out`);
-    else patches.push(await filePatch(change, sides));
-    if (change.status === 'renamed') omissions.push(`${change.path}: was renamed; from where is not told`);
+  const parts: FilePart[] = [];
+  const queue = changes.entries();
+  let read = 0;
+  const reader = async (): Promise<void> => {
+    for (const [index, change] of queue) {
+      parts[index] = await comparedFile(change, readSides);
+      onRead(++read, changes.length);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, changes.length) }, reader));
+  for (const part of parts) omissions.push(...part.omissions);
+  const patch = parts.map((part) => part.patch).join('');
+  return { patch: new TextEncoder().encode(patch), changes, omissions };
+}
+
+interface FilePart {
+  patch: string;
+  omissions: string[];
+}
+
+/** Failures that are about one path; any other ends the diff. */
+const OF_ONE_PATH: ReadonlySet<string> = new Set(['not-found', 'unsupported', 'conflict', 'server']);
+
+async function comparedFile(change: FileChange, readSides: (path: string) => Promise<FileSides>): Promise<FilePart> {
+  const { path, status } = change;
+  const omissions = status === 'renamed' ? [`${path}: was renamed; from where is not told`] : [];
+  try {
+    const sides = await readSides(path);
+    if (!isBinary(sides)) return { patch: await filePatch(change, sides), omissions };
+    return { patch: '', omissions: [`${path}: its content is not text and is left out`, ...omissions] };
+  } catch (error) {
+    if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
+    return { patch: '', omissions: [`${path}: it could not be compared: ${error.message}`, ...omissions] };
   }
-  return { patch: new TextEncoder().encode(patches.join('')), changes, omissions };
 }
 
 function isBinary({ original, modified }: FileSides): boolean {

@@ -215,6 +215,25 @@ describe('the difference over V0', () => {
     );
     expect(omissions.join('\n')).toMatch(/file modes[\s\S]*image\.png: its content is not text/);
   });
+
+  it('names a path that cannot be compared and goes on, keeps the order, and reports each file', async () => {
+    const names = ['gone.txt', ...Array.from({ length: 9 }, (_, index) => `new-${index}.txt`)];
+    before = ({ path, query }) => {
+      if (path.endsWith('/git/changes')) return { json: names.map((name) => ({ path: name, status: 'A' })) };
+      if (!path.endsWith('/git/diff')) return null;
+      const name = query.get('path') ?? '';
+      return name === 'gone.txt'
+        ? { status: 404, json: { error: 'no such file' } }
+        : { json: { original: '', modified: name } };
+    };
+    const reports: [number, number][] = [];
+    const { patch, changes, omissions } = await server.conversations.diff(ID, (read, of) => reports.push([read, of]));
+    expect(changes.map((one) => one.path)).toEqual(names);
+    const compared = [...new TextDecoder().decode(patch).matchAll(/^\+(new-.*)$/gm)].map(([, name]) => name);
+    expect(compared).toEqual(names.slice(1));
+    expect(omissions.at(-1)).toMatch(/^gone\.txt: it could not be compared: /);
+    expect(reports).toEqual(names.map((_, index) => [index + 1, names.length]));
+  });
 });
 
 describe('starting over V0', () => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
 import type { View } from '../../output/view.ts';
+import type { Server, WorkspaceDiff } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord } from '../ids.ts';
 import { findStarted } from './started.ts';
@@ -52,10 +53,21 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   if (isAsleep(conversation)) {
     await wake(ctx, server, conversation, { resume: options.resume, command: `acs conv diff ${conversation.id}` });
   }
-  const diff = await server.conversations.diff(conversation.id);
+  const diff = await diffWithProgress(ctx, server, conversation.id);
   if (options.stat) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
   else await ctx.out.raw(diff.patch);
   for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
   if (diff.changes.length > 0 || diff.patch.length > 0) return;
   await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other change is known of');
+}
+
+/** A server that gives no patch is asked for each file: a person sees how far that is. */
+async function diffWithProgress(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
+  if (!ctx.io.stderr.isTTY) return await server.conversations.diff(id);
+  const progress = await ctx.progress(`conversation ${id}: comparing the workspace`);
+  try {
+    return await server.conversations.diff(id, (read, of) => progress.update(`${read} of ${of} files compared`));
+  } finally {
+    await progress.done();
+  }
 }

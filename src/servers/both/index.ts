@@ -88,7 +88,7 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
       run: async (id) => (await ownerOf(id)).run(id),
       wake: async (id) => (await ownerOf(id)).wake(id),
       stop: async (id) => (await ownerOf(id)).stop(id),
-      diff: async (id) => (await ownerOf(id)).diff(id),
+      diff: async (id, onRead) => (await ownerOf(id)).diff(id, onRead),
     },
   };
 }

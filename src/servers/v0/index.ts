@@ -9,7 +9,7 @@ import type { ProbeFacts } from '../probe.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
 import { removeForGood } from '../removal.ts';
 import { createSecrets } from '../secrets.ts';
-import type { EventQuery, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
+import type { EventQuery, FilesRead, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { foundNothing, serverText, statusError } from '../transport/answer.ts';
 import { answerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
@@ -76,7 +76,7 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       run: (id) => runV0(links, id),
       wake: (id) => wakeV0(links, id),
       stop: (id) => stopV0(links, id),
-      diff: (id) => diffV0(links, id),
+      diff: (id, onRead) => diffV0(links, id, onRead),
     },
     sandboxes: sandboxesOfV0(),
     specs: { list: () => lacks('sandbox specs'), get: () => lacks('sandbox specs') },
@@ -195,7 +195,7 @@ async function stopV0(links: Links, id: string): Promise<void> {
   });
 }
 
-async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
+async function diffV0(links: Links, id: string, onRead?: FilesRead): Promise<WorkspaceDiff> {
   const info = await getConversationV0(links, id);
   if (info.status.toUpperCase() !== 'RUNNING') {
     throw new AppError(
@@ -225,24 +225,19 @@ async function diffV0(links: Links, id: string): Promise<WorkspaceDiff> {
     if (isRecord(answer.body) && /not a git repository/i.test(String(answer.body['error']))) return [];
     throw statusError(answer, { request: answer.request });
   };
-  const diff = await diffFromFiles(changes, async (file) => {
-    try {
-      const answer = await transport.request({
-        method: 'GET',
-        path: `${path}/git/diff`,
-        query: { path: servedPaths.get(file) ?? file },
-        safe: 'read',
-        timeoutMs: V0_TIMEOUT_MS,
-        // Of a binary file, which is named as left out.
-        accept: [500],
-      });
-      if (answer.status === 500) return { original: null, modified: null };
-      return read(answer, (body) => readGitDiff(body));
-    } catch (error) {
-      if (isAppError(error) && error.kind === 'server') return { original: null, modified: null };
-      throw error;
-    }
-  });
+  const sides = async (file: string): Promise<ReturnType<typeof readGitDiff>> => {
+    const answer = await transport.request({
+      method: 'GET',
+      path: `${path}/git/diff`,
+      query: { path: servedPaths.get(file) ?? file },
+      safe: 'read',
+      timeoutMs: V0_TIMEOUT_MS,
+      // Of a binary file, which is named as left out.
+      accept: [500],
+    });
+    return answer.status === 500 ? { original: null, modified: null } : read(answer, (body) => readGitDiff(body));
+  };
+  const diff = await diffFromFiles(changes, sides, onRead);
   if (diff.changes.length === 0 && info.selected_repository === null)
     diff.omissions.push('what changed in a workspace without a repository: this server does not see it');
   return diff;

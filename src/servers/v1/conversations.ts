@@ -45,6 +45,6 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
     run: (id) => runV1(links, id),
     wake: (id) => wakeV1(links, id, resume),
     stop: (id) => stopV1(links, id),
-    diff: (id) => diffV1(links, id),
+    diff: (id, onRead) => diffV1(links, id, onRead),
   };
 }

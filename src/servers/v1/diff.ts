@@ -6,7 +6,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { parseTime } from '../../text/time.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import type { FileChange, WorkspaceDiff } from '../server.ts';
+import type { FileChange, FilesRead, WorkspaceDiff } from '../server.ts';
 import { repositoryName } from '../repository-name.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { runningAgentOf } from './agent.ts';
@@ -15,7 +15,7 @@ import { getConversation } from './calls.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;
 
-export async function diffV1(links: Links, id: string): Promise<WorkspaceDiff> {
+export async function diffV1(links: Links, id: string, onRead?: FilesRead): Promise<WorkspaceDiff> {
   const record = await getConversation(links, id);
   const agent = runningAgentOf(links, record);
   const { working_dir, payload } = await agent.conversation();
@@ -36,6 +36,7 @@ export async function diffV1(links: Links, id: string): Promise<WorkspaceDiff> {
       }
     },
     (path) => agent.gitDiff(`${folder}/${path}`),
+    onRead,
   );
 }
 

@@ -51,7 +51,7 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
     run: async (id) => (await work()).run(id),
     wake: async (id) => (await work()).wake(id),
     stop: async (id) => (await work()).stop(id),
-    diff: async (id) => (await work()).diff(id),
+    diff: async (id, onRead) => (await work()).diff(id, onRead),
   };
 }
 
