@@ -10,7 +10,7 @@ import type { Emitter } from './output/emit.ts';
 import { noticeLine, warningLine } from './output/notices.ts';
 import { paletteFor } from './terminal/palette.ts';
 import { KEY_VARIABLES, withoutKeys } from './text/key-variables.ts';
-import { createRedactor } from './text/redact.ts';
+import { createSecretKeeper } from './text/secret-keeper.ts';
 import { createConnections } from './wire/connections.ts';
 import type { Platform } from './wire/platform.ts';
 import { configDirOf, createTargets } from './wire/targets.ts';
@@ -59,6 +59,7 @@ export function createContext(platform: Platform): Context {
         now: () => clock.now(),
         palette: () => palette(io.stdout.isTTY),
         redact: secrets.text,
+        isRedacted: secrets.isRedacted,
       });
       return emitter;
     },
@@ -122,21 +123,8 @@ export function createContext(platform: Platform): Context {
     dispose: () => connections.close(),
   };
   const targets = createTargets(platform, context);
-  const connections = createConnections({ platform, context, targets, cache, keepSecret: secrets.keep });
+  const connections = createConnections({ platform, context, targets, cache, secrets });
   return context;
-}
-
-/** Knows the secrets of this run, the keys it read above all, and takes them out of everything that is printed. */
-function createSecretKeeper(known: readonly string[]) {
-  const kept = new Set<string>(known);
-  let redactor = createRedactor(known);
-  return {
-    keep: (secret: string) => {
-      kept.add(secret);
-      redactor = createRedactor([...kept]);
-    },
-    text: (text: string) => redactor.text(text),
-  };
 }
 
 /** Makes a value on first use and keeps it; a failure is not kept. */

@@ -36,12 +36,19 @@ export interface Emitter {
 }
 
 export function createEmitter(options: EmitterOptions): Emitter {
-  const { io, globals, cwd = '.', redact = (text) => text } = options;
+  const { io, globals, cwd = '.', redact = (text) => text, isRedacted } = options;
   const outlet = createOutlet(options);
   const asked = globals.format;
   let kind: OutputKind | null = null;
   const format = (): Format => asked ?? (outlet.onTerminal ? 'table' : 'tsv');
-  const shape = (): Shape => ({ format: format(), fields: globals.fields, redact, look: outlet.look });
+  const redactValue = (value: unknown) => mapStrings(value, redact, isRedacted);
+  const shape = (): Shape => ({
+    format: format(),
+    fields: globals.fields,
+    redact,
+    redactValue,
+    look: outlet.look,
+  });
   const listOr = async (text: string | null, word: string): Promise<void> => {
     if (text !== null) return await outlet.write(text);
     await outlet.write('');
@@ -66,7 +73,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
     // Without a word from the user a stream is plain lines, on a pipe too.
     line: async (view, item) => outlet.write(await lineText(view, item, { ...shape(), format: asked ?? 'table' })),
     async record(record, plain) {
-      if (asked === 'json' || asked === 'ndjson') return outlet.write(jsonLine(mapStrings(record, redact)));
+      if (asked === 'json' || asked === 'ndjson') return outlet.write(jsonLine(redactValue(record)));
       const isPlain = asked === undefined || asked === 'table';
       if (isPlain && plain !== undefined) await outlet.write(`${safeMultiline(redact(plain))}\n`);
     },

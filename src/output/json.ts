@@ -11,10 +11,25 @@ export function jsonLine(value: unknown): string {
   return `${escapeJson(JSON.stringify(value))}\n`;
 }
 
-/** A copy with `change` applied to each string; names of members stay as they are. */
-export function mapStrings(value: unknown, change: (text: string) => string): unknown {
+/**
+ * The value with `change` applied to each string; names of members stay, and what holds no changed string is not copied.
+ * @param isDone values that stay as they are
+ */
+export function mapStrings(
+  value: unknown,
+  change: (text: string) => string,
+  isDone: (value: object) => boolean = () => false,
+): unknown {
   if (typeof value === 'string') return change(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((member) => mapStrings(member, change));
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapStrings(member, change)]));
+  if (typeof value !== 'object' || value === null || isDone(value)) return value;
+  const members = Object.entries(value);
+  let isChanged = false;
+  for (const entry of members) {
+    const changed = mapStrings(entry[1], change, isDone);
+    if (changed === entry[1]) continue;
+    entry[1] = changed;
+    isChanged = true;
+  }
+  if (!isChanged) return value;
+  return Array.isArray(value) ? members.map(([, member]) => member as unknown) : Object.fromEntries(members);
 }

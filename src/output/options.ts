@@ -41,6 +41,8 @@ export interface EmitterOptions {
   palette?: () => Promise<Palette>;
   /** Applied to every text but raw bytes, as the last net for secrets in free text (`createRedactor(…).text`). */
   redact?: (text: string) => string;
+  /** Whether all texts of the value went through `redact` before: then it is written as it is. */
+  isRedacted?: (value: object) => boolean;
 }
 
 interface EmitterStream {

@@ -1,6 +1,6 @@
 /** Records in the format asked for, as text. What is exact for scripts and what is short for people is decided by the view. */
 import { chosenFields, namedFields, recordOf } from './fields.ts';
-import { jsonDocument, jsonLine, mapStrings } from './json.ts';
+import { jsonDocument, jsonLine } from './json.ts';
 import { renderParts } from './lines.ts';
 import { type Look, renderIds, renderPairs, renderTable, renderTsv } from './render.ts';
 import type { Field, View } from './view.ts';
@@ -11,6 +11,8 @@ export interface Shape {
   /** What --fields asks for. */
   fields: readonly string[] | undefined;
   redact: (text: string) => string;
+  /** The value with all its texts redacted. */
+  redactValue: (value: unknown) => unknown;
   /** Asked for only where people read. */
   look: () => Promise<Look>;
 }
@@ -28,7 +30,7 @@ export async function listText<T>(
   switch (shape.format) {
     case 'json':
       return jsonDocument(
-        mapStrings({ items: items.map((item) => recordOf(view, item, shape.fields)), ...members }, shape.redact),
+        shape.redactValue({ items: items.map((item) => recordOf(view, item, shape.fields)), ...members }),
       );
     case 'ndjson':
       return items.map((item) => recordLine(view, item, {}, shape)).join('');
@@ -51,7 +53,7 @@ export async function itemText<T>(
 ): Promise<string> {
   switch (shape.format) {
     case 'json':
-      return jsonDocument(mapStrings({ ...recordOf(view, item, shape.fields), ...extra }, shape.redact));
+      return jsonDocument(shape.redactValue({ ...recordOf(view, item, shape.fields), ...extra }));
     case 'ndjson':
       return recordLine(view, item, extra, shape);
     case 'id':
@@ -81,12 +83,12 @@ export async function lineText<T>(view: View<T>, item: T, shape: Shape): Promise
 }
 
 function recordLine<T>(view: View<T>, item: T, extra: Record<string, unknown>, shape: Shape): string {
-  return jsonLine(mapStrings({ ...recordOf(view, item, shape.fields), ...extra }, shape.redact));
+  return jsonLine(shape.redactValue({ ...recordOf(view, item, shape.fields), ...extra }));
 }
 
-function fieldsOf<T>(view: View<T>, names: readonly string[], { fields, redact }: Shape): Field<T>[] {
+function fieldsOf<T>(view: View<T>, names: readonly string[], { fields, redactValue }: Shape): Field<T>[] {
   const chosen = fields ? chosenFields(view, fields) : namedFields(view, names);
-  return chosen.map((field) => ({ ...field, get: (item) => mapStrings(field.get(item), redact) }));
+  return chosen.map((field) => ({ ...field, get: (item) => redactValue(field.get(item)) }));
 }
 
 function hasValue(value: unknown): boolean {

@@ -24,7 +24,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
   const network = createNetwork({
     env: options.env,
     connectTimeoutMs: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
-    redaction: createRedaction([options.key]),
+    redaction: createRedaction([options.key], options.secrets),
   });
   const run: Run = {
     options,

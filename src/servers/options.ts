@@ -1,4 +1,5 @@
-/** What the door to servers is given: where to, with which key, and the surroundings of the command. */
+/** What a connection to a server needs: the URL, the key, and the surroundings of the command. */
+import type { SecretKeeper } from '../text/secret-keeper.ts';
 
 /** Time as the context gives it; tests give their own. */
 export interface Clock {
@@ -17,6 +18,8 @@ export interface ConnectOptions {
   /** http(s) URL of the app server, a path prefix allowed. */
   baseUrl: string;
   key: string | null;
+  /** The secrets of the command that connects; none: the key alone. */
+  secrets?: SecretKeeper;
   /** Where URL and key came from, in words that follow "from"; named by every refused key. */
   sources?: { base_url: string; key: string | null };
   /** True when this is the built-in profile of the local service: no pace, no proxy. */

@@ -5,19 +5,26 @@ import type { Page } from './server.ts';
 /**
  * All items of all pages, lazily. Throws AppError `server` for a list without an end: see createPageCheck.
  * @param idOf what makes two items the same
+ * @param ahead `next`: whoever took the whole first page reads on, so from the second page on the next one is requested
+ * while the items of the present one are used. A failure of that request is thrown after those items.
  */
 export async function* allPages<T>(
   idOf: (item: T) => string,
   fetchPage: (page: string | null) => Promise<Page<T>>,
+  ahead: 'none' | 'next' = 'none',
 ): AsyncGenerator<T, void, void> {
   const check = createPageCheck();
-  let page: string | null = null;
-  do {
-    const { items, next }: Page<T> = await fetchPage(page);
-    yield* items;
+  const following = async ({ items, next }: Page<T>): Promise<Page<T> | null> => {
     check(items.map(idOf), next);
-    page = next;
-  } while (page !== null);
+    return next === null ? null : await fetchPage(next);
+  };
+  let page: Page<T> | null = await fetchPage(null);
+  for (let isFirst = true; page !== null; isFirst = false) {
+    const requested: Promise<Page<T> | null> | null = isFirst || ahead === 'none' ? null : following(page);
+    requested?.catch(() => undefined); // thrown below, unless the reader stops before
+    yield* page.items;
+    page = await (requested ?? following(page));
+  }
 }
 
 /** What most records are told apart by. */

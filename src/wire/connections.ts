@@ -7,6 +7,7 @@ import { LOCAL_PROFILE } from '../profiles/names.ts';
 import type { TargetSources } from '../domain/target-sources.ts';
 import type { TargetPlan } from '../profiles/resolve.ts';
 import type { Server } from '../servers/server.ts';
+import type { SecretKeeper } from '../text/secret-keeper.ts';
 import type { Platform } from './platform.ts';
 import type { Targets } from './targets.ts';
 
@@ -39,10 +40,10 @@ export interface ConnectionsWiring {
   context: Context;
   targets: Targets;
   cache: () => Promise<ServerCache>;
-  keepSecret: (secret: string) => void;
+  secrets: SecretKeeper;
 }
 
-export function createConnections({ platform, context, targets, cache, keepSecret }: ConnectionsWiring): Connections {
+export function createConnections({ platform, context, targets, cache, secrets }: ConnectionsWiring): Connections {
   const open: Server[] = [];
   const localOrigins = new Set<string>();
   const connections: Connections = {
@@ -54,12 +55,13 @@ export function createConnections({ platform, context, targets, cache, keepSecre
       return await connections.to({ base_url, key, local: false, sources: { base_url_source, key_source } }, within);
     },
     async to({ base_url, key, local, pid, sources }, within) {
-      if (key !== null) keepSecret(key);
+      if (key !== null) secrets.keep(key);
       if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/index.ts');
       const opened = await connect({
         baseUrl: base_url,
         key,
+        secrets,
         ...(sources === undefined
           ? {}
           : { sources: (await import('../domain/target-sources.ts')).sourceWords(sources) }),

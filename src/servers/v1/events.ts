@@ -95,7 +95,7 @@ export async function* eventRecords(
 function agentEvents(agent: AgentClient, query: RecordQuery): AsyncGenerator<EventRecord, void, void> {
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const since = query.since === undefined ? undefined : naiveTime(query.since);
-  return allPages(byId, (page) => agent.events({ order, since }, page));
+  return allPages(byId, (page) => agent.events({ order, since }, page), 'next');
 }
 
 export async function* appEvents(
@@ -124,7 +124,7 @@ export async function* appEvents(
       return await searchAppEvents(links, id, filter, page);
     }
   };
-  for await (const event of allPages(byId, fetchPage)) {
+  for await (const event of allPages(byId, fetchPage, 'next')) {
     if (sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs) continue;
     yield event;
   }
