@@ -1,0 +1,68 @@
+// How long `acs conv events` reads 100,000 events, beside a raw loop over the same pages: it fetches each page, parses
+// it and writes its events as lines. Run with a URL, this file is that loop.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { AGENT_KEY, EVENTS, ID } from './event-server.mjs';
+
+const own = fileURLToPath(import.meta.url);
+
+/** Milliseconds of each round, the two taking turns. Throws when one of them fails or loses an event. */
+export async function timeEvents(acs, env, rounds) {
+  const server = spawn(process.execPath, [fileURLToPath(new URL('event-server.mjs', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [line] = await once(server.stdout, 'data');
+    const url = String(line).trim();
+    const times = { raw: [], acs: [] };
+    for (let round = 0; round < rounds; round++) {
+      times.raw.push(await time([own, url], env));
+      const args = [acs, 'conv', 'events', ID, '--format', 'ndjson'];
+      times.acs.push(await time(args, { ...env, ACS_BASE_URL: url }));
+    }
+    return times;
+  } finally {
+    server.kill();
+  }
+}
+
+async function time(args, env) {
+  const started = performance.now();
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const closed = once(child, 'close');
+  let lines = 0;
+  for await (const chunk of child.stdout) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1;) lines += 1;
+  const [status] = await closed;
+  const elapsedMs = performance.now() - started;
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}`);
+  if (lines !== EVENTS) throw new Error(`${args.join(' ')} printed ${lines} events of ${EVENTS}`);
+  return elapsedMs;
+}
+
+async function rawLoop(url) {
+  const agent = new Agent({ keepAlive: true });
+  for (let page = null; ;) {
+    const query = new URLSearchParams({ sort_order: 'TIMESTAMP', limit: '100', ...(page && { page_id: page }) });
+    const { items, next_page_id: next } = await read(`${url}/api/conversations/${ID}/events/search?${query}`, agent);
+    const lines = items.map((item) => `${JSON.stringify(item)}\n`).join('');
+    if (!process.stdout.write(lines)) await once(process.stdout, 'drain');
+    if (next === null) break;
+    page = next;
+  }
+  agent.destroy();
+}
+
+function read(url, agent) {
+  return new Promise((resolve, reject) => {
+    get(url, { agent, headers: { 'x-session-api-key': AGENT_KEY } }, (response) => {
+      const chunks = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString())));
+    }).on('error', reject);
+  });
+}
+
+if (process.argv[1] === own) await rawLoop(process.argv[2]);
