@@ -74,3 +74,14 @@ it('the difference begins where the run did, though its record was made anew sin
   const { changes } = await server.conversations.diff(ID).finally(() => server.close());
   expect(changes.map((change) => change.path).sort()).toEqual(['new.txt', 'of-other.txt']);
 });
+
+it('the difference over V1 names a path that git cannot add, and holds the others', async () => {
+  world.addConversation({ created_at: STOPPED_AT });
+  Object.assign(world.agentState, { created_at: BEGUN_AT, workspace: { working_dir: workspace } });
+  // Git refuses to add a repository without a commit.
+  git(LEFT_AT, workspace, 'init', '-q', 'nested');
+  const server = await connectTo(world.fake.url);
+  const { changes, omissions } = await server.conversations.diff(ID).finally(() => server.close());
+  expect(changes.map((change) => change.path).sort()).toEqual(['new.txt', 'of-other.txt']);
+  expect(omissions).toEqual([expect.stringContaining("'nested/'")]);
+});

@@ -56,7 +56,10 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     if (isAppError(error) && ['not-found', 'unsupported'].includes(error.kind)) return null;
     throw error;
   }
-  const match = /ACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(result.stdout);
+  const match =
+    /ACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
+      result.stdout,
+    );
   if (result.exitCode === 127 || result.exitCode === 44) return null;
   if (result.exitCode !== 0 || match === null) {
     const text = result.stderr.trim().slice(0, 500);
@@ -64,7 +67,14 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
   }
   const patch = decodeBase64(match[2] ?? '');
   const names = new TextDecoder().decode(decodeBase64(match[1] ?? ''));
-  return { patch, changes: parseNameStatus(names), omissions: [] };
+  const errors = new TextDecoder().decode(decodeBase64(match[3] ?? ''));
+  return { patch, changes: parseNameStatus(names), omissions: notAdded(errors) };
+}
+
+/** What `git add --ignore-errors` printed of paths that it could not read. */
+function notAdded(errors: string): string[] {
+  const lines = errors.split('\n').filter((line) => /^(?:error: |warning: could not open )/.test(line));
+  return lines.map((line) => `git in the sandbox could not read a path: ${line.replace(/^\w+: /, '')}`);
 }
 
 function decodeBase64(text: string): Uint8Array {
@@ -135,7 +145,7 @@ else
   export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
 fi
 export GIT_INDEX_FILE="$t/index"
-git add -A . >/dev/null 2>"$t/errors" || { cat "$t/errors" >&2; exit 1; }
+git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
 [ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 git diff --cached --name-status -z -M "$base" >"$t/names" || exit 1
 git diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
@@ -143,6 +153,8 @@ echo ACS-NAMES
 base64 <"$t/names"
 echo ACS-PATCH
 base64 <"$t/patch"
+echo ACS-ERRORS
+base64 <"$t/errors"
 echo ACS-END
 `;
 }
