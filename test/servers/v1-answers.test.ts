@@ -225,6 +225,10 @@ describe('over V1', () => {
     reply = () => refused;
     const error = await failure(server.conversations.run(ID));
     expect([error.kind, error.message]).toEqual(['conflict', expect.stringContaining('already running')]);
+    expect(error.details).toMatchObject({
+      status: 409,
+      request: { method: 'POST', url: expect.stringMatching(/\/run$/) as string },
+    });
   });
 
   it('runs also where the events of the run cannot be read', async () => {

@@ -16,7 +16,7 @@ import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import { allPages } from '../pages.ts';
 import type { Page } from '../server.ts';
-import { serverText } from '../transport/answer.ts';
+import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 
 export interface AgentEventFilter {
@@ -38,8 +38,8 @@ export interface AgentClient {
   send(content: unknown[], effect: 'run' | 'store'): Promise<void>;
   /** Answers whatever waits when the call comes. Sent once. */
   respond(decision: ConfirmationDecision, reason: string | null): Promise<void>;
-  /** Goes on with the run; gives the server's words when it refuses because of the state (409), else null. */
-  run(): Promise<string | null>;
+  /** Continues the run. Gives the answer when the server refuses because of the state (409), else null. */
+  run(): Promise<Answer | null>;
   /** Stops the step in hand; false where the server is too old to do that. */
   interrupt(): Promise<'taken' | 'unsupported'>;
   /** Answers only when the current step has ended. */
@@ -115,7 +115,7 @@ export function createAgentClient(
         timeoutMs: STEP_TIMEOUT_MS,
       } as const;
       const answer = await transport.request(call);
-      return answer.status === 409 ? (serverText(answer.body) ?? '') : null;
+      return answer.status === 409 ? answer : null;
     },
     async interrupt() {
       const call = {

@@ -14,6 +14,7 @@ import {
 import type { Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
 import type { ConfirmationAnswer, Page, RunStart } from '../server.ts';
+import { serverText, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
 import { toEvent } from './records.ts';
@@ -140,7 +141,7 @@ export async function runV1(links: Links, id: string): Promise<RunStart> {
 export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> {
   const id = agent.conversationId;
   const untilMs = links.clock.now() + WRAP_UP_MS;
-  let refusal: string | null = null;
+  let refusal: Answer | null = null;
   for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, 1_000)) {
     const { execution_status: status } = await agent.conversation();
     if (status === WAITING) throw waitsForConfirmation(id);
@@ -149,11 +150,13 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
     refusal = await agent.run();
     if (refusal === null && last !== null) await untilMoved(links, agent, last);
     if (refusal === null) return 'started';
-    if (/confirm/i.test(refusal)) throw waitsForConfirmation(id);
+    const text = serverText(refusal.body) ?? 'it names no reason';
+    if (/confirm/i.test(text)) throw waitsForConfirmation(id);
     if (links.clock.now() >= untilMs) {
-      throw new AppError('conflict', `the sandbox refuses to go on with the run: ${refusal}`, {
-        status: 409,
-        hint: `see where it stands: acs conv show ${id}`,
+      throw new AppError('conflict', `the sandbox refuses to continue the run: ${text}`, {
+        status: refusal.status,
+        request: refusal.request,
+        hint: `see its state: acs conv show ${id}`,
       });
     }
     await links.clock.sleep(waitMs, links.signal);
