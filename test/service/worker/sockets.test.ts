@@ -71,16 +71,16 @@ describe('a socket of a conversation', () => {
     socket.client.terminate();
   });
 
-  it.each(['wrong', KEY.replace(/.$/, '_')])(
-    'closes with 4001 when the first frame brings the key %s',
-    async (other) => {
-      const socket = worker.socket(path);
-      await until('it is open', () => socket.client.readyState === socket.client.OPEN);
-      socket.client.send(JSON.stringify({ type: 'auth', session_api_key: other }));
-      expect(await socket.closed).toEqual({ code: 4001, reason: 'Authentication failed' });
-      expect(socket.frames).toEqual([]);
-    },
-  );
+  it.each([
+    ['wrong', 'wrong'],
+    ['wrong and of the right length', KEY.replace(/.$/, '_')],
+  ])('closes with 4001 when the key in the first frame is %s', async (_how, other) => {
+    const socket = worker.socket(path);
+    await until('it is open', () => socket.client.readyState === socket.client.OPEN);
+    socket.client.send(JSON.stringify({ type: 'auth', session_api_key: other }));
+    const firstFrame = new Promise((resolve) => socket.client.once('message', resolve)).then(() => 'a frame');
+    expect(await Promise.race([socket.closed, firstFrame])).toEqual({ code: 4001, reason: 'Authentication failed' });
+  });
 
   it.each([
     ['a wrong key in the query', `${path}?session_api_key=wrong`, {}],
@@ -91,7 +91,7 @@ describe('a socket of a conversation', () => {
     ['a page of the internet', path, { ...header, Origin: 'https://example.com' }],
     ['a foreign host name', path, { ...header, Host: 'example.com' }],
   ])('refuses %s with HTTP 403', async (_what, route, headers) => {
-    expect(await worker.socket(route, headers).refused).toBe(403);
+    expect(await worker.socket(route, headers).status).toBe(403);
   });
 
   it('takes no more than the key before the key is there', async () => {
@@ -112,7 +112,7 @@ describe('a socket of a conversation', () => {
   it('lets only some wait without a key, and those with one in all the same', async () => {
     const waiting = Array.from({ length: 50 }, () => worker.socket(path));
     await until('all wait', () => waiting.every(({ client }) => client.readyState === client.OPEN));
-    expect(await worker.socket(path).refused).toBe(503);
+    expect(await worker.socket(path).status).toBe(503);
     const known = worker.socket(path, header);
     await until('the state', () => known.frames.length === 1);
     waiting[0]?.client.terminate();

@@ -47,8 +47,9 @@ function matches(route: string, path: string): boolean {
   const parts = route.split('/');
   const given = path.split('/');
   const isOpenEnded = parts.at(-1)?.endsWith('{.+}') === true;
+  const rest = given.slice(parts.length - 1).join('/');
   return (
-    (isOpenEnded ? given.length >= parts.length : parts.length === given.length) &&
+    (isOpenEnded ? rest !== '' : parts.length === given.length) &&
     parts.every((part, index) => part.startsWith(':') || part === given[index])
   );
 }

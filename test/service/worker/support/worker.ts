@@ -79,8 +79,8 @@ export interface TestSocket {
   client: WebSocket;
   frames: Record<string, unknown>[];
   closed: Promise<{ code: number; reason: string }>;
-  /** The HTTP status of a refused upgrade. */
-  refused: Promise<number>;
+  /** The HTTP status of the answer to the upgrade: 101 when it is accepted. */
+  status: Promise<number>;
 }
 
 export interface WorkerWishes {
@@ -178,13 +178,14 @@ function openSocket(url: string, headers: Record<string, string>): TestSocket {
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
     client.once('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') })),
   );
-  const refused = new Promise<number>((resolve) =>
+  const status = new Promise<number>((resolve) => {
+    client.once('upgrade', (response) => resolve(response.statusCode ?? 0));
     client.once('unexpected-response', (_request, response) => {
       resolve(response.statusCode ?? 0);
       response.destroy();
-    }),
-  );
-  return { client, frames, closed, refused };
+    });
+  });
+  return { client, frames, closed, status };
 }
 
 export const step = {
