@@ -188,6 +188,17 @@ const AWAITS_USER: Reason = {
   text: 'the agent stands still without an answer, and waits for a message',
 };
 
+/** Whether the status is one of the latest run, as far as the events show: not left over from the run before. */
+export function isOfLatestRun(conversation: Conversation, evidence: RunEvidence): boolean {
+  const { status } = conversation;
+  return status === 'running' || status === 'starting' || !isStale(conversation, evidence);
+}
+
+/** The evidence right after a run was started: nothing that was read before is about it. */
+export function beforeRun(lastEventId: string | null): RunEvidence {
+  return { ...NO_EVIDENCE, last_event_id: lastEventId, since_message: 'none' };
+}
+
 /** Whether the state may be older than what the events tell. In a sandbox that failed or is gone nothing goes on. */
 function isStale({ status, sandbox_status }: Conversation, { since_message, last_word }: RunEvidence): boolean {
   if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;

@@ -1,5 +1,8 @@
 import type { Conversation } from '../../domain/conversation.ts';
 
+/** The status of a conversation whose latest run has not been read. */
+export const NOT_READ = 'unknown(not-read)';
+
 /** A record of a conversation of which only the id is known: not told yet, or not any more. */
 export function blankConversation(id: string, status: Conversation['status']): Conversation {
   return {

@@ -1,6 +1,8 @@
 /** The end of a command that has set a run going: show it, wait for it, or print the conversation as it is. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
+import { beforeRun, isOfLatestRun } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Limits } from '../deadline.ts';
 import { answerer, type OnConfirmOptions } from './answering.ts';
@@ -22,9 +24,15 @@ export function checkRunOutput(ctx: Context, { wait, follow }: RunOptions): void
   else ctx.out.check(conversationView, 'item');
 }
 
-export type Conclusion = RunOptions & Limits & { changed: boolean; since?: string };
+export interface Conclusion extends RunOptions, Limits {
+  changed: boolean;
+  /**
+   * Set by a command that has started a run: the newest event before it, null where there was none. Only what comes
+   * after that event is shown and counts for the outcome.
+   */
+  startedAfter?: ConversationEvent | null;
+}
 
-/** `since` is the newest event before the run: only what comes after it is shown. */
 export async function conclude(
   ctx: Context,
   server: Server,
@@ -32,8 +40,10 @@ export async function conclude(
   options: Conclusion,
 ): Promise<void> {
   const { id } = conversation;
+  const { startedAfter } = options;
   if (options.follow) {
-    const watched = await showRun(ctx, server, conversation, options);
+    const since = startedAfter ? { since: startedAfter.id } : {};
+    const watched = await showRun(ctx, server, conversation, { ...options, ...since });
     await showOutcome(ctx, watched.outcome);
     return await endAs(ctx, watched);
   }
@@ -41,17 +51,24 @@ export async function conclude(
     const { changed } = options;
     return await ctx.out.item(conversationView, await server.conversations.get(id), { changed });
   }
-  const { evidence, last } = await beforeWatch(ctx, options, id, (_, bounded) => readKnownRun(bounded, id));
-  const progress = await ctx.progress(`conversation ${id}: ${conversation.status}`);
+  const { evidence, last } =
+    startedAfter === undefined
+      ? await beforeWatch(ctx, options, id, (_, bounded) => readKnownRun(bounded, id))
+      : { evidence: beforeRun(startedAfter?.id ?? null), last: startedAfter };
+  const isKnown = isOfLatestRun(conversation, evidence);
+  const progress = await ctx.progress(`conversation ${id}: ${isKnown ? conversation.status : 'the run is requested'}`);
   const watched = await watch(ctx, server, id, {
     evidence,
     seen: conversation,
     since: last?.timestamp ?? null,
+    ...(startedAfter === undefined ? {} : { startedAfter }),
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,
     failOnStallMs: null,
     answer: answerer(ctx, server, id, { ...options, beforeAsking: () => progress.done() }),
-    onState: ({ status }) => progress.update(`conversation ${id}: ${status}`),
+    onState: ({ status }, run) => {
+      if (run === 'latest') progress.update(`conversation ${id}: ${status}`);
+    },
   }).finally(() => progress.done());
   await ctx.out.item(outcomeView, watched.outcome);
   await endAs(ctx, watched);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
+import { beforeRun, NO_EVIDENCE, type Outcome } from '../../domain/outcome.ts';
 import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { limitsAfter, type Limits } from '../deadline.ts';
@@ -12,7 +12,7 @@ import { duration } from '../options.ts';
 import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView, isBookkeeping } from './event-view.ts';
-import { readKnownRun } from './evidence.ts';
+import { isUpTo, readKnownRun } from './evidence.ts';
 import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import {
@@ -86,7 +86,7 @@ export async function showRun(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: FollowOptions & Limits & Pick<WatchOptions, 'atDeadline'>,
+  options: FollowOptions & Limits & Pick<WatchOptions, 'atDeadline' | 'startedAfter'>,
 ): Promise<Watched> {
   const { id } = conversation;
   const view = eventView(conversation.created_at);
@@ -94,10 +94,10 @@ export async function showRun(
   const since = readSince(ctx, options);
   const shown = new Set<string>();
   const isFromBeginning = since === null && options.tail === undefined;
-  const { tail: length } = options;
+  const { tail: length, startedAfter } = options;
   const { known, tail } = await beforeWatch(ctx, options, id, async (_, bounded) => ({
     // What the run did before the place to start at is not shown, but it is what the run is judged by.
-    known: isFromBeginning ? null : await readKnownRun(bounded, id),
+    known: isFromBeginning || startedAfter !== undefined ? null : await readKnownRun(bounded, id),
     tail: length === undefined ? null : await readTail(bounded, id, { ...options, tail: length }),
   }));
   let start = since?.kind === 'time' ? since.time : null;
@@ -111,8 +111,9 @@ export async function showRun(
     start = tailEnd?.timestamp ?? null;
   }
   return await watch(ctx, server, id, {
-    evidence: known?.evidence ?? NO_EVIDENCE,
+    evidence: startedAfter === undefined ? (known?.evidence ?? NO_EVIDENCE) : beforeRun(startedAfter?.id ?? null),
     seen: conversation,
+    ...(startedAfter === undefined ? {} : { startedAfter }),
     since: start,
     ...(since?.kind === 'event' ? { afterEventId: since.id } : {}),
     deadlineMs: options.deadlineMs,
@@ -122,16 +123,10 @@ export async function showRun(
     answer: answerer(ctx, server, id, options),
     onEvent: async (event) => {
       if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
-      if (tailEnd !== null && isUpTo(event, tailEnd)) return;
+      if (isUpTo(event, tailEnd)) return;
       await ctx.out.line(view, event);
     },
   });
-}
-
-/** Servers are asked by the millisecond: what came just before the place to start at may come along. */
-function isUpTo(event: ConversationEvent, end: ConversationEvent): boolean {
-  if (event.id === end.id) return true;
-  return event.timestamp !== null && end.timestamp !== null && event.timestamp < end.timestamp;
 }
 
 /** Plain lines are for people; the other formats and --kind show everything. */

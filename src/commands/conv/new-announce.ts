@@ -7,7 +7,7 @@ import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { rememberLast } from '../ids.ts';
-import { blankConversation } from './blank.ts';
+import { blankConversation, NOT_READ } from './blank.ts';
 import { showOutcome } from './follow.ts';
 import type { NewOptions } from './new-options.ts';
 import { conversationView, idOf } from './view.ts';
@@ -106,7 +106,7 @@ export class Announcer {
     if (failure.kind === 'failed' && this.startTaskId !== null)
       await rememberLast(this.ctx, this.server, this.startTaskId);
     const code = typeof failure.details.data?.['reason'] === 'string' ? failure.details.data['reason'] : failure.kind;
-    const open = sentId === undefined ? 'starting' : 'unknown(not-read)';
+    const open = sentId === undefined ? 'starting' : NOT_READ;
     const status = failure.kind === 'failed' ? 'failed' : open;
     const record: Conversation = {
       ...(after ?? { ...blankConversation(this.id ?? sentId ?? '', status), dialect: this.server.info.dialect }),

@@ -85,9 +85,9 @@ export async function resumeConversations(
     return null;
   });
   if (resumed === null) return;
-  const { changed, record, last } = resumed;
-  const since = changed ? { since: last?.id } : {};
-  await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...since, changed });
+  const { changed, started, record, last } = resumed;
+  const place = started ? { startedAfter: last } : {};
+  await conclude(ctx, await ctx.server(), record, { ...options, ...limits, ...place, changed });
 }
 
 function stepsOf(server: Server, seen: Conversation) {
@@ -115,13 +115,15 @@ async function resumeOne(ctx: Context, server: Server, seen: Conversation, isSel
   const before = settled.status;
   if (!isAsleep(settled)) return { ...(await goOn(server, settled)), before };
   // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
-  if (isSelected?.(settled) === false) return { changed: false, before, after: before, record: settled };
+  if (isSelected?.(settled) === false)
+    return { started: false, changed: false, before, after: before, record: settled };
   const awake = await wakeNow(ctx, server, settled);
-  const { after, record } = await goOnUnlessPending(ctx, server, awake, isPendingAsleep(settled));
-  return { changed: true, before, after, record };
+  const resumed = await goOnUnlessPending(ctx, server, awake, isPendingAsleep(settled));
+  return { ...resumed, changed: true, before };
 }
 
-type Resumed = Change<Conversation>;
+/** `started`: the server has taken the order to continue the run. */
+type Resumed = Change<Conversation> & { started: boolean };
 type Test = (conversation: Conversation) => boolean;
 
 /** @param isPending whether a confirmation was pending before the sandbox was started */
@@ -140,13 +142,13 @@ async function goOnUnlessPending(
   }
   const record = await server.conversations.getSettled(awake.id);
   await ctx.notice(`the sandbox was started; ${staysWaiting(record.id)}: answer it with acs conv confirm ${record.id}`);
-  return { changed: true, after: record.status, record };
+  return { started: false, changed: true, after: record.status, record };
 }
 
 async function goOn(server: Server, awake: Conversation): Promise<Omit<Resumed, 'before'>> {
   const started = (await isUnfinished(server, awake)) && (await server.conversations.run(awake.id)) === 'started';
   const record = started ? await server.conversations.get(awake.id) : awake;
-  return { changed: started, after: record.status, record };
+  return { started, changed: started, after: record.status, record };
 }
 
 function isPendingAsleep(settled: Conversation): boolean {

@@ -105,7 +105,7 @@ export async function sendMessage(
   }).catch((error: unknown) => {
     throw isAppError(error) && error.kind === 'timeout' ? withSending(error, state) : error;
   });
-  await conclude(ctx, await ctx.server(), conversation, { ...options, ...limits, since: last?.id, changed: true });
+  await conclude(ctx, await ctx.server(), conversation, { ...options, ...limits, startedAfter: last, changed: true });
 }
 
 type Sending = 'not sent' | 'perhaps sent';

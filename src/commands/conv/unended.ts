@@ -2,14 +2,19 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { openOutcome, type RunEvidence } from '../../domain/outcome.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, EXIT_CODES } from '../../errors.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { NOT_READ } from './blank.ts';
 import type { Watched } from './watch-options.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
+  const passed = formatDuration(waitMs);
+  const isUnknown = status === NOT_READ;
   return new AppError(
     'timeout',
-    `conversation ${id} is still ${status} after ${formatDuration(waitMs)}; it ${future(status)}`,
+    isUnknown
+      ? `conversation ${id} shows no status of the run that was requested after ${passed}`
+      : `conversation ${id} is still ${status} after ${passed}; it ${future(status)}`,
     {
       hint: goOnHint(id, status),
       data: { reason: 'timeout', id, last_status: status },
@@ -89,4 +94,10 @@ export function openWatch(conversation: Conversation, evidence: RunEvidence, fai
   const code = failure.details.data?.['reason'];
   const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
   return { outcome: openOutcome(conversation, evidence, failure.exitCode, reason), failure };
+}
+
+/** Following has ended by itself, and the state is no end of a run. */
+export function endOfItems(conversation: Conversation, evidence: RunEvidence): Watched {
+  const reason = { code: conversation.status, text: `the conversation is ${conversation.status}` };
+  return { outcome: openOutcome(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };
 }

@@ -10,7 +10,7 @@ import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, conversationFinder, findConversation, type ConversationFinder } from '../ids.ts';
 import { collectList, duration, invalidValue, oneOf } from '../options.ts';
-import { blankConversation } from './blank.ts';
+import { blankConversation, NOT_READ } from './blank.ts';
 import { readKnownRun, type KnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
 import { deadlinePassed, deadlinePassedUnseen } from './unended.ts';
@@ -115,7 +115,7 @@ async function waitForOne(
   const { timed, options } = wait;
   const { deadline } = timed;
   const judging = options.for ? forStates(options.for) : judge;
-  let seen = blankConversation(word, 'unknown(not-read)');
+  let seen = blankConversation(word, NOT_READ);
   try {
     if (finder === null) throw deadlinePassedUnseen(seen, deadline.waitMs);
     const server = await timed.server();
@@ -148,7 +148,7 @@ async function readRun(server: Server, id: string): Promise<KnownRun & { settled
 async function atDeadline({ timed }: Wait, word: string, last: Conversation, judging: typeof judge): Promise<Watched> {
   const { deadline } = timed;
   const look = await deadline.lastLook(await timed.server(), async (server, ctx) => {
-    const seen = last.status === 'unknown(not-read)' ? await findConversation(ctx, server, word) : last;
+    const seen = last.status === NOT_READ ? await findConversation(ctx, server, word) : last;
     return { seen, run: seen.id === '' ? null : await readRun(server, seen.id) };
   });
   if (look === null) return unbegun(named(last), deadlinePassedUnseen(named(last), deadline.waitMs));

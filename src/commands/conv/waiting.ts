@@ -6,7 +6,7 @@ import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
 import { duration } from '../options.ts';
-import { blankConversation } from './blank.ts';
+import { blankConversation, NOT_READ } from './blank.ts';
 import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { idOf } from './view.ts';
@@ -77,7 +77,7 @@ export async function beforeWatch<T>(
       return await work(timed, await timed.server());
     } catch (error) {
       if (!timed.deadline.isOver(error)) throw error;
-      throw deadlinePassedUnseen(blankConversation(id, 'unknown(not-read)'), limits.waitMs);
+      throw deadlinePassedUnseen(blankConversation(id, NOT_READ), limits.waitMs);
     }
   });
 }

@@ -31,6 +31,8 @@ export interface WatchOptions {
   /** Where to start, inclusive; null: at the beginning. */
   since: string | null;
   afterEventId?: string;
+  /** Set where the command has started the run itself: the newest event before it. Only newer ones count. */
+  startedAfter?: ConversationEvent | null;
   /** On the context's clock; Infinity: none. */
   deadlineMs: number;
   /** How long the command was told to wait, for the message. */
@@ -45,7 +47,8 @@ export interface WatchOptions {
   /** Also ends the watch, e.g. when another run ended first. */
   signal?: AbortSignal;
   onEvent?: (event: ConversationEvent) => Promise<void>;
-  onState?: (conversation: Conversation) => void;
+  /** `perhaps-older`: the state may be the one of the run before. */
+  onState?: (conversation: Conversation, run: 'latest' | 'perhaps-older') => void;
   onNotice?: (text: string) => Promise<void>;
 }
 

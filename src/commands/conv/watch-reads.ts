@@ -1,8 +1,10 @@
 /** What a watch reads besides following. */
 import type { Conversation } from '../../domain/conversation.ts';
+import { afterStanding, isOfLatestRun, type RunEvidence } from '../../domain/outcome.ts';
 import { NO_STATUS } from '../../domain/run-status.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
+import type { WatchOptions } from './watch-options.ts';
 
 /** Failures that following gets over: a look of the watch that meets one is made again later. */
 const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
@@ -30,4 +32,22 @@ export async function isGone(server: Server, id: string): Promise<boolean> {
   } catch (error) {
     return isAppError(error) && error.kind === 'not-found';
   }
+}
+
+/** Null where the state may be one of the run before. */
+export function ofLatestRun(conversation: Conversation | null, evidence: RunEvidence): Conversation | null {
+  return conversation !== null && isOfLatestRun(conversation, evidence) ? conversation : null;
+}
+
+/**
+ * The evidence once this state has stood for long enough. Of a run that the command has started itself nothing is known
+ * before its first event, however long the state stands: in a sandbox that runs it is the state of the run before.
+ */
+export function standing(
+  { startedAfter }: Pick<WatchOptions, 'startedAfter'>,
+  evidence: RunEvidence,
+  { sandbox_status }: Conversation,
+): RunEvidence {
+  const isOlder = startedAfter !== undefined && evidence.since_message === 'none' && sandbox_status === 'running';
+  return isOlder ? evidence : afterStanding(evidence);
 }

@@ -7,23 +7,17 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import {
-  afterEvent,
-  afterStanding,
-  deletedOutcome,
-  judge,
-  openOutcome,
-  type RunEvidence,
-} from '../../domain/outcome.ts';
+import { afterEvent, afterStanding, deletedOutcome, judge, type RunEvidence } from '../../domain/outcome.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { LAST_LOOK_MS } from '../deadline.ts';
-import { blankConversation } from './blank.ts';
+import { blankConversation, NOT_READ } from './blank.ts';
+import { isUpTo } from './evidence.ts';
 import { beforeEnd, beforeTime } from './time-limit.ts';
-import { deadlinePassed, deadlinePassedUnseen, interruption, openWatch } from './unended.ts';
+import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, openWatch } from './unended.ts';
 import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, placeToStart, SOON_MS } from './watch-options.ts';
 import type { Watched, WatchOptions } from './watch-options.ts';
-import { isGone, readUnlessPassing, tellingOf } from './watch-reads.ts';
+import { isGone, ofLatestRun, readUnlessPassing, standing, tellingOf } from './watch-reads.ts';
 import { Silence } from './watch-silence.ts';
 
 export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
@@ -123,14 +117,18 @@ class Watch {
 
   private async take(item: FollowItem): Promise<Watched | null> {
     if (item.type === 'notice') {
-      await (this.options.onNotice ?? this.ctx.notice)(item.text);
+      await this.notice(item.text);
       return null;
     }
     return item.type === 'event' ? await this.onEvent(item.event) : await this.onState(item.conversation);
   }
 
+  private async notice(text: string | null): Promise<void> {
+    if (text !== null) await (this.options.onNotice ?? this.ctx.notice)(text);
+  }
+
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
-    this.evidence = afterEvent(this.evidence, event);
+    if (!isUpTo(event, this.options.startedAfter ?? null)) this.evidence = afterEvent(this.evidence, event);
     this.silence.heard(event, this.ctx.clock.now());
     await this.closeIfAnswered();
     await this.options.onEvent?.(event);
@@ -155,10 +153,13 @@ class Watch {
     const { status, reason } = conversation;
     // A run that stands still is none that has ended: whoever waits is told why nothing happens.
     if (status === 'running' && reason !== null && reason.code !== this.last?.reason?.code)
-      await (this.options.onNotice ?? this.ctx.notice)(reason.text);
+      await this.notice(reason.text);
     this.last = conversation;
     this.toldStatus = status;
-    this.options.onState?.(conversation);
+    this.options.onState?.(
+      conversation,
+      ofLatestRun(conversation, this.evidence) === null ? 'perhaps-older' : 'latest',
+    );
     const ended = this.judged(conversation, this.evidence);
     if (ended !== null) return ended;
     this.doubt(conversation);
@@ -187,9 +188,8 @@ class Watch {
 
   /** Null while it cannot be read, and where the deadline comes first: the verdict on that has a look of its own. */
   private async fresh(): Promise<Conversation | null> {
-    const now = this.ctx.clock.now();
-    const dueMs = this.late?.untilMs ?? this.options.deadlineMs;
-    const leftMs = now < dueMs ? dueMs - now : LAST_LOOK_MS;
+    const dueInMs = (this.late?.untilMs ?? this.options.deadlineMs) - this.ctx.clock.now();
+    const leftMs = dueInMs > 0 ? dueInMs : LAST_LOOK_MS;
     const look = await beforeTime(this.ctx, leftMs, [readUnlessPassing(this.server, this.id)]);
     return look === 'time' ? null : look;
   }
@@ -206,9 +206,8 @@ class Watch {
     if (ended !== null) return this.afterItsEvents(ended, fresh, EVENTS_MS);
     this.last = fresh;
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
-    const enoughMs = this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some;
-    if (stoodMs >= enoughMs) {
-      const believed = this.judged(fresh, afterStanding(this.evidence));
+    if (stoodMs >= (this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some)) {
+      const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
       if (believed !== null) return believed;
     }
     this.doubt(fresh);
@@ -231,8 +230,7 @@ class Watch {
     if (ended !== null) return ended;
     const failure = this.silence.failure(fresh, now);
     if (failure !== null) return this.unended(fresh, failure);
-    const text = this.silence.notice(fresh, now);
-    if (text !== null) await (this.options.onNotice ?? this.ctx.notice)(text);
+    await this.notice(this.silence.notice(fresh, now));
     return null;
   }
 
@@ -245,11 +243,11 @@ class Watch {
     if (fresh === null) return this.unended(last, deadlinePassedUnseen(last, waitMs));
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
-    const believed = this.judged(fresh, afterStanding(this.evidence));
+    const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
     const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
     if (believed !== null) return this.afterItsEvents(believed, fresh, Math.min(CATCH_UP_MS, leftMs));
-    const seen = tellingOf(fresh, this.lastSeen());
-    return this.unended(seen, deadlinePassed(seen, waitMs));
+    this.last = tellingOf(fresh, this.lastSeen());
+    return this.unended(null, deadlinePassed(this.lastOrBlank(), waitMs));
   }
 
   /** Who is shown the events is shown those that wait to be read, too. */
@@ -266,8 +264,7 @@ class Watch {
     const fresh = await beforeEnd(this.ctx, this.options, this.server.conversations.getSettled(this.id));
     if (fresh === 'time') return this.unended(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
     const ended = this.judged(fresh, afterStanding(this.evidence));
-    const reason = { code: fresh.status, text: `the conversation is ${fresh.status}` };
-    return ended ?? { outcome: openOutcome(fresh, this.evidence, 6, reason), failure: null };
+    return ended ?? endOfItems(fresh, this.evidence);
   }
 
   private async onError(error: unknown): Promise<Watched> {
@@ -285,12 +282,13 @@ class Watch {
     return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));
   }
 
+  /** The newest state of the latest run; null where the newest that was read may be of the run before. */
   private lastSeen(): Conversation | null {
-    return this.last ?? this.options.seen ?? null;
+    return ofLatestRun(this.last ?? this.options.seen ?? null, this.evidence);
   }
 
   private lastOrBlank(): Conversation {
-    return this.lastSeen() ?? blankConversation(this.id, 'unknown(not-read)');
+    return this.lastSeen() ?? blankConversation(this.id, NOT_READ);
   }
 
   private unended(conversation: Conversation | null, failure: AppError): Watched {
