@@ -34,13 +34,16 @@ const GROUPS = [
       'src/servers/connect.ts',
       'src/servers/v1/index.ts',
     ],
+    // The rules for records and the reading of ids, which most commands share: of no use before a server is asked. A
+    // list has no use for the text of events.
+    takes: (file, importers) => isSharedBy(file, importers, /^src\/(domain\/(?!event-)|commands\/[^/]+\.ts$)/, 8),
   },
   {
     // The looks at conversations, and the small things that the other verbs share.
     name: 'conv',
     sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
     takes: ({ inputs, text }, importers) =>
-      text.length <= 4_000 && importers > 2 && inputs.every((input) => input.startsWith('src/commands/conv/')),
+      text.length <= 4_000 && importers > 7 && inputs.every((input) => input.startsWith('src/commands/conv/')),
   },
 ];
 
@@ -85,11 +88,17 @@ function loadedBefore(file) {
   return /^src\/servers\/(?!index|connect)/.test(file) ? 'src/servers/connect.ts' : 'src/main.ts';
 }
 
-/** What the commands share, where it is small and not of a few; what speaks to servers is none of theirs. */
-function ofCommands({ inputs, text }, importers) {
-  const isFor = (folders) => inputs.every((input) => folders.test(input));
-  if (text.length > 4_000) return false;
-  return isFor(/^src\/(files|profiles)\//) || (importers > 2 && isFor(/^src\/(commands\/[^/]+\.ts$|(domain|text)\/)/));
+/** What all commands share, asked for a server or not. */
+function ofCommands(file, importers) {
+  return (
+    isSharedBy(file, importers, /^src\/(files|profiles)\//, 1) ||
+    isSharedBy(file, importers, /^src\/(commands\/(?!ids\.ts$)[^/]+\.ts$|text\/)/)
+  );
+}
+
+/** Whether a chunk is small, imported by at least so many others, and made of these sources alone. */
+function isSharedBy({ inputs, text }, importers, sources, least = 3) {
+  return text.length <= 4_000 && importers >= least && inputs.every((input) => sources.test(input));
 }
 
 /** The files of all processes, and every source that is in them. */

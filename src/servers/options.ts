@@ -1,4 +1,5 @@
 /** What a connection to a server needs: the URL, the key, and the surroundings of the command. */
+import type { TargetSources } from '../domain/target-sources.ts';
 import type { SecretKeeper } from '../text/secret-keeper.ts';
 
 /** Time as the context gives it; tests give their own. */
@@ -20,8 +21,8 @@ export interface ConnectOptions {
   key: string | null;
   /** The secrets of the command that connects; none: the key alone. */
   secrets?: SecretKeeper;
-  /** Where URL and key came from, in words that follow "from"; named by every refused key. */
-  sources?: { base_url: string; key: string | null };
+  /** Where URL and key came from; named by every refused key. */
+  sources?: TargetSources;
   /** True when this is the built-in profile of the local service: no pace, no proxy. */
   local: boolean;
   env: Readonly<Record<string, string | undefined>>;

@@ -62,9 +62,7 @@ export function createConnections({ platform, context, targets, cache, secrets }
         baseUrl: base_url,
         key,
         secrets,
-        ...(sources === undefined
-          ? {}
-          : { sources: (await import('../domain/target-sources.ts')).sourceWords(sources) }),
+        ...(sources === undefined ? {} : { sources }),
         local,
         env: platform.env,
         clock: platform.clock,

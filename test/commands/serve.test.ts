@@ -157,8 +157,8 @@ describe('serve --prune', () => {
     // Without the journal beside it, which may hold the pages that are damaged here.
     for (const each of readdirSync(path.join(logs, sandbox))) rmSync(path.join(logs, sandbox, each));
     writeFileSync(path.join(logs, sandbox, `${damaged}.db`), 'no database at all '.repeat(500));
-    const shown = await local('conv', 'show', damaged);
-    expect({ code: shown.code, err: shown.err }).toEqual({
+    const read = await local('conv', 'events', damaged);
+    expect({ code: read.code, err: read.err }).toEqual({
       code: 9,
       err: expect.stringContaining('is damaged') as string,
     });

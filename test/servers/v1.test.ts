@@ -590,7 +590,7 @@ describe('changing', () => {
     world.addConversation();
     on({
       [`PATCH ${path}`]: ({ body }) => ({ json: world.addConversation(body as Record<string, unknown>) }),
-      [`DELETE ${path}`]: () => ({ json: { success: true } }),
+      [`DELETE ${path}`]: () => ({ json: { success: world.conversations.delete(ID) } }),
     });
     expect((await server.conversations.rename(ID, 'new name')).title).toBe('new name');
     await server.conversations.remove(ID);

@@ -11,14 +11,19 @@ const UNHANDLED: Reply = { status: 500, text: 'Internal Server Error', type: 'te
 describe('a V1 server', () => {
   let trap: V1Trap;
   let written: unknown[];
+  let stored: Record<string, unknown>;
 
   beforeEach(async () => {
     trap = await v1Trap();
     written = [];
+    stored = newer.body('settings.get.after-plain') as Record<string, unknown>;
     trap.before = ({ method, path, body }) => {
       if (path !== '/api/v1/settings') return null;
-      if (method === 'GET') return newer.reply('settings.get.after-plain');
+      if (method === 'GET') return { json: stored };
       written.push(body);
+      const { conversation_settings_diff, ...plain } = body as Record<string, object>;
+      const conversation_settings = { ...(stored['conversation_settings'] as object), ...conversation_settings_diff };
+      stored = { ...stored, ...plain, conversation_settings };
       return { json: { message: 'Settings stored' } };
     };
   });
@@ -77,6 +82,7 @@ describe('a V0 server', () => {
       if (path !== '/api/settings') return null;
       if (method === 'GET') return stored;
       written.push(body as Record<string, unknown>);
+      stored = { json: { ...(older.body('v0.settings.get') as object), ...(body as object) } };
       return { json: { message: 'Settings stored' } };
     };
     trap = await fakeTrap((asked) => server.handler(asked));

@@ -3,7 +3,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { isJsonType } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isLoopback, shownUrl } from './address.ts';
-import { ACCEPTED_ENCODINGS, decode, MOST_BYTES } from './body.ts';
+import { ACCEPTED_ENCODINGS, MOST_BYTES } from './body.ts';
 import { shownBody } from './dry-run.ts';
 import { classifyFailure, peerOf } from './failure.ts';
 import type { Failure } from './failure.ts';
@@ -80,7 +80,8 @@ async function readAnswer({ status, headers: received, bytes: body }: Received, 
   for (const [name, value] of Object.entries(received)) {
     headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : (value ?? '');
   }
-  const bytes = await decode(body, headers['content-encoding'], maxBytes);
+  const encoding = headers['content-encoding'] ?? '';
+  const bytes = encoding === '' ? body : await (await import('./decode.ts')).decode(body, encoding, maxBytes);
   const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   return {
     status,

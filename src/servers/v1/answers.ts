@@ -17,7 +17,7 @@ import type { ConfirmationAnswer, Page, RunStart } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
-import { toEvent } from './records.ts';
+import { toEvent } from './event-records.ts';
 import { executionWord, lastWord, quietly } from './settled.ts';
 
 const WAITING = 'waiting_for_confirmation';

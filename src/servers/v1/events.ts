@@ -11,7 +11,7 @@ import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
 import type { CopyNotices } from './copy.ts';
-import { isNoise, toEvent } from './records.ts';
+import { isNoise, toEvent } from './event-records.ts';
 
 export async function* eventsV1(
   links: Links,

@@ -16,7 +16,8 @@ import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { createCopyWatch } from './copy.ts';
 import { eventRecords } from './events.ts';
-import { isNoise, toConversation, toEvent, type WebUrl } from './records.ts';
+import { isNoise, toEvent } from './event-records.ts';
+import { toConversation, type WebUrl } from './records.ts';
 import { executionWord, reasonOfEvent, settle } from './settled.ts';
 
 /** The app server learns the reason of a failure up to this long after its status. */

@@ -1,18 +1,10 @@
 /** From V1's records to the domain's. */
 import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
-import { eventTextV1 } from '../../domain/event-text.ts';
 import { runStateV1, sandboxStatus } from '../../domain/run-status.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import type { Spec } from '../../domain/spec.ts';
 import { normalizeTime } from '../../text/time.ts';
-import type {
-  AppConversationRecord,
-  EventRecord,
-  SandboxRecord,
-  SpecRecord,
-  StartTaskRecord,
-} from '../../protocol/v1/records.ts';
+import type { AppConversationRecord, SandboxRecord, SpecRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Redaction } from '../transport/redaction.ts';
 
@@ -83,26 +75,6 @@ export function taskConversation(task: StartTaskRecord): Conversation {
 export function startFailureText(detail: string | null): string {
   if (detail !== null && detail.trim() !== '') return detail.trim().slice(0, 500);
   return 'the server gives no reason (some do that when no settings are stored: see acs settings get)';
-}
-
-export function toEvent(record: EventRecord, conversationId: string, redaction: Redaction): ConversationEvent {
-  const payload = redaction.value(record.payload);
-  return {
-    type: 'event',
-    id: record.id,
-    conversation_id: conversationId,
-    timestamp: normalizeTime(record.timestamp),
-    source: record.source,
-    kind: record.kind,
-    text: eventTextV1(record.kind, payload),
-    payload,
-  };
-}
-
-/** Pieces of a text that is being written, and snapshots of the whole state: neither is something that happened. */
-export function isNoise(record: EventRecord): boolean {
-  if (record.kind === 'StreamingDeltaEvent' || record.kind === 'TokenEvent') return true;
-  return record.kind === 'ConversationStateUpdateEvent' && record.payload['key'] === 'full_state';
 }
 
 /** What the conversations of a sandbox tell about it. */

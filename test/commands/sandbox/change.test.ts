@@ -60,8 +60,13 @@ describe('changing sandboxes', () => {
     it('resumes with start and an id', async () => {
       const id = await startSandbox(world);
       await acs('pause', id);
-      expect(one(await acs('start', id, '--json'))).toMatchObject({ status: 'running', changed: true });
-      expect((await acs('start', id, '--spec', 'process')).code).toBe(2);
+      const started = one(await acs('start', id, '--json'));
+      expect(started).toMatchObject({ status: 'running', changed: true });
+      const other = started.spec_id === 'process' ? 'bubblewrap' : 'process';
+      expect(one(await acs('start', id, '--spec', started.spec_id, '--json'))).toMatchObject({
+        changed: false,
+      });
+      expect((await acs('start', id, '--spec', other)).code).toBe(6);
     });
 
     it('deletes with the same id in path and query', async () => {

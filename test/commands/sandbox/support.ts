@@ -6,6 +6,7 @@ import type { World } from '../../support/world.ts';
 export interface SandboxJson {
   id: string;
   status: string;
+  spec_id: string;
   conversation_ids: string[];
   changed?: boolean;
   session_api_key?: string;

@@ -1,0 +1,26 @@
+/** From V1's events to the domain's. */
+import type { ConversationEvent } from '../../domain/event.ts';
+import { eventTextV1 } from '../../domain/event-text.ts';
+import type { EventRecord } from '../../protocol/v1/records.ts';
+import { normalizeTime } from '../../text/time.ts';
+import type { Redaction } from '../transport/redaction.ts';
+
+export function toEvent(record: EventRecord, conversationId: string, redaction: Redaction): ConversationEvent {
+  const payload = redaction.value(record.payload);
+  return {
+    type: 'event',
+    id: record.id,
+    conversation_id: conversationId,
+    timestamp: normalizeTime(record.timestamp),
+    source: record.source,
+    kind: record.kind,
+    text: eventTextV1(record.kind, payload),
+    payload,
+  };
+}
+
+/** Pieces of a text that is being written, and snapshots of the whole state: neither is something that happened. */
+export function isNoise(record: EventRecord): boolean {
+  if (record.kind === 'StreamingDeltaEvent' || record.kind === 'TokenEvent') return true;
+  return record.kind === 'ConversationStateUpdateEvent' && record.payload['key'] === 'full_state';
+}
