@@ -176,7 +176,10 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
 
   it('ends with 3 when a file cannot be read', async () => {
     const { code, err } = await acs('set', 'llm_model=@nowhere');
-    expect({ code, err }).toEqual({ code: 3, err: 'error: cannot read nowhere: ENOENT\n' });
+    expect({ code, err }).toEqual({
+      code: 3,
+      err: 'error: cannot read nowhere: ENOENT\n  see: acs help environment\n',
+    });
   });
 
   it('sets what a file holds, and keeps secrets that are masked there', async () => {
@@ -197,7 +200,10 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(broken.code).toBe(2);
     expect(broken.err).toMatch(/error: broken\.json is not JSON/);
     const list = await acs('set', '--file', await file('list.json', '[]'));
-    expect(list).toMatchObject({ code: 2, err: 'error: list.json must hold a JSON object of settings\n' });
+    expect(list).toMatchObject({
+      code: 2,
+      err: 'error: list.json must hold a JSON object of settings\n  see: acs settings set --help\n',
+    });
   });
 
   it('takes what it printed back as it is, also where a URL holds a password', async () => {
