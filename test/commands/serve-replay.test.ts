@@ -96,7 +96,7 @@ it('serve --replay exits 6 beside a service without it, and 0 beside a service w
 it.each([
   ['missing.json', 'there is no such file'],
   ['.', 'it is not a regular file'],
-  ['empty.json', 'the trajectory holds nothing that an agent did'],
+  ['empty.json', 'the trajectory holds no action of an agent'],
 ])('serve --replay %s exits 3 and starts nothing', async (named, why) => {
   writeFileSync(path.join(base, 'empty.json'), '[]');
   for (const form of [['--detach'], []]) {
