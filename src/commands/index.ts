@@ -51,7 +51,7 @@ const ENTRIES: readonly RootEntry[] = [
   {
     usage: 'whoami',
     aliases: [],
-    description: 'show the server in force, who it takes you for, and where URL and key came from',
+    description: 'show the active server, the signed-in user, and the source of URL and key',
     load: async () => (await import('./whoami.ts')).declareWhoami,
   },
   {
