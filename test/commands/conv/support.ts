@@ -99,9 +99,10 @@ export async function startHeldRun(world: World, ...flags: string[]): Promise<He
   return { id, release: () => writeFile(flag, '') };
 }
 
-/** Starts a run and waits for its end; its id. */
+/** Starts a run, without a repository unless `--repo` names one, and waits for its end; its id. */
 export async function endedRun(world: World, ...flags: string[]): Promise<string> {
-  const ended = await world.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '--json', ...flags);
+  const repository = flags.includes('--repo') ? [] : ['--no-repo'];
+  const ended = await world.acs('conv', 'new', ...repository, '--replay', 'demo', '--wait', '--json', ...flags);
   if (ended.code !== 0) throw new Error(`conv new ended with ${ended.code}: ${ended.err}`);
   return json(ended).id;
 }
