@@ -110,6 +110,9 @@ describe('conv new without a message, on a terminal', () => {
     const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
     expect(asked.code).toBe(2);
     expect(asked.err).toContain('nothing was started');
+    const [, file = ''] = /kept in (\S+):/.exec(asked.err) ?? [];
+    expect(await readFile(file, 'utf8')).toBe('Do it\n');
+    await rm(path.dirname(file), { recursive: true });
     expect(await conversations()).toHaveLength(before);
   });
 
