@@ -42,8 +42,7 @@ const GROUPS = [
     // The looks at conversations, and the small things that the other verbs share.
     name: 'conv',
     sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
-    takes: ({ inputs, text }, importers) =>
-      text.length <= 4_000 && importers > 7 && inputs.every((input) => input.startsWith('src/commands/conv/')),
+    takes: (file, importers) => isSharedBy(file, importers, /^src\/commands\/conv\//, 8),
   },
 ];
 
