@@ -15,6 +15,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { RELEASES, SDKS, setUp } from '../test/genuine/set-up.mjs';
+import { endProcessesOf } from './genuine/processes.mjs';
 import { runSuite } from './genuine/suite.mjs';
 import { present } from './genuine/table.mjs';
 import { score, titleOf, withSecondRun } from './genuine/verdicts.mjs';
@@ -118,7 +119,7 @@ async function runTarget(name, { folder, problem, pattern, only, stop }) {
   if (stop.aborted) result.problem = 'stopped before it began';
   if (result.problem !== null) return result;
   say(`${name}: running the cases`);
-  const { entries, ended } = await runSuite(name, { folder: path.join(folder, name), pattern, only, stop });
+  const { entries, ended } = await runOn(name, { folder: path.join(folder, name), pattern, only, stop });
   const failed = entries.filter(({ verdict }) => verdict === 'failed');
   result.entries = entries;
   if (entries.length === 0 && (ended !== 0 || pattern === undefined)) {
@@ -128,10 +129,18 @@ async function runTarget(name, { folder, problem, pattern, only, stop }) {
   else if (failed.length > 0 && RELEASES.includes(name)) {
     say(`${name}: running ${failed.length} failed cases once more`);
     const options = { folder: path.join(folder, `${name}-again`), only: failed.map(titleOf), stop };
-    result.entries = withSecondRun(entries, (await runSuite(name, options)).entries);
+    result.entries = withSecondRun(entries, (await runOn(name, options)).entries);
   }
   result.seconds = secondsSince(startedMs);
   return result;
+}
+
+/** As runSuite; a genuine server that was killed leaves processes, the local service may leave none. */
+async function runOn(name, options) {
+  const run = await runSuite(name, options);
+  if (!RELEASES.includes(name)) return run;
+  for (const command of await endProcessesOf(options.folder)) say(`${name}: ended a process that it left: ${command}`);
+  return run;
 }
 
 await main().catch((error) => {

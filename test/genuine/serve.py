@@ -223,7 +223,7 @@ def announce(a):
     print(f'ready http://{HERE}:{a.port}', flush=True)
 
 
-def end(processes, sockets):
+def end(processes):
     for info in list(processes.values()):
         for sig in (signal.SIGCONT, signal.SIGTERM):
             with contextlib.suppress(OSError):
@@ -234,21 +234,34 @@ def end(processes, sockets):
             while time.monotonic() < deadline and os.waitpid(info.pid, os.WNOHANG) == (0, 0):
                 time.sleep(0.1)
             os.killpg(info.pid, signal.SIGKILL)
-    for folder in [sockets, *(entry.path for entry in os.scandir(sockets) if entry.is_dir())]:
-        if shutil.which('tmux'):
-            subprocess.run(['tmux', '-L', 'openhands', 'kill-server'], env={**os.environ, 'TMUX_TMPDIR': folder},
-                           capture_output=True)
-    shutil.rmtree(sockets, ignore_errors=True)
+    while left := processes_of(os.environ['OH_PERSISTENCE_DIR']):
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+    shutil.rmtree(os.environ['TMUX_TMPDIR'], ignore_errors=True)
 
 
-def end_with_stdin(processes, sockets):
+def processes_of(data):
+    """Every other process that has the environment of this server. The tmux servers that sandboxes start belong to no
+    group of theirs, and the name of their socket differs by release."""
+    marker = os.fsencode(f'OH_PERSISTENCE_DIR={data}')
+    found = []
+    for folder in Path('/proc').glob('[0-9]*'):
+        with contextlib.suppress(OSError):
+            if marker in (folder / 'environ').read_bytes().split(b'\0') and int(folder.name) != os.getpid():
+                found.append(int(folder.name))
+    return found
+
+
+def end_with_stdin(processes):
     with contextlib.suppress(OSError, ValueError):
         while os.read(0, 4096):
             pass
     os.kill(os.getpid(), signal.SIGTERM)
     # A V0 conversation that waits for its model blocks the loop that would obey.
     time.sleep(10)
-    end(processes, sockets)
+    end(processes)
     os._exit(1)
 
 
@@ -261,20 +274,20 @@ def main():
     a = arguments()
     data = Path(a.data).resolve()
     environment(a, data)
-    sockets = os.environ['TMUX_TMPDIR'] = tempfile.mkdtemp(prefix='oh-', dir=short_folder(data / 'tmp'))
+    os.environ['TMUX_TMPDIR'] = tempfile.mkdtemp(prefix='oh-', dir=short_folder(data / 'tmp'))
     os.chdir(data)
     processes = adapt()
     import uvicorn
     app = 'openhands.server.listen:app' if serves_v0() else 'openhands.app_server.app:app'
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda *_: sys.exit(0))
-    threading.Thread(target=end_with_stdin, args=(processes, sockets), daemon=True).start()
+    threading.Thread(target=end_with_stdin, args=(processes,), daemon=True).start()
     threading.Thread(target=announce, args=(a,), daemon=True).start()
     try:
         uvicorn.run(app, host=HERE, port=a.port, log_level='info' if a.verbose else 'error',
                     timeout_graceful_shutdown=3)
     finally:
-        end(processes, sockets)
+        end(processes)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,46 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { endProcessesOf } from '../../scripts/genuine/processes.mjs';
+
+const folder = path.join(tmpdir(), `acs-processes-${process.pid}`);
+const started: ChildProcess[] = [];
+
+/** A process with that value in its environment, in a session of its own; it and its child run until they are killed. */
+async function start(value: string): Promise<ChildProcess> {
+  const script = 'trap "" TERM HUP; sleep 1000 & echo started; wait';
+  const options = { env: { PATH: process.env.PATH, DATA: value }, detached: true } as const;
+  const child = spawn('/bin/sh', ['-c', script], { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
+  started.push(child);
+  await once(child.stdout, 'data');
+  return child;
+}
+
+afterEach(() => {
+  for (const { pid } of started.splice(0)) {
+    try {
+      process.kill(-(pid as number), 'SIGKILL');
+    } catch {
+      // Its group is empty.
+    }
+  }
+});
+
+describe('the end of what a genuine server left', () => {
+  it('kills the processes whose environment names a path below the folder, with their children, and lists them', async () => {
+    const child = await start(`${folder}/data`);
+    const closed = once(child, 'close');
+    const commands = (await endProcessesOf(folder)) as string[];
+    expect((await closed)[1]).toBe('SIGKILL');
+    expect(commands.toSorted()).toEqual([expect.stringContaining('/bin/sh -c trap'), 'sleep 1000']);
+    expect(await endProcessesOf(folder)).toEqual([]);
+  });
+
+  it('leaves a process alone whose environment names another folder that begins alike', async () => {
+    const child = await start(`${folder}-again/data`);
+    expect(await endProcessesOf(folder)).toEqual([]);
+    expect(child.exitCode ?? child.signalCode).toBe(null);
+  });
+});
