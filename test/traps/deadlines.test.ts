@@ -1,7 +1,7 @@
 /** `--wait-timeout` at servers whose every answer takes long: the deadline aborts the request in flight. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Asked, Reply } from '../servers/support/fake-server.ts';
-import { ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
+import { finish, ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
 import type { Ended } from '../support/world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
@@ -59,7 +59,7 @@ function errorOf({ err }: Ended): { code: string; message: string; hint: string;
 describe('with answers that take 5 s, --wait-timeout 6s', () => {
   it.each([
     ['conv wait', 3, ['conv', 'wait', ID]],
-    ['conv follow', 4, ['conv', 'follow', ID]],
+    ['conv follow', 3, ['conv', 'follow', ID]],
     ['conv send --wait', 3, ['conv', 'send', ID, 'hello', '--wait']],
     ['conv resume --wait', 3, ['conv', 'resume', ID, '--wait']],
     ['sandbox wait', 3, ['sandbox', 'wait', SANDBOX, '--for', 'paused']],
@@ -75,9 +75,72 @@ describe('with answers that take 5 s, --wait-timeout 6s', () => {
     const ended = await trap.acs(...args, '--wait-timeout', '6s', '--json');
     expect(ended.code, ended.err).toBe(124);
     expect(errorOf(ended).code).toBe('timeout');
-    // One that was answered, the one in flight, and one read; a follower reads until the verdict.
+    // One that was answered, the one in flight, and one read.
     expect(asked().length, asked().join('\n')).toBeLessThanOrEqual(most);
     expect(trap.fake.asked.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+});
+
+describe('the deadline of a watch', () => {
+  it.each(['wait', 'follow'])('aborts the request in flight of the follower of conv %s', async (verb) => {
+    trap.addConversation();
+    trap.agentEvents.push(userMessage('hello'), status('running'));
+    const { handler } = trap.fake;
+    const startedAtMs = trap.clock.now();
+    let inFlight: Asked | null = null;
+    const readsAfter: boolean[] = [];
+    trap.fake.handler = async (request) => {
+      const passedMs = trap.clock.now() - startedAtMs;
+      if (passedMs >= 2_000 && inFlight === null) {
+        inFlight = request;
+        return { silence: true };
+      }
+      if (passedMs >= 9_500) {
+        // Of the read after the deadline: answered a second later.
+        await trap.clock.sleep(1_000);
+        readsAfter.push(inFlight?.isAborted === true);
+      }
+      return await handler(request);
+    };
+    const ended = await trap.acs('conv', verb, ID, '--wait-timeout', '10s', '--json');
+    expect(ended.code, ended.err).toBe(124);
+    expect(errorOf(ended).message).toContain('is still running after 10s');
+    expect(new Set(readsAfter)).toEqual(new Set([true]));
+  });
+
+  it('is followed by a read of the events that a run which has ended meanwhile had not delivered', async () => {
+    trap.addConversation();
+    trap.agentEvents.push(userMessage('hello'), status('running'));
+    const { handler } = trap.fake;
+    const startedAtMs = trap.clock.now();
+    let isSilent = false;
+    trap.fake.handler = async (request) => {
+      const passedMs = trap.clock.now() - startedAtMs;
+      if (passedMs >= 2_000 && !isSilent) {
+        isSilent = true;
+        return { silence: true };
+      }
+      if (passedMs >= 9_500 && trap.conversations.get(ID)!['execution_status'] !== 'finished') {
+        trap.conversations.get(ID)!['execution_status'] = 'finished';
+        trap.agentState['execution_status'] = 'finished';
+        trap.agentEvents.push(finish('the last word'), status('finished'));
+      }
+      return await handler(request);
+    };
+    const ended = await trap.acs('conv', 'follow', ID, '--wait-timeout', '10s', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    const kinds = ended.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; kind?: string; status?: string })
+      .map(({ type, kind, status: end }) => (type === 'event' ? kind : `${type} ${end}`));
+    expect(kinds).toEqual([
+      'MessageEvent',
+      'ConversationStateUpdateEvent',
+      'ActionEvent',
+      'ConversationStateUpdateEvent',
+      'outcome finished',
+    ]);
   });
 });
 

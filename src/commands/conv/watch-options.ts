@@ -9,7 +9,7 @@ import type { FollowOptions } from '../../servers/server.ts';
 export const SOON_MS = 250;
 /** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
 export const DOUBT_MS = { some: 1_500, none: 5_000 };
-/** After a deadline that a machine slept through, the events of a run that has ended are shown for so long at most. */
+/** After the deadline the events of a run that has ended are read for so long at most. */
 export const CATCH_UP_MS = 2_000;
 /** How long the events may take that come before an end the watch has seen by itself. */
 export const EVENTS_MS = 10_000;
@@ -58,7 +58,10 @@ export interface Watched {
   failure: AppError | null;
 }
 
-export function placeToStart({ since, afterEventId }: WatchOptions, signal: AbortSignal): FollowOptions {
+export function placeToStart(
+  { since, afterEventId }: Pick<WatchOptions, 'since' | 'afterEventId'>,
+  signal: AbortSignal,
+): FollowOptions {
   return {
     ...(since === null ? {} : { since }),
     ...(afterEventId === undefined ? {} : { afterEventId }),

@@ -9,11 +9,19 @@ import type { WatchOptions } from './watch-options.ts';
 /** Failures that following gets over: a look of the watch that meets one is made again later. */
 const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
-/** The record as it is now; null while it cannot be read and following still tries. */
-export async function readUnlessPassing(server: Server, id: string): Promise<Conversation | null> {
+/**
+ * The record as it is now; null while it cannot be read and following still tries, and where the deadline aborts it.
+ * @param isOver whether the error is that of the deadline
+ */
+export async function readUnlessPassing(
+  server: Server,
+  id: string,
+  isOver: (error: unknown) => boolean,
+): Promise<Conversation | null> {
   try {
     return await server.conversations.getSettled(id);
   } catch (error) {
+    if (isOver(error)) return null;
     if (isAppError(error) && PASSING.has(error.kind)) return null;
     throw error;
   }

@@ -15,7 +15,9 @@ import { blankConversation, NOT_READ } from './blank.ts';
 import { isUpTo } from './evidence.ts';
 import { beforeEnd, beforeTime } from './time-limit.ts';
 import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, openWatch } from './unended.ts';
-import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, placeToStart, SOON_MS } from './watch-options.ts';
+import { OpenQuestion } from './watch-question.ts';
+import { Following, watchServers, type WatchServers } from './watch-following.ts';
+import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS } from './watch-options.ts';
 import type { Watched, WatchOptions } from './watch-options.ts';
 import { isGone, ofLatestRun, readUnlessPassing, standing, tellingOf } from './watch-reads.ts';
 import { Silence } from './watch-silence.ts';
@@ -27,89 +29,83 @@ export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
  * `not-found` for an event to start after that is not there.
  */
 export async function watch(ctx: Context, server: Server, id: string, options: WatchOptions): Promise<Watched> {
-  // Everything it asks for ends with the watch: a request in flight may not keep the command after the outcome.
-  const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, ctx.signal, ...(options.signal ? [options.signal] : [])]);
-  return await new Watch(ctx, await server.withSignal(signal), id, options).run(stop, signal);
+  return await new Watch(ctx, await watchServers(ctx, server, options), id, options).run();
 }
 
 class Watch {
   private readonly ctx: Context;
-  private readonly server: Server;
+  private readonly servers: WatchServers;
   private readonly id: string;
   private readonly options: WatchOptions;
+  private following: Following;
   private evidence: RunEvidence;
+  private lastEvent: ConversationEvent | null = null;
   private last: Conversation | null = null;
   /** The newest status that following has told: every event before it has been told too. */
   private toldStatus: Conversation['status'] | null = null;
   private readonly silence: Silence;
   private recheckAtMs = Number.POSITIVE_INFINITY;
   private doubtSinceMs: number | null = null;
-  private answering: Promise<'answered' | 'left'> | null = null;
-  /** The outcome if nobody answers. */
-  private unanswered: Watched | null = null;
-  /** The outcome found at the deadline, and until when the events before it may come. */
+  private readonly question: OpenQuestion | null;
+  /** The outcome of a run that has ended, and until when the events before it may come. */
   private late: { watched: Watched; untilMs: number } | null = null;
+  private isPastDeadline = false;
 
-  constructor(ctx: Context, server: Server, id: string, options: WatchOptions) {
+  constructor(ctx: Context, servers: WatchServers, id: string, options: WatchOptions) {
     this.ctx = ctx;
-    this.server = server;
+    this.servers = servers;
     this.id = id;
     this.options = options;
+    this.following = new Following(servers.timed, id, options, null);
+    this.question = options.answer === undefined ? null : new OpenQuestion(options.answer);
     this.evidence = options.evidence;
     this.silence = new Silence(options.failOnStallMs, ctx.clock.now());
   }
 
-  async run(stop: AbortController, signal: AbortSignal): Promise<Watched> {
-    const items = this.server.conversations.follow(this.id, placeToStart(this.options, signal))[Symbol.asyncIterator]();
-    let pending = items.next();
+  async run(): Promise<Watched> {
     try {
       for (;;) {
-        const item = await this.nextOrTime(pending);
-        if (item === 'left' && this.unanswered !== null) return this.unanswered;
+        const { following } = this;
+        const item = await this.nextOrTime();
         if (item === 'answered' || item === 'left') {
-          this.answering = null;
+          const left = this.question?.settled(item) ?? null;
+          if (left !== null) return left;
           this.recheckAtMs = this.ctx.clock.now() + SOON_MS;
           continue;
         }
         const ended =
           item === 'time' ? await this.onTime() : item.done ? await this.onEndOfItems() : await this.take(item.value);
         if (ended !== null && !this.isBeingAnswered(ended)) return ended;
-        if (item !== 'time') pending = items.next();
+        if (item !== 'time') following.taken();
       }
     } catch (error) {
       return await this.onError(error);
     } finally {
-      this.options.answer?.close();
-      stop.abort();
-      await pending.catch(() => undefined);
-      await items.return?.().catch(() => undefined);
+      this.question?.close();
+      this.servers.stop();
+      await this.following.end();
     }
   }
 
-  /** The next item, or `time` when something is due before it comes. */
-  private async nextOrTime(
-    pending: Promise<IteratorResult<FollowItem>>,
-  ): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
-    const endMs = this.late?.untilMs ?? Math.min(this.options.deadlineMs, this.silence.dueMs);
+  /** The next item, or `time` when something is due before it comes, such as the deadline that ends following. */
+  private async nextOrTime(): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
+    const deadlineMs = this.isPastDeadline ? Number.POSITIVE_INFINITY : this.options.deadlineMs;
+    const endMs = Math.min(deadlineMs, this.late?.untilMs ?? this.silence.dueMs);
     const dueMs = Math.min(endMs, this.recheckAtMs) - this.ctx.clock.now();
-    const answers = this.answering === null ? [] : [this.answering];
-    return await beforeTime<IteratorResult<FollowItem> | 'answered' | 'left'>(this.ctx, dueMs, [pending, ...answers]);
+    const awaited = [this.following.next(), ...(this.question?.answers ?? [])];
+    return await beforeTime<Awaited<(typeof awaited)[number]>>(this.ctx, dueMs, awaited).catch((error: unknown) => {
+      if (!this.servers.isOver(error)) throw error;
+      return 'time';
+    });
   }
 
   /** A run that waits goes on being watched while it is answered; its deadline ends that too. */
   private isBeingAnswered(ended: Watched): boolean {
-    const { answer, deadlineMs } = this.options;
     const now = this.ctx.clock.now();
     const waits = ended.failure === null && ended.outcome.status === 'waiting';
-    if (answer === undefined || !waits || now >= deadlineMs) return false;
-    this.unanswered = ended;
+    if (this.question === null || !waits || now >= this.options.deadlineMs) return false;
     this.late = null;
-    if (this.answering === null) {
-      this.answering = answer.onWaiting();
-      // Told to whoever awaits it; a watch that ends otherwise does not.
-      this.answering.catch(() => undefined);
-    }
+    this.question.open(ended);
     this.recheckAtMs = Number.POSITIVE_INFINITY;
     this.silence.startAnew(now);
     return true;
@@ -128,9 +124,11 @@ class Watch {
   }
 
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
+    this.lastEvent = event;
     if (!isUpTo(event, this.options.startedAfter ?? null)) this.evidence = afterEvent(this.evidence, event);
     this.silence.heard(event, this.ctx.clock.now());
-    await this.closeIfAnswered();
+    const leftMs = Math.min(this.options.deadlineMs - this.ctx.clock.now(), LAST_LOOK_MS);
+    await this.question?.closeIfAnswered(this.ctx, leftMs);
     await this.options.onEvent?.(event);
     if (this.last === null) return null;
     // Idle becomes an end by what the events tell; other ends are read again before they are believed.
@@ -139,14 +137,6 @@ class Watch {
     const soonMs = this.ctx.clock.now() + SOON_MS;
     if (this.looksEnded(this.last)) this.recheckAtMs = this.late ? soonMs : Math.min(this.recheckAtMs, soonMs);
     return null;
-  }
-
-  /** It asks the server, which may hang just then. */
-  private async closeIfAnswered(): Promise<void> {
-    const { answer, deadlineMs } = this.options;
-    if (this.answering === null || answer === undefined) return;
-    const leftMs = Math.min(deadlineMs - this.ctx.clock.now(), LAST_LOOK_MS);
-    await beforeTime(this.ctx, leftMs, [answer.onHappened()]);
   }
 
   private async onState(conversation: Conversation): Promise<Watched | null> {
@@ -190,7 +180,9 @@ class Watch {
   private async fresh(): Promise<Conversation | null> {
     const dueInMs = (this.late?.untilMs ?? this.options.deadlineMs) - this.ctx.clock.now();
     const leftMs = dueInMs > 0 ? dueInMs : LAST_LOOK_MS;
-    const look = await beforeTime(this.ctx, leftMs, [readUnlessPassing(this.server, this.id)]);
+    const { timed, late, isOver } = this.servers;
+    const { server } = this.isPastDeadline ? late : timed;
+    const look = await beforeTime(this.ctx, leftMs, [readUnlessPassing(server, this.id, isOver)]);
     return look === 'time' ? null : look;
   }
 
@@ -203,8 +195,8 @@ class Watch {
     const ended = this.judged(fresh, this.evidence);
     // What came before it has been shown when following has told it, or has told its events and then nothing more.
     if (ended !== null && (fresh.status === this.toldStatus || this.late !== null)) return ended;
-    if (ended !== null) return this.afterItsEvents(ended, fresh, EVENTS_MS);
     this.last = fresh;
+    if (ended !== null) return this.afterItsEvents(ended, EVENTS_MS);
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
     if (stoodMs >= (this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some)) {
       const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
@@ -217,9 +209,9 @@ class Watch {
   private async onTime(): Promise<Watched | null> {
     const now = this.ctx.clock.now();
     const { deadlineMs, waitMs } = this.options;
+    if (now >= deadlineMs && !this.isPastDeadline) return await this.onDeadline(waitMs);
     if (now >= this.recheckAtMs) return await this.recheck();
     if (this.late !== null) return now >= this.late.untilMs ? this.late.watched : null;
-    if (now >= deadlineMs) return await this.onDeadline(waitMs);
     if (now < this.silence.dueMs) return null;
     const fresh = await this.fresh();
     if (fresh === null) {
@@ -234,8 +226,10 @@ class Watch {
     return null;
   }
 
-  /** The machine may have slept: one fresh look before the verdict. */
+  /** The deadline has aborted the follower. The machine may have slept: one fresh look before the verdict. */
   private async onDeadline(waitMs: number): Promise<Watched | null> {
+    this.isPastDeadline = true;
+    if (this.late !== null) return await this.readRest(this.late.watched, this.late.untilMs - this.ctx.clock.now());
     const last = this.lastOrBlank();
     if (this.options.atDeadline === 'stop') return this.unended(last, deadlinePassed(last, waitMs));
     const endMs = this.ctx.clock.now() + LAST_LOOK_MS;
@@ -245,23 +239,31 @@ class Watch {
     if (ended !== null) return ended;
     const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
     const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
-    if (believed !== null) return this.afterItsEvents(believed, fresh, Math.min(CATCH_UP_MS, leftMs));
     this.last = tellingOf(fresh, this.lastSeen());
+    if (believed !== null) return await this.readRest(believed, leftMs);
     return this.unended(null, deadlinePassed(this.lastOrBlank(), waitMs));
   }
 
   /** Who is shown the events is shown those that wait to be read, too. */
-  private afterItsEvents(watched: Watched, fresh: Conversation, mostMs: number): Watched | null {
+  private afterItsEvents(watched: Watched, mostMs: number): Watched | null {
     if (this.options.onEvent === undefined) return watched;
-    this.last = fresh;
     this.recheckAtMs = Number.POSITIVE_INFINITY;
     this.late = { watched, untilMs: this.ctx.clock.now() + mostMs };
     return null;
   }
 
+  /** As afterItsEvents, once the deadline has aborted the follower: another one starts after the last event. */
+  private async readRest(watched: Watched, mostMs: number): Promise<Watched | null> {
+    if (this.options.onEvent === undefined) return watched;
+    await this.following.end();
+    this.following = new Following(this.servers.late, this.id, this.options, this.lastEvent);
+    return this.afterItsEvents(watched, Math.min(CATCH_UP_MS, mostMs));
+  }
+
   /** Following ends by itself when the sandbox is gone for good. */
   private async onEndOfItems(): Promise<Watched> {
-    const fresh = await beforeEnd(this.ctx, this.options, this.server.conversations.getSettled(this.id));
+    const { server } = this.servers.late;
+    const fresh = await beforeEnd(this.ctx, this.options, server.conversations.getSettled(this.id));
     if (fresh === 'time') return this.unended(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
     const ended = this.judged(fresh, afterStanding(this.evidence));
     return ended ?? endOfItems(fresh, this.evidence);
@@ -269,15 +271,15 @@ class Watch {
 
   private async onError(error: unknown): Promise<Watched> {
     if (!isAppError(error)) throw error;
-    if (
-      error.kind === 'not-found' &&
-      (await beforeEnd(this.ctx, this.options, isGone(this.server, this.id))) === true
-    ) {
+    // The run has ended: events that cannot be read after the deadline do not change its outcome.
+    if (this.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.watched;
+    const { server } = this.servers.late;
+    if (error.kind === 'not-found' && (await beforeEnd(this.ctx, this.options, isGone(server, this.id))) === true) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
     // A reader that is gone needs no last word, and a watch that another one made needless has none.
     // Ctrl-C at a question is no signal.
-    const isLeft = this.ctx.signal.aborted || this.answering !== null;
+    const isLeft = this.ctx.signal.aborted || this.question?.isOpen === true;
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
     return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));
   }

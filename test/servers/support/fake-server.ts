@@ -9,6 +9,8 @@ export interface Asked {
   query: URLSearchParams;
   headers: http.IncomingHttpHeaders;
   body: unknown;
+  /** True once the client has closed the connection before the answer was complete. */
+  isAborted: boolean;
 }
 
 /** `cut`: the connection is closed without an answer. `json` is sent as JSON; `text` with its `type`. */
@@ -83,7 +85,9 @@ async function answer(fake: FakeServer, request: http.IncomingMessage, response:
     query: url.searchParams,
     headers: request.headers,
     body: text === '' ? undefined : parse(text),
+    isAborted: false,
   };
+  response.on('close', () => (asked.isAborted = !response.writableFinished));
   fake.asked.push(asked);
   const reply = await fake.handler(asked);
   if ('silence' in reply) return;

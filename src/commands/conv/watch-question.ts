@@ -1,0 +1,47 @@
+/** The confirmation that a waiting run asks for, while the run is watched. */
+import type { Context } from '../../context.ts';
+import { beforeTime } from './time-limit.ts';
+import type { Answerer, Watched } from './watch-options.ts';
+
+export class OpenQuestion {
+  private readonly answerer: Answerer;
+  private answering: Promise<'answered' | 'left'> | null = null;
+  /** The outcome if nobody answers. */
+  private unanswered: Watched | null = null;
+
+  constructor(answerer: Answerer) {
+    this.answerer = answerer;
+  }
+
+  get isOpen(): boolean {
+    return this.answering !== null;
+  }
+
+  /** Settles when it is answered or left. */
+  get answers(): readonly Promise<'answered' | 'left'>[] {
+    return this.answering === null ? [] : [this.answering];
+  }
+
+  open(unanswered: Watched): void {
+    this.unanswered = unanswered;
+    if (this.answering !== null) return;
+    this.answering = this.answerer.onWaiting();
+    // Its rejection is that of `answers`; a watch that ends otherwise does not read them.
+    this.answering.catch(() => undefined);
+  }
+
+  /** @returns the outcome of a run that is left waiting; null for one that was answered */
+  settled(how: 'answered' | 'left'): Watched | null {
+    this.answering = null;
+    return how === 'left' ? this.unanswered : null;
+  }
+
+  /** Closes it where it was answered elsewhere. It reads from the server, which may hang just then. */
+  async closeIfAnswered(ctx: Pick<Context, 'clock'>, mostMs: number): Promise<void> {
+    if (this.answering !== null) await beforeTime(ctx, mostMs, [this.answerer.onHappened()]);
+  }
+
+  close(): void {
+    this.answerer.close();
+  }
+}
