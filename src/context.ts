@@ -105,11 +105,11 @@ export interface Context {
 
   /**
    * The server in force, resolved and probed. Starts the local service when `local` is in force and none answers.
-   * @param within ends the probe, besides the context's own signal; the server obeys that one alone
+   * @param within ends that, besides the context's own signal; the server obeys that one alone
    */
   server(within?: AbortSignal): Promise<Server>;
   /** For `a,b,c` in --profile: each server by its profile name; an unreachable one rejects on its own. */
-  servers(): Promise<{ profile: string; server: Promise<Server> }[]>;
+  servers(within?: AbortSignal): Promise<{ profile: string; server: Promise<Server> }[]>;
   /** Which server and key would be used and where they came from; no request, nothing started. */
   target(): Promise<ResolvedTarget>;
   profiles(): Promise<ProfileStore>;

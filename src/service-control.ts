@@ -57,6 +57,7 @@ export interface ServeOptions {
   replay?: string;
   /** Called once it answers (foreground). */
   onReady?: (service: { url: string; pid: number; data_dir: string }) => Promise<void> | void;
+  /** Ends it (foreground), or the wait for its start (background). */
   signal?: AbortSignal;
 }
 

@@ -79,10 +79,10 @@ export function createContext(platform: Platform): Context {
       return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
     }),
     server: once(async (within?: AbortSignal) => await connections.of(await targets.plan(), within)),
-    async servers() {
+    async servers(within) {
       const plans = await targets.plans();
       return plans.map((plan) => {
-        const server = connections.of(plan);
+        const server = connections.of(plan, within);
         server.catch(() => undefined); // told to whoever awaits it; until then it is no unhandled rejection
         return { profile: plan.profile ?? plan.origin, server };
       });

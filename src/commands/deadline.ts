@@ -66,7 +66,7 @@ function timedContext(ctx: Context, deadline: Deadline, limit: AbortSignal): Tim
     deadline,
     server: () => (server ??= ctx.server(signal).then((opened) => opened.withSignal(signal))),
     servers: async () =>
-      (await ctx.servers()).map(({ profile, server: opening }) => ({
+      (await ctx.servers(signal)).map(({ profile, server: opening }) => ({
         profile,
         server: opening.then((opened) => opened.withSignal(signal)),
       })),

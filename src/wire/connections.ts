@@ -15,7 +15,10 @@ import type { Targets } from './targets.ts';
 const PROBE_LIFETIME_MS = 24 * 3_600_000;
 
 export interface Connections {
-  /** The server of a plan; for `local`, starts the local service when none runs. */
+  /**
+   * The server of a plan; for `local`, starts the local service when none runs.
+   * @param within ends the start, a command that prints the key, and the probe, besides the signal of the run
+   */
   of(plan: TargetPlan, within?: AbortSignal): Promise<Server>;
   /** @param within ends the probe, besides the signal of the run */
   to(target: ConnectionTarget, within?: AbortSignal): Promise<Server>;
@@ -49,8 +52,9 @@ export function createConnections({ platform, context, targets, cache, secrets }
   const connections: Connections = {
     async of(plan, within) {
       for (const notice of plan.notices) await context.notice(notice);
-      if (plan.local) return await connections.to({ ...(await localAddress(context)), local: true }, within);
-      const { base_url, key, key_source, base_url_source } = await targets.fill(plan);
+      const signal = within ?? platform.signal;
+      if (plan.local) return await connections.to({ ...(await localAddress(context, signal)), local: true }, within);
+      const { base_url, key, key_source, base_url_source } = await targets.fill(plan, signal);
       if (base_url === null) throw new AppError('internal', 'a target without a URL');
       return await connections.to({ base_url, key, local: false, sources: { base_url_source, key_source } }, within);
     },
@@ -123,7 +127,10 @@ async function localProbeCache(cache: () => Promise<ServerCache>, pid: number | 
   };
 }
 
-async function localAddress(context: Context): Promise<{ base_url: string; key: string; pid?: number }> {
+async function localAddress(
+  context: Context,
+  signal: AbortSignal,
+): Promise<{ base_url: string; key: string; pid?: number }> {
   const service = await context.localService();
   if (context.globals.mode === 'dry-run') {
     const running = await service.running();
@@ -132,7 +139,7 @@ async function localAddress(context: Context): Promise<{ base_url: string; key: 
       hint: 'start it with: acs serve --detach',
     });
   }
-  const { url, key, pid, started, notice } = await service.ensure({});
+  const { url, key, pid, started, notice } = await service.ensure({ signal });
   if (notice !== null) await context.notice(notice);
   if (started === 'now') {
     await context.notice(`started the local service at ${url} (pid ${pid}); end it with: acs serve --stop`);

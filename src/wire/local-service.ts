@@ -38,6 +38,7 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         const { url, key, pid, started, notice } = await service.ensureLocalService({
           ...common,
           ...serviceOptions(options),
+          ...(options.signal === undefined ? {} : { signal: options.signal }),
           dataDir: dataDirOf(options),
         });
         return { url, key, pid, started: started ? 'now' : 'before', notice };

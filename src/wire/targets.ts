@@ -14,8 +14,11 @@ export interface Targets {
   plans(): Promise<TargetPlan[]>;
   /** The single target; throws `usage` for a list of profiles. */
   plan(): Promise<TargetPlan>;
-  /** Fetches the key; for `local` only what runs now is looked at. */
-  fill(plan: TargetPlan): Promise<ResolvedTarget>;
+  /**
+   * Fetches the key; for `local` only what runs now is looked at.
+   * @param signal ends a command that prints the key; default: the signal of the run
+   */
+  fill(plan: TargetPlan, signal?: AbortSignal): Promise<ResolvedTarget>;
   /** A key that belongs to no server yet. */
   newKey(from: NewKey): Promise<string | null>;
 }
@@ -32,11 +35,11 @@ export function createTargets(platform: Platform, context: Context): Targets {
     const store = await context.profiles();
     return { profiles: await store.list(), defaultName: await store.defaultName() };
   };
-  const readers = {
+  const readers = (signal = platform.signal) => ({
     readFile: (file: string) => readFile(path.resolve(platform.cwd, file)),
     readStdin: () => platform.io.stdin.readAll(),
-    runCommand: (command: string) => runCommand(platform, context, command),
-  };
+    runCommand: (command: string) => runCommand(platform, context, command, signal),
+  });
   return {
     async plans() {
       const { planTargets } = await import('../profiles/resolve.ts');
@@ -46,23 +49,26 @@ export function createTargets(platform: Platform, context: Context): Targets {
       const { planTarget } = await import('../profiles/resolve.ts');
       return await planTarget(query(), load);
     },
-    async fill(plan) {
+    async fill(plan, signal) {
       const { fillTarget } = await import('../profiles/key.ts');
-      return await fillTarget(plan, { ...readers, local: async () => (await context.localService()).running() });
+      return await fillTarget(plan, {
+        ...readers(signal),
+        local: async () => (await context.localService()).running(),
+      });
     },
     async newKey(from) {
       const { fetchKey } = await import('../profiles/key.ts');
-      return (await fetchKey(from, readers))?.value ?? null;
+      return (await fetchKey(from, readers()))?.value ?? null;
     },
   };
 }
 
-async function runCommand(platform: Platform, context: Context, command: string): Promise<string> {
+async function runCommand(platform: Platform, context: Context, command: string, signal: AbortSignal): Promise<string> {
   const { runKeyCommand } = await import('../profiles/key-command.ts');
   return await runKeyCommand(command, {
     cwd: platform.cwd,
     env: withoutKeys(platform.env, command),
-    signal: platform.signal,
+    signal,
     report: (line) => void context.notice(line).catch(() => undefined),
   });
 }

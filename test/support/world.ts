@@ -30,6 +30,8 @@ export interface Invocation {
   onErr?: (text: string) => void;
   /** Real time without one. */
   clock?: Clock;
+  /** Where the package lies; that of this checkout without one. */
+  root?: string;
 }
 
 export interface Ended {
@@ -126,7 +128,7 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
   const stdout = keptStream(invocation.columns, invocation.onOut);
   const stderr = keptStream(invocation.columns, invocation.onErr);
   const context = createContext({
-    root: PACKAGE_ROOT,
+    root: invocation.root ?? PACKAGE_ROOT,
     io: { stdin: inputStream(invocation), stdout, stderr },
     env: invocation.env ?? {},
     cwd: invocation.cwd,

@@ -11,10 +11,13 @@ import type { ServiceState } from './state-file.ts';
 import { runningService } from './status.ts';
 
 /** As for a service in this process; the log goes to a file. */
-export type DetachOptions = Omit<ServiceOptions, 'log' | 'life'>;
+export interface DetachOptions extends Omit<ServiceOptions, 'log' | 'life'> {
+  /** Ends the wait for the start, with its reason. */
+  signal?: AbortSignal;
+}
 
 /** What the background process is told on its command line; nothing of it is secret. */
-export type DetachedConfig = Omit<DetachOptions, 'env'>;
+export type DetachedConfig = Omit<DetachOptions, 'env' | 'signal'>;
 
 const START_TIMEOUT_MS = 15_000;
 const POLL_MS = 10;
@@ -23,12 +26,13 @@ const LONGEST_LOG_BYTES = 5 * 1024 * 1024;
 export const FAILURE_MARK = 'acs-service-failure: ';
 
 /**
- * Starts the service and waits until it listens.
- * @throws ServiceError with the reason that the background process gave
+ * Starts the service and waits until it listens. A process that does not listen in time is killed: it would hold the
+ * data directory against the next start.
+ * @throws ServiceError with the reason that the background process gave; the reason of the signal
  */
 export async function startDetached(options: DetachOptions): Promise<{ state: ServiceState; key: string }> {
   prepareDataDir(options.dataDir);
-  const { env, ...config } = options;
+  const { env, signal, ...config } = options;
   const { log } = dataPaths(options.dataDir);
   const descriptor = inDataDir(options.dataDir, () => openLog(log));
   const from = statSync(log).size;
@@ -53,9 +57,11 @@ export async function startDetached(options: DetachOptions): Promise<{ state: Se
       return running;
     }
     if (end.text !== null) throw failureOf(log, from, end.text);
+    if (signal?.aborted) break;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   child.kill('SIGKILL');
+  signal?.throwIfAborted();
   throw new ServiceError('start-failed', 'the local service did not start in time', { hint: `See ${log}.` });
 }
 

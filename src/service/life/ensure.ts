@@ -34,7 +34,7 @@ const POLL_MS = 25;
  * The running service, or a fresh one: two callers at the same time share one. A service of an older version in the
  * background is replaced by one that is started alike when no conversation runs in it, and is used, and named,
  * otherwise; a newer one is left alone, because its data may be more than an older one knows.
- * @throws ServiceError
+ * @throws ServiceError; the reason of the signal
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
   // Before anything starts, and though another may run already: a mistake is told in any case.
@@ -42,7 +42,7 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
   const running = runningService(options.dataDir);
   if (running !== null && running.state.version === options.version) return found(running);
   prepareDataDir(options.dataDir);
-  const lock = await startLock(options.dataDir);
+  const lock = await startLock(options);
   try {
     return await underLock(options);
   } finally {
@@ -89,7 +89,7 @@ async function underLock(options: EnsureOptions): Promise<LocalService> {
       const notice = `the local service (pid ${state.pid}) is of version ${state.version}, this is ${options.version}: ${why}`;
       return { ...found(running), notice };
     }
-    await stopService(options.dataDir);
+    await stopService(options.dataDir, options.signal);
     return await started(alike);
   }
   return await started(options);
@@ -135,10 +135,11 @@ function isNewer(version: string, other: string): boolean {
   return false;
 }
 
-async function startLock(dataDir: string): Promise<HeldLock> {
+async function startLock({ dataDir, signal }: EnsureOptions): Promise<HeldLock> {
   for (let waitedMs = 0; waitedMs < START_LOCK_TIMEOUT_MS; waitedMs += POLL_MS) {
     const taken = inDataDir(dataDir, () => takeLock(dataPaths(dataDir).startLock, selfIdentity()));
     if (isHeld(taken)) return taken;
+    signal?.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   throw new ServiceError('start-failed', 'another command has been starting the local service for too long');

@@ -16,9 +16,10 @@ const KILL_TIMEOUT_MS = 5_000;
 /**
  * Ends the service of a data directory and waits until it is gone. A service that does not end in time is killed; its
  * workers then see the end of their input and kill what runs inside.
- * @throws ServiceError `stop-failed`
+ * @param signal ends the wait; the service ends nevertheless
+ * @throws ServiceError `stop-failed`; the reason of the signal
  */
-export async function stopService(dataDir: string): Promise<StopResult> {
+export async function stopService(dataDir: string, signal?: AbortSignal): Promise<StopResult> {
   // By the lock: the state file is there only while it listens, and may have been damaged.
   const owner = liveOwner(dataPaths(dataDir).lock);
   if (owner === null) return { stopped: false, pid: null };
@@ -27,17 +28,18 @@ export async function stopService(dataDir: string): Promise<StopResult> {
   if (!isSent && isAlive(owner)) {
     throw new ServiceError('stop-failed', `the local service (pid ${pid}) belongs to another user`);
   }
-  if (await isGone(() => isAlive(owner), STOP_TIMEOUT_MS)) return { stopped: true, pid };
+  if (await isGone(() => isAlive(owner), STOP_TIMEOUT_MS, signal)) return { stopped: true, pid };
   sendSignal(pid, 'SIGKILL');
-  if (await isGone(() => isAlive(owner), KILL_TIMEOUT_MS)) return { stopped: true, pid };
+  if (await isGone(() => isAlive(owner), KILL_TIMEOUT_MS, signal)) return { stopped: true, pid };
   throw new ServiceError('stop-failed', `the local service (pid ${pid}) does not end`);
 }
 
 /** Waits until a process is gone; the system tells nobody but its parent, so this asks again and again. */
-export async function isGone(lives: () => boolean, timeoutMs: number): Promise<boolean> {
+export async function isGone(lives: () => boolean, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
   const pauseMs = 20;
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += pauseMs) {
     if (!lives()) return true;
+    signal?.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   return !lives();
