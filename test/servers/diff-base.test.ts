@@ -85,3 +85,17 @@ it('the difference over V1 names a path that git cannot add, and holds the other
   expect(changes.map((change) => change.path).sort()).toEqual(['new.txt', 'of-other.txt']);
   expect(omissions).toEqual([expect.stringContaining("'nested/'")]);
 });
+
+it('the difference over V1 omits and names a repository that the agent cloned, and keeps a submodule', async () => {
+  world.addConversation({ created_at: STOPPED_AT });
+  Object.assign(world.agentState, { created_at: BEGUN_AT, workspace: { working_dir: workspace } });
+  git(LEFT_AT, workspace, 'clone', '-q', path.join(dir, 'origin'), 'by the agent');
+  git(LEFT_AT, workspace, '-c', 'protocol.file.allow=always', 'submodule', 'add', path.join(dir, 'origin'), 'module');
+  const server = await connectTo(world.fake.url);
+  const { changes, omissions, patch } = await server.conversations.diff(ID).finally(() => server.close());
+  expect(changes.map((change) => change.path).sort()).toEqual(['.gitmodules', 'module', 'new.txt', 'of-other.txt']);
+  expect(omissions).toEqual(['by the agent: it is a repository of its own, and its files are not compared']);
+  const text = new TextDecoder().decode(patch);
+  expect(text.match(/Subproject commit/g)).toHaveLength(1);
+  expect(text).toContain('+++ b/module');
+});

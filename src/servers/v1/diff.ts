@@ -57,7 +57,7 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     throw error;
   }
   const match =
-    /ACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
+    /ACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-NESTED\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
       result.stdout,
     );
   if (result.exitCode === 127 || result.exitCode === 44) return null;
@@ -65,16 +65,23 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     const text = result.stderr.trim().slice(0, 500);
     throw new AppError('server', `git in the sandbox did not give a difference${text === '' ? '' : `: ${text}`}`);
   }
-  const patch = decodeBase64(match[2] ?? '');
-  const names = new TextDecoder().decode(decodeBase64(match[1] ?? ''));
-  const errors = new TextDecoder().decode(decodeBase64(match[3] ?? ''));
-  return { patch, changes: parseNameStatus(names), omissions: notAdded(errors) };
+  const [names = '', errors = '', nested = ''] = [match[1], match[3], match[4]].map((part) =>
+    new TextDecoder().decode(decodeBase64(part ?? '')),
+  );
+  const omissions = [...notAdded(errors), ...notEntered(nested)];
+  return { patch: decodeBase64(match[2] ?? ''), changes: parseNameStatus(names), omissions };
 }
 
 /** What `git add --ignore-errors` printed of paths that it could not read. */
 function notAdded(errors: string): string[] {
   const lines = errors.split('\n').filter((line) => /^(?:error: |warning: could not open )/.test(line));
   return lines.map((line) => `git in the sandbox could not read a path: ${line.replace(/^\w+: /, '')}`);
+}
+
+/** Repositories below the workspace, each path ended by NUL: git compares their commits and no file of them. */
+function notEntered(nested: string): string[] {
+  const paths = nested.split('\0').filter((path) => path !== '');
+  return paths.map((path) => `${path}: it is a repository of its own, and its files are not compared`);
 }
 
 function decodeBase64(text: string): Uint8Array {
@@ -107,10 +114,10 @@ export function parseNameStatus(text: string): FileChange[] {
 }
 
 /**
- * Prints the names and the patch in base64 between marks: base64, because paths and content may be in any
- * encoding. Where the workspace is no
- * repository, all its files are new. The base is the last step of the set-up in the history of HEAD: what was cloned
- * or checked out before the conversation began.
+ * Prints the names and the patch in base64 between marks: base64, because paths and content may be in any encoding.
+ * Where the workspace is no repository, all its files are new. The base is the last step of the set-up in the history of
+ * HEAD: what was cloned or checked out before the conversation began. A repository below the workspace that the base
+ * does not have leaves the index again, unless .gitmodules names it: a patch would hold its commit and none of its files.
  */
 function diffScript(enter: string, startedMs: number | null): string {
   const startSeconds = startedMs === null ? '' : String(Math.floor(startedMs / 1000));
@@ -147,6 +154,13 @@ fi
 export GIT_INDEX_FILE="$t/index"
 git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
 [ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
+git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null | sed 's/^[^ ]* //' >"$t/modules"
+git diff --cached --raw -z --no-renames "$base" >"$t/raw" || exit 1
+tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
+    BEGIN { while ((getline line <modules) > 0) declared[line] = 1 }
+    NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
+    link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
+git update-index -z --force-remove --stdin <"$t/nested" || exit 1
 git diff --cached --name-status -z -M "$base" >"$t/names" || exit 1
 git diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
 echo ACS-NAMES
@@ -155,6 +169,8 @@ echo ACS-PATCH
 base64 <"$t/patch"
 echo ACS-ERRORS
 base64 <"$t/errors"
+echo ACS-NESTED
+base64 <"$t/nested"
 echo ACS-END
 `;
 }

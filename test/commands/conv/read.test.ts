@@ -296,6 +296,21 @@ describe('conv diff', () => {
     });
   });
 
+  it('names a repository that the agent made in the workspace, and prints the other changes', async () => {
+    const made = 'git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q --allow-empty -m first';
+    const steps = [run(`${made} && echo one > lib/one.txt && echo two > two.txt`), finish('done')];
+    const file = await replayFile(world, 'nested.json', steps);
+    const { id } = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json'));
+    const { code, out, err } = await conv('diff', id);
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: 'warning: left out: lib: it is a repository of its own, and its files are not compared\n',
+    });
+    expect(out).toContain('+two');
+    expect(out).not.toContain('lib');
+    expect((await conv('diff', id, '--stat')).out).toBe('two.txt\tadded\t1\t0\n');
+  });
+
   it('wakes a sandbox only when told to', async () => {
     const id = await endedRun(world);
     await world.acs('sandbox', 'pause', (await show(id)).sandbox_id ?? '');
