@@ -82,7 +82,7 @@ export interface FileChange {
   status: 'added' | 'modified' | 'deleted' | 'renamed';
 }
 
-/** Called with the number of files read so far where a diff needs a request for each. */
+/** Called with the number of files read so far, first with 0, where a diff needs a request for each. */
 export type FilesRead = (read: number, of: number) => void;
 
 /** The difference of a workspace against the commit the run started from. */

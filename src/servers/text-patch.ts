@@ -27,7 +27,7 @@ const UNTOLD = [
 ];
 
 /** How many files are read at the same time; the rate limit of the server applies beside it. */
-const READ_AT_ONCE = 8;
+const READ_AT_ONCE = 24;
 
 /** What such a server cannot tell is named in `omissions`. */
 export async function diffFromFiles(
@@ -44,6 +44,7 @@ export async function diffFromFiles(
   const parts: FilePart[] = [];
   const queue = changes.entries();
   let read = 0;
+  if (changes.length > 0) onRead(read, changes.length);
   const reader = async (): Promise<void> => {
     for (const [index, change] of queue) {
       parts[index] = await comparedFile(change, readSides);

@@ -232,7 +232,7 @@ describe('the difference over V0', () => {
     const compared = [...new TextDecoder().decode(patch).matchAll(/^\+(new-.*)$/gm)].map(([, name]) => name);
     expect(compared).toEqual(names.slice(1));
     expect(omissions.at(-1)).toMatch(/^gone\.txt: it could not be compared: /);
-    expect(reports).toEqual(names.map((_, index) => [index + 1, names.length]));
+    expect(reports).toEqual(Array.from({ length: names.length + 1 }, (_, read) => [read, names.length]));
   });
 });
 

@@ -269,3 +269,28 @@ describe('an id that the server does not know', () => {
     );
   });
 });
+
+describe('the difference of a workspace with many new files', () => {
+  const names = Array.from({ length: 150 }, (_, index) => `new-${index}.txt`);
+  beforeEach(() => {
+    server.before = ({ path: route, query }) => {
+      if (route.endsWith('/git/changes')) return { json: names.map((name) => ({ path: name, status: 'A' })) };
+      return route.endsWith('/git/diff') ? { json: { original: '', modified: query.get('path') } } : null;
+    };
+  });
+  const diff = (flags: string[], columns?: number) =>
+    trap.invoke({ args: ['conv', 'diff', V0_ID, '--stat', ...flags], ...(columns === undefined ? {} : { columns }) });
+
+  it('conv diff in a pipe prints one notice before it compares them', async () => {
+    const { code, out, err } = await diff(['--json']);
+    expect([code, (JSON.parse(out) as { items: unknown[] }).items]).toMatchObject([0, { length: names.length }]);
+    const notices = err.split('\n').filter((line) => line.includes('150 files'));
+    expect(notices).toEqual(['{"notice":"comparing 150 files, each with a request of its own"}']);
+  });
+
+  it('conv diff on a terminal shows how many are compared', async () => {
+    const { code, err } = await diff([], 100);
+    expect(code).toBe(0);
+    expect(err).toContain('of 150 files compared');
+  });
+});

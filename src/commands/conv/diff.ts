@@ -61,13 +61,25 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other change is known of');
 }
 
-/** A server that gives no patch is asked for each file: a person sees how far that is. */
+/** From so many files on, a command that is not watched reports that it asks for each of them. */
+const MANY_FILES = 100;
+
+/** A server that gives no patch is asked for each file: progress on a terminal, one notice elsewhere. */
 async function diffWithProgress(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
-  if (!ctx.io.stderr.isTTY) return await server.conversations.diff(id);
+  if (!ctx.io.stderr.isTTY) return await diffWithNotice(ctx, server, id);
   const progress = await ctx.progress(`conversation ${id}: comparing the workspace`);
   try {
     return await server.conversations.diff(id, (read, of) => progress.update(`${read} of ${of} files compared`));
   } finally {
     await progress.done();
   }
+}
+
+async function diffWithNotice(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
+  let noticed: Promise<void> | null = null;
+  const diff = await server.conversations.diff(id, (_, of) => {
+    if (of >= MANY_FILES) noticed ??= ctx.notice(`comparing ${of} files, each with a request of its own`);
+  });
+  await noticed;
+  return diff;
 }

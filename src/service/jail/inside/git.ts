@@ -8,6 +8,7 @@ import { SANDBOX_MARKER } from '../processes.ts';
 import type { GitChange } from '../protocol.ts';
 import { OperationError } from './failure.ts';
 import { regularFile } from './files.ts';
+import { inGroups } from './groups.ts';
 import { prefixOf } from './scratch.ts';
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
@@ -41,26 +42,46 @@ export async function gitDiff(
   const absolute = path.resolve(workingDir, file);
   const folder = nearestFolder(path.dirname(absolute));
   const modified = await textOf(absolute);
-  if (!(await isRepository(folder))) {
+  const name = path.relative(folder, absolute);
+  const base = await basesOf(JSON.stringify([folder, ref]), name);
+  if (base === null) {
     if (modified === null) throw new OperationError('not-found', `File does not exist: ${absolute}`);
     return { original: null, modified: null };
   }
-  const base = await baseOf(folder, ref);
-  const original = await git(folder, ['cat-file', 'blob', `${base}:./${path.relative(folder, absolute)}`]);
-  if (modified === null && original.code !== 0) {
+  const blob = base.files.has(name) ? await git(folder, ['cat-file', 'blob', `${base.commit}:./${name}`]) : null;
+  const original = blob?.code === 0 ? blob.stdout : null;
+  if (modified === null && original === null) {
     throw new OperationError('not-found', `File does not exist: ${absolute}`);
   }
-  return {
-    original: original.code === 0 ? withoutLastLineEnd(original.stdout) : '',
-    modified: withoutLastLineEnd(modified ?? ''),
-  };
+  return { original: withoutLastLineEnd(original ?? ''), modified: withoutLastLineEnd(modified ?? '') };
 }
+
+interface Base {
+  commit: string | null;
+  /** Those of the files asked for that it has. */
+  files: ReadonlySet<string>;
+}
+
+/**
+ * What to compare files of one folder with; null where no repository is. A client compares many files at a time: they
+ * share the processes that it takes to find that.
+ */
+const basesOf = inGroups(async (key: string, names: readonly string[]): Promise<Base | null> => {
+  const [folder, ref] = JSON.parse(key) as [string, string | null];
+  if (!(await isRepository(folder))) return null;
+  const commit = await baseOf(folder, ref);
+  if (commit === null) return { commit, files: new Set() };
+  const listed = await succeed(folder, ['ls-tree', '-z', '--name-only', commit, '--', ...names], LITERAL_PATHS);
+  return { commit, files: new Set(listed.split('\0')) };
+});
+
+const LITERAL_PATHS = { GIT_LITERAL_PATHSPECS: '1' };
 
 /** One patch of everything that differs from a commit (as in gitChanges), binary files and modes included. */
 export async function gitDelta(workingDir: string, folder: string, ref: string | null): Promise<string> {
   const absolute = path.resolve(workingDir, folder);
   if (!(await isRepository(absolute))) throw new OperationError('invalid', `Not a git repository: ${absolute}`);
-  const base = await baseOf(absolute, ref);
+  const base = await treeOf(absolute, ref);
   // New files enter a patch by way of an index; the repository's own is left as it is.
   const scratch = await mkdtemp(path.join(tmpdir(), prefixOf(process.env[SANDBOX_MARKER] ?? '')));
   try {
@@ -75,7 +96,7 @@ export async function gitDelta(workingDir: string, folder: string, ref: string |
 }
 
 async function changesOf(repository: string, ref: string | null): Promise<GitChange[]> {
-  const base = await baseOf(repository, ref);
+  const base = await treeOf(repository, ref);
   const diff = ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', '--relative', base, '--', '.'];
   const fields = (await succeed(repository, diff)).split('\0');
   const changes: GitChange[] = [];
@@ -93,26 +114,41 @@ async function changesOf(repository: string, ref: string | null): Promise<GitCha
   return changes;
 }
 
-/** The commit (or the empty tree) to compare with. Throws `invalid` when `ref` is not known. */
-async function baseOf(repository: string, ref: string | null): Promise<string> {
+/**
+ * The commit to compare with; null: nothing, so that every file is new. Throws `invalid` when `ref` is not known.
+ * A diff of many files asks for it again and again: as few processes as possible.
+ */
+async function baseOf(repository: string, ref: string | null): Promise<string | null> {
   if (ref !== null) {
     const known = ref.startsWith('-') ? null : await resolved(repository, ref);
-    if (known !== null) return known;
-    if (ref === 'HEAD') return emptyTree(repository);
+    if (known !== null || ref === 'HEAD') return known;
     throw new OperationError('invalid', `Unknown ref: ${ref}`);
   }
-  const branch = (await git(repository, ['symbolic-ref', '--short', '-q', 'HEAD'])).stdout.trim();
-  const pushed = branch === '' ? null : await resolved(repository, `refs/remotes/origin/${branch}`);
-  if (pushed !== null) return pushed;
-  const remote = await resolved(repository, 'refs/remotes/origin/HEAD');
-  if (remote === null) return emptyTree(repository);
+  const branch = await branchOf(repository);
+  const [pushed, main] = [`refs/remotes/origin/${branch}`, 'refs/remotes/origin/HEAD'];
+  const wanted = branch === null ? [main] : [pushed, main];
+  const listed = await succeed(repository, ['for-each-ref', '--format=%(refname) %(objectname)', ...wanted]);
+  const refs = new Map(listed.split('\n').map((line) => line.split(' ') as [string, string]));
+  const remote = refs.get(pushed) ?? refs.get(main) ?? null;
+  if (remote === null || refs.has(pushed)) return remote;
   const shared = await git(repository, ['merge-base', 'HEAD', remote]);
   return shared.code === 0 ? shared.stdout.trim() : remote;
+}
+
+/** Null where HEAD is detached. */
+async function branchOf(repository: string): Promise<string | null> {
+  const name = (await git(repository, ['symbolic-ref', '--short', '-q', 'HEAD'])).stdout.trim();
+  return name === '' ? null : name;
 }
 
 async function resolved(repository: string, ref: string): Promise<string | null> {
   const { code, stdout } = await git(repository, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
   return code === 0 ? stdout.trim() : null;
+}
+
+/** What git itself is to compare with: it takes no null. */
+async function treeOf(repository: string, ref: string | null): Promise<string> {
+  return (await baseOf(repository, ref)) ?? (await emptyTree(repository));
 }
 
 async function emptyTree(repository: string): Promise<string> {
