@@ -79,7 +79,7 @@ export interface Supervisor {
   /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
   whenRunning(id: string): Promise<SandboxRow>;
   /** Stops everything inside, after every change asked for before; settles when it is PAUSED. False: no such sandbox. */
-  pause(id: string, detail?: string): Promise<boolean>;
+  pause(id: string): Promise<boolean>;
   /**
    * Starts it again with the isolation it had, after every change asked for before; settles when that has begun, so that
    * its status is no older. False: no such sandbox.

@@ -12,7 +12,7 @@ import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
 import { deferred } from './deferred.ts';
 import { requestedSandbox, withFolders, workerConfig } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
-import { oneTooMany } from './room.ts';
+import { toEvict } from './room.ts';
 import { assertResumable } from './specs.ts';
 import { createSandboxChanges } from './sandbox-changes.ts';
 import {
@@ -40,7 +40,6 @@ interface Live {
 
 const READY_TIMEOUT_MS = 30_000;
 const COMMAND_TIMEOUT_MS = 15_000;
-const DEFAULT_MAX_RUNNING = 20;
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   return new SandboxSupervisor(options);
@@ -81,17 +80,18 @@ class SandboxSupervisor implements Supervisor {
     return runningRow(this.#options.store.sandboxes.get(id), id);
   }
 
-  pause(id: string, detail?: string): Promise<boolean> {
-    return this.#changes.takeDown(id, async () => {
-      const row = this.#options.store.sandboxes.get(id);
-      if (row === null) return false;
-      if (row.status === 'PAUSED' || row.status === 'ERROR') return true;
-      const live = this.#live.get(id);
-      await live?.ready.catch(() => undefined);
-      if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
-      this.#teller.tell(id, { status: 'PAUSED', status_detail: detail ?? null });
-      return true;
-    });
+  pause(id: string): Promise<boolean> {
+    return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
+  }
+
+  async #pauseNow(id: string, detail: string | null): Promise<boolean> {
+    const row = this.#options.store.sandboxes.get(id);
+    if (row === null || row.status === 'PAUSED' || row.status === 'ERROR') return row !== null;
+    const live = this.#live.get(id);
+    await live?.ready.catch(() => undefined);
+    if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
+    this.#teller.tell(id, { status: 'PAUSED', status_detail: detail });
+    return true;
   }
 
   async resume(id: string, named: string | null = null): Promise<boolean> {
@@ -199,8 +199,7 @@ class SandboxSupervisor implements Supervisor {
       weather: this.#options.weather ?? [],
       default_replay: this.#options.defaultReplay,
     });
-    mkdirSync(config.workspace_dir, { recursive: true, mode: 0o700 });
-    mkdirSync(config.events_dir, { recursive: true, mode: 0o700 });
+    for (const dir of [config.workspace_dir, config.events_dir]) mkdirSync(dir, { recursive: true, mode: 0o700 });
     const worker = startWorker(config, env, {
       log,
       onNotice: (notice) => {
@@ -286,10 +285,16 @@ class SandboxSupervisor implements Supervisor {
   }
 
   #makeRoom(keep: string): void {
-    const { store, maxRunning = DEFAULT_MAX_RUNNING } = this.#options;
-    for (const id of oneTooMany(store, maxRunning, keep)) {
-      const detail = `paused because more than ${maxRunning} sandboxes were running`;
-      inBackground(id, this.#options.log, this.pause(id, detail));
-    }
+    const { store, maxRunning, log } = this.#options;
+    for (const id of toEvict(store, keep, maxRunning).ids) inBackground(id, log, this.#evict(id, keep));
+  }
+
+  /** It may have become busy before its turn: the choice is made again, and counts. */
+  #evict(id: string, keep: string): Promise<void> {
+    return this.#changes.takeDown(id, async () => {
+      const { ids, detail } = toEvict(this.#options.store, keep, this.#options.maxRunning);
+      if (ids.includes(id)) await this.#pauseNow(id, detail);
+      else this.#makeRoom(keep);
+    });
   }
 }
