@@ -76,7 +76,7 @@ async function diffWithProgress(ctx: Context, server: Server, id: string): Promi
 }
 
 async function diffWithNotice(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
-  let noticed: Promise<void> | null = null;
+  let noticed = null as Promise<void> | null;
   const diff = await server.conversations.diff(id, (_, of) => {
     if (of >= MANY_FILES) noticed ??= ctx.notice(`comparing ${of} files, each with a request of its own`);
   });
