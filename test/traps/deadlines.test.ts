@@ -163,6 +163,24 @@ describe('a change whose answer does not come before the deadline', () => {
     expect(errorOf(ended)).toMatchObject({ message: `sandbox ${SANDBOX} is still running after 6s`, id: SANDBOX });
   });
 
+  it.each([
+    ['is exit 0 and "changed": true of a sandbox delete that was carried out', true, 0],
+    ['is exit 124 with the last state of a sandbox delete that was not', false, 124],
+  ])('%s', async (_, isDone, code) => {
+    let isGone = false;
+    trap.before = (request) => {
+      if (request.method === 'DELETE') {
+        isGone = isDone;
+        return { silence: true };
+      }
+      return isGone && request.path === '/api/v1/sandboxes' ? { json: [null] } : sandboxRoutes(request);
+    };
+    const ended = await trap.acs('sandbox', 'delete', SANDBOX, '-y', '--wait-timeout', '6s', '--json');
+    expect(ended.code, ended.err).toBe(code);
+    if (isDone) expect(JSON.parse(ended.out)).toMatchObject({ id: SANDBOX, status: 'missing', changed: true });
+    else expect(errorOf(ended).message).toBe(`sandbox ${SANDBOX} is still running after 6s`);
+  });
+
   it('of conv send names that the message may have been sent', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.agentState['execution_status'] = 'finished';

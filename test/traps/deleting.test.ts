@@ -152,6 +152,31 @@ describe('a deletion whose answer is lost', () => {
     expect(deletions(route)).toHaveLength(2);
   });
 
+  /** Each DELETE is cut; the first one that reaches its route is carried out before that, or none is. */
+  function cutAll(effect: 'carried-out' | 'not-carried-out'): void {
+    const { fake } = trap;
+    const { handler } = fake;
+    fake.handler = async (asked: Asked) => {
+      if (asked.method !== 'DELETE') return handler(asked);
+      if (effect === 'carried-out') await handler(asked);
+      return { cut: true };
+    };
+  }
+
+  it.each([
+    ['conv', 'carried-out', 0],
+    ['conv', 'not-carried-out', 10],
+    ['sandbox', 'carried-out', 0],
+    ['sandbox', 'not-carried-out', 10],
+  ] as const)('and whose repetitions are cut too is read back: %s delete, %s', async (noun, effect, code) => {
+    const { ids, sandbox } = await sharing(1, {});
+    cutAll(effect);
+    const ended = await trap.acs(noun, 'delete', noun === 'conv' ? (ids[0] ?? '') : sandbox, '-y', '--json');
+    expect(ended.code, ended.err).toBe(code);
+    if (code === 0) expect(json(ended)).toMatchObject({ changed: true });
+    else expect(ended.err).toContain('is still there');
+  });
+
   it('of a sandbox is reported as done', async () => {
     const { sandbox } = await sharing(1, {});
     loseFirst({ status: 404, json: { detail: 'Sandbox not found' } });

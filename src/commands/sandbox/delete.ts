@@ -45,9 +45,11 @@ async function deleteOne(ctx: TimedContext, target: SandboxTarget, options: Chan
   try {
     await server.sandboxes.remove(id);
   } catch (error) {
-    // Somebody else may have been faster since it was looked up.
-    if (!options.ignoreNotFound || !isAppError(error) || error.kind !== 'not-found') throw error;
-    return { changed: false, before: null, after: null, record: gone(id, seen) };
+    // Another client may have deleted it since it was looked up.
+    if (options.ignoreNotFound && isAppError(error) && error.kind === 'not-found')
+      return { changed: false, before: null, after: null, record: gone(id, seen) };
+    // The server may have carried it out: the read after the deadline shows.
+    if (!ctx.deadline.isOver(error)) throw error;
   }
   if (options.wait === false) {
     const now = await readOrGone(server, id, seen);

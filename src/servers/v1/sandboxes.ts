@@ -4,6 +4,7 @@ import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
 import { read, type Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
+import { removeOrRead } from '../removal.ts';
 import type { Server } from '../server.ts';
 import { foundNothing } from '../transport/answer.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
@@ -68,7 +69,21 @@ export async function removeSandbox(links: Links, id: string): Promise<void> {
     timeoutMs: CHANGE_TIMEOUT_MS,
     accept: [404],
   } as const;
-  if (foundNothing(await links.app.request(call))) throw noSandbox(id);
+  await removeOrRead(links, `sandbox ${id}`, {
+    async remove() {
+      if (foundNothing(await links.app.request(call))) throw noSandbox(id);
+    },
+    isThere: () => isThere(links, id),
+  });
+}
+
+async function isThere(links: Links, id: string): Promise<boolean> {
+  try {
+    return (await getSandbox(links, id)).status !== 'MISSING';
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'not-found') return false;
+    throw error;
+  }
 }
 
 async function conversationsOf(links: Links, sandboxId: string): Promise<AppConversationRecord[]> {
