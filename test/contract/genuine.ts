@@ -75,6 +75,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
     begin: (scenario) => Promise.resolve([`${scenario} please`]),
     sandbox: sharedSandbox(() => target),
     request,
+    releaseModel: () => model.release(),
     async restart() {
       await end(server);
       server = await startServer(serverOptions);

@@ -138,6 +138,15 @@ export async function events(target: Target, id: string, ...flags: string[]): Pr
   return json<ListJson<EventJson>>(await ok(target, 'conv', 'events', id, '--json', ...flags)).items;
 }
 
+/** The last states of the agent of a V0 conversation that the server has stored, the newest first. */
+export async function lastStates(target: Target, id: string): Promise<string> {
+  const { body } = await target.request('GET', `/api/conversations/${id}/events?reverse=true&limit=20`);
+  const states = (body as { events: { extras?: { agent_state?: string } }[] }).events
+    .map(({ extras }) => extras?.agent_state)
+    .filter((state) => state !== undefined);
+  return states.join(', ');
+}
+
 /** Until it holds; throws after the bound, which means that it never came. */
 export async function until(what: string, holds: () => Promise<boolean>, boundMs = 300_000): Promise<void> {
   const end = Date.now() + boundMs;

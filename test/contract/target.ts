@@ -51,6 +51,8 @@ export interface Target {
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   /** Adds that many conversations at once, past the interface; where that cannot be done it is not there. */
   fill?(count: number): Promise<void>;
+  /** Sends the answers that a scripted model has withheld; where there is no model it is not there. */
+  releaseModel?(): void;
   /** Ends the server and starts it again on the same data and port. */
   restart(): Promise<void>;
   close(): Promise<void>;

@@ -17,7 +17,7 @@ export const SCENARIOS = [
   'FAIL429',
   'FAIL500',
   'CUT', // the connection ends without an answer
-  'SILENT', // no answer at all
+  'SILENT', // no answer until it is released, then finish
 ] as const;
 
 export type ScenarioWord = (typeof SCENARIOS)[number];
@@ -55,12 +55,15 @@ interface Answer {
 export interface ScriptedModel {
   /** Base URL for the settings of a server. */
   url: string;
+  /** Sends the answers that it has withheld. */
+  release(): void;
   close(): Promise<void>;
 }
 
 /** Listens on a free port of the loopback. */
 export async function startModel(): Promise<ScriptedModel> {
   let calls = 0;
+  const withheld: (() => void)[] = [];
   const server = createServer((request, response) => {
     let raw = '';
     request.on('data', (chunk: Buffer) => (raw += chunk.toString()));
@@ -69,12 +72,15 @@ export async function startModel(): Promise<ScriptedModel> {
         return sendJson(response, 200, { object: 'list', data: [{ id: 'gpt-4o', object: 'model' }] });
       }
       calls += 1;
-      complete(JSON.parse(raw === '' ? '{}' : raw) as ModelRequest, calls, response);
+      complete(JSON.parse(raw === '' ? '{}' : raw) as ModelRequest, { call: calls, response, withheld });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    release() {
+      for (const answerNow of withheld.splice(0)) answerNow();
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -83,7 +89,15 @@ export async function startModel(): Promise<ScriptedModel> {
   };
 }
 
-function complete(body: ModelRequest, call: number, response: ServerResponse): void {
+interface Call {
+  /** Which one it is, from 1. */
+  call: number;
+  response: ServerResponse;
+  /** Gets what sends an answer that waits for its release. */
+  withheld: (() => void)[];
+}
+
+function complete(body: ModelRequest, { call, response, withheld }: Call): void {
   const { scenario, step } = readScenario(body.messages ?? []);
   const tools = (body.tools ?? []).map((tool) => tool.function.name);
   const error = ERRORS[scenario];
@@ -92,8 +106,12 @@ function complete(body: ModelRequest, call: number, response: ServerResponse): v
     return sendJson(response, status, { error: { message, type: code, param: null, code } });
   }
   if (scenario === 'CUT' && tools.length > 0) return void response.destroy();
-  if (scenario === 'SILENT' && tools.length > 0) return;
-  const message = answer(scenario, step, tools, call);
+  const send = (): void => respond(body, call, response, answer(scenario, step, tools, call));
+  if (scenario === 'SILENT' && tools.length > 0) withheld.push(send);
+  else send();
+}
+
+function respond(body: ModelRequest, call: number, response: ServerResponse, message: Answer): void {
   const head = { id: `chat-${call}`, created: Math.floor(Date.now() / 1000), model: body.model };
   const finish_reason = message.tool_calls ? 'tool_calls' : 'stop';
   const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
