@@ -14,14 +14,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { RELEASES, SDKS, setUp } from '../test/genuine/set-up.mjs';
+import { CLIENTS, RELEASES, setUp } from '../test/genuine/set-up.mjs';
 import { endProcessesOf } from './genuine/processes.mjs';
 import { runSuite } from './genuine/suite.mjs';
 import { present } from './genuine/table.mjs';
 import { score, titleOf, withSecondRun } from './genuine/verdicts.mjs';
 
 const LOCAL = ['local', 'local-v0'];
-const TARGETS = [...LOCAL, ...SDKS, ...RELEASES];
+const TARGETS = [...LOCAL, ...CLIENTS, ...RELEASES];
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const secondsSince = (sinceMs) => Math.round((performance.now() - sinceMs) / 1000);
@@ -115,7 +115,7 @@ async function runAll(names, problems, { pattern, lists }) {
  */
 async function runTarget(name, { folder, problem, pattern, only, stop }) {
   const startedMs = performance.now();
-  const result = { name, isClient: SDKS.includes(name), only, entries: [], problem, seconds: 0 };
+  const result = { name, isClient: CLIENTS.includes(name), only, entries: [], problem, seconds: 0 };
   if (stop.aborted) result.problem = 'stopped before it began';
   if (result.problem !== null) return result;
   say(`${name}: running the cases`);

@@ -1,11 +1,11 @@
 /**
  * Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, a genuine release, or a release of
- * openhands-sdk as a client of the local service. ACS_CONTRACT_CASES names a JSON file with the titles of the cases to
+ * a client of the local service. ACS_CONTRACT_CASES names a JSON file with the titles of the cases to
  * run; without it all run. ACS_CONTRACT_REPORT names the file that gets a line for each case.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SDKS } from '../genuine/set-up.mjs';
+import { CLIENTS } from '../genuine/set-up.mjs';
 import { CASES } from './cases/index.ts';
 import { clientCases } from './clients.ts';
 import { createGenuineTarget } from './genuine.ts';
@@ -23,7 +23,7 @@ let target: Target | undefined;
 let transcript: Transcript | undefined;
 
 beforeAll(async () => {
-  if (name === 'local' || SDKS.includes(name)) target = await createLocalTarget('both');
+  if (name === 'local' || CLIENTS.includes(name)) target = await createLocalTarget('both');
   else if (name === 'local-v0') target = await createLocalTarget('v0');
   else target = await createGenuineTarget(name);
   transcript = record(target);
@@ -36,7 +36,7 @@ afterAll(async () => {
 const titleOf = ({ name, dialect }: ContractCase): string => (dialect === undefined ? name : `${name} (${dialect})`);
 
 function selected(): readonly ContractCase[] {
-  const cases = SDKS.includes(name) ? clientCases(name) : CASES;
+  const cases = CLIENTS.includes(name) ? clientCases(name) : CASES;
   if (only === undefined) return cases;
   const titles = JSON.parse(readFileSync(only, 'utf8')) as string[];
   const unknown = titles.filter((title) => !cases.some((each) => titleOf(each) === title));

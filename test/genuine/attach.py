@@ -48,7 +48,7 @@ def main():
     if a.until:
         state.events.reconcile()
     document = {
-        'sdk': version('openhands-sdk'),
+        'client': version('openhands-sdk'),
         'status': state.execution_status.value,
         'events': [{'id': event.id, 'kind': type(event).__name__, 'source': event.source} for event in state.events],
     }

@@ -5,16 +5,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm, stat, statfs, unlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, open, readFile, rm, stat, statfs, unlink, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
 /** The server releases of the suite: the newest, the newest that serves V0 as well, and an older one of both. */
 export const RELEASES = ['1.11.0', '1.6.0', '1.4.0'];
-/** The releases of openhands-sdk that read conversations of the local service. */
-export const SDKS = ['sdk-1.11.5', 'sdk-1.58.0'];
+/** The releases of other makers' clients that read conversations of the local service: of openhands-sdk, and from npm. */
+export const CLIENTS = ['sdk-1.11.5', 'sdk-1.58.0', 'typescript-client-1.39.0'];
 
+const PINS = path.join(import.meta.dirname, 'pins');
 const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
 /** For a slow machine or a slow network; a step takes one or two minutes elsewhere. */
 const STEP_TIMEOUT_MS = 20 * 60_000;
@@ -34,38 +35,66 @@ export function cacheFolder(env = process.env) {
 }
 
 /**
- * The Python of an environment that holds this release of RELEASES or SDKS, made now when it is not there or was made
- * from other pins. Throws SetUpError. `say` gets a line for each step that takes long.
+ * An environment that holds this release of RELEASES or CLIENTS, made now when it is not there or was made from other
+ * pins: the path of its Python, or of its node_modules for a client from npm. Throws SetUpError. `say` gets a line for
+ * each step that takes long.
  */
 export async function setUp(release, say) {
   if (RELEASES.includes(release)) await needSystemPackages(say);
   const cache = cacheFolder();
   await mkdir(cache, { recursive: true });
-  const pins = path.join(import.meta.dirname, 'pins', `openhands-${release}.txt`);
+  const kind = release.startsWith('typescript-client-') ? fromNpm(release) : fromPython(release, cache);
   const digest = createHash('sha256')
-    .update(await readFile(pins))
+    .update(await readFile(kind.pins))
     .digest('hex')
     .slice(0, 12);
   const folder = path.join(cache, `${release}-${digest}`);
-  const python = path.join(folder, 'bin', 'python');
+  const entry = path.join(folder, kind.entry);
   const done = path.join(folder, 'complete');
   const unlock = await lock(path.join(cache, 'lock'));
   try {
-    // One whose base was removed or replaced since is there, and does not work.
-    if (existsSync(done) && (await pythonAt(python)) !== null) return python;
-    await needSpace(cache);
-    const base = (await findPython()) ?? (await installPython(say));
-    const uv = await findUv(cache, base, say);
+    if (existsSync(done) && (await kind.works(entry))) return entry;
     // A connection that broke off is worth a second try; anything else fails the same way again.
-    await makeEnvironment({ uv, base, folder, pins, say }).catch(async (error) => {
+    await kind.make(folder, say).catch(async (error) => {
       say(`${release}: ${error.message}; once more`);
-      await makeEnvironment({ uv, base, folder, pins, say });
+      await kind.make(folder, say);
     });
     await writeFile(done, '');
-    return python;
+    return entry;
   } finally {
     await unlock();
   }
+}
+
+function fromPython(release, cache) {
+  const pins = path.join(PINS, `openhands-${release}.txt`);
+  return {
+    pins,
+    entry: path.join('bin', 'python'),
+    // One whose base was removed or replaced since is there, and does not work.
+    works: async (python) => (await pythonAt(python)) !== null,
+    async make(folder, say) {
+      await needSpace(cache);
+      const base = (await findPython()) ?? (await installPython(say));
+      await makeEnvironment({ uv: await findUv(cache, base, say), base, folder, pins, say });
+    },
+  };
+}
+
+function fromNpm(release) {
+  const pins = path.join(PINS, release, 'package-lock.json');
+  return {
+    pins,
+    entry: 'node_modules',
+    works: async (modules) => existsSync(modules),
+    async make(folder, say) {
+      say(`making ${folder}`);
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+      await cp(path.dirname(pins), folder, { recursive: true });
+      const args = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'];
+      await run('npm', args, 'the packages could not be installed');
+    },
+  };
 }
 
 async function makeEnvironment({ uv, base, folder, pins, say }) {
