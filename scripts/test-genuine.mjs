@@ -18,10 +18,16 @@ import { CLIENTS, RELEASES, setUp } from '../test/genuine/set-up.mjs';
 import { endProcessesOf } from './genuine/processes.mjs';
 import { runSuite } from './genuine/suite.mjs';
 import { present } from './genuine/table.mjs';
-import { score, titleOf, withSecondRun } from './genuine/verdicts.mjs';
+import { joined, score, titleOf, withSecondRun } from './genuine/verdicts.mjs';
 
 const LOCAL = ['local', 'local-v0'];
 const TARGETS = [...LOCAL, ...CLIENTS, ...RELEASES];
+/** The order in which targets begin: those that take longest first. */
+const LONGEST_FIRST = ['1.6.0', '1.11.0', '1.4.0', ...LOCAL, ...CLIENTS];
+/** How many targets run beside each other: genuine servers mostly wait. */
+const LANES = 4;
+/** Releases whose cases, when all of them run, are shared out to two servers: they take twice as long as the others. */
+const SHARED_OUT = ['1.6.0', '1.4.0'];
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const secondsSince = (sinceMs) => Math.round((performance.now() - sinceMs) / 1000);
@@ -81,45 +87,44 @@ async function readLists(names) {
   return lists;
 }
 
-/** Genuine servers mostly wait, so they run beside each other; the targets on the local service run in turn. */
+/** All targets, as many at once as there are lanes; their results in the order of the names. */
 async function runAll(names, problems, { pattern, lists }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-g-'));
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stopping.abort());
-  const run = (name) =>
-    runTarget(name, {
-      folder,
-      problem: problems.get(name) ?? null,
-      pattern,
-      only: lists.get(name),
-      stop: stopping.signal,
-    });
-  const inTurn = async (each) => {
-    const results = [];
-    for (const name of each) results.push(await run(name));
-    return results;
+  let folders = 0;
+  // Short names: the path of a socket may have 107 bytes.
+  const newFolder = () => path.join(folder, String((folders += 1)));
+  const waiting = LONGEST_FIRST.filter((name) => names.includes(name)).flatMap((name) => {
+    const only = lists.get(name);
+    const problem = problems.get(name) ?? null;
+    const parts =
+      SHARED_OUT.includes(name) && pattern === undefined && only === undefined ? ['1/2', '2/2'] : [undefined];
+    return parts.map((part) => ({ name, problem, pattern, only, part, newFolder, stop: stopping.signal }));
+  });
+  const results = [];
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) results.push(await runTarget(next));
   };
-  const isGenuine = (name) => RELEASES.includes(name);
   try {
-    const genuine = names.filter(isGenuine).map(run);
-    const others = inTurn(names.filter((name) => !isGenuine(name)));
-    return (await Promise.all([others, Promise.all(genuine)])).flat();
+    await Promise.all(Array.from({ length: LANES }, lane));
+    return names.map((name) => joined(results.filter((result) => result.name === name)));
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
   }
 }
 
 /**
- * One target. Cases that fail on a genuine server are run once more, on another server. Never throws: what went wrong
- * beside the cases is in `problem`.
+ * One target, or a part of its cases. Those that fail on a genuine server are run once more, on another server. Never
+ * throws: what went wrong beside the cases is in `problem`.
  */
-async function runTarget(name, { folder, problem, pattern, only, stop }) {
+async function runTarget({ name, problem, pattern, only, part, newFolder, stop }) {
   const startedMs = performance.now();
   const result = { name, isClient: CLIENTS.includes(name), only, entries: [], problem, seconds: 0 };
   if (stop.aborted) result.problem = 'stopped before it began';
   if (result.problem !== null) return result;
-  say(`${name}: running the cases`);
-  const { entries, ended } = await runOn(name, { folder: path.join(folder, name), pattern, only, stop });
+  say(`${name}: running the cases${part === undefined ? '' : `, part ${part}`}`);
+  const { entries, ended } = await runOn(name, { folder: newFolder(), pattern, only, part, stop });
   const failed = entries.filter(({ verdict }) => verdict === 'failed');
   result.entries = entries;
   if (entries.length === 0 && (ended !== 0 || pattern === undefined)) {
@@ -128,7 +133,7 @@ async function runTarget(name, { folder, problem, pattern, only, stop }) {
   else if (ended !== 0 && failed.length === 0) result.problem = `the run ended with ${ended}`;
   else if (failed.length > 0 && RELEASES.includes(name)) {
     say(`${name}: running ${failed.length} failed cases once more`);
-    const options = { folder: path.join(folder, `${name}-again`), only: failed.map(titleOf), stop };
+    const options = { folder: newFolder(), only: failed.map(titleOf), stop };
     result.entries = withSecondRun(entries, (await runOn(name, options)).entries);
   }
   result.seconds = secondsSince(startedMs);

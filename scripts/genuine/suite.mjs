@@ -11,10 +11,10 @@ const GROUP_END_MS = 15_000;
 
 /**
  * Runs the cases on a new server in `folder`, which is made: those whose names match `pattern`, and of these only the
- * ones with a title in `only` where it is given. `stop` ends it. Gives the entries of the report, and the exit code or
+ * ones with a title in `only` or in `part` (`1/2`: every second one) where these are given. `stop` ends it. Gives the entries of the report, and the exit code or
  * the signal that ended the run.
  */
-export async function runSuite(target, { folder, pattern, only, stop }) {
+export async function runSuite(target, { folder, pattern, only, part, stop }) {
   await mkdir(folder);
   const report = path.join(folder, 'report.jsonl');
   // A folder of its own for everything it leaves when it is killed.
@@ -23,6 +23,8 @@ export async function runSuite(target, { folder, pattern, only, stop }) {
   const env = { ...process.env, TMPDIR, ACS_CONTRACT_TARGET: target, ACS_CONTRACT_REPORT: report };
   delete env.ACS_TEST_REPORT;
   delete env.ACS_CONTRACT_CASES;
+  delete env.ACS_CONTRACT_PART;
+  if (part !== undefined) env.ACS_CONTRACT_PART = part;
   if (only !== undefined) {
     env.ACS_CONTRACT_CASES = path.join(folder, 'cases.json');
     await writeFile(env.ACS_CONTRACT_CASES, JSON.stringify(only));

@@ -28,6 +28,13 @@ export function withSecondRun(first, second) {
   });
 }
 
+/** The result of a target whose cases ran in parts beside each other. */
+export function joined(parts) {
+  const problem = parts.map((part) => part.problem).find((each) => each !== null) ?? null;
+  const seconds = Math.max(...parts.map((part) => part.seconds));
+  return { ...parts[0], entries: parts.flatMap(({ entries }) => entries), problem, seconds };
+}
+
 /**
  * The counts of all targets, and why the run fails beside its failed cases. A target with a `problem` counts as one
  * failed case. Flaky cases count as passed up to FLAKY_ALLOWED; when there are more, each of them is a failed one.

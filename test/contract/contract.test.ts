@@ -1,7 +1,8 @@
 /**
  * Runs the contract on the target that ACS_CONTRACT_TARGET names: the local service, a genuine release, or a release of
- * a client of the local service. ACS_CONTRACT_CASES names a JSON file with the titles of the cases to
- * run; without it all run. ACS_CONTRACT_REPORT names the file that gets a line for each case.
+ * a client of the local service. ACS_CONTRACT_CASES names a JSON file with the titles of the cases to run,
+ * ACS_CONTRACT_PART=1/2 chooses every second name; without them all run. ACS_CONTRACT_REPORT names the file that gets a
+ * line for each case.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,6 +17,7 @@ import { record, shortened, type Transcript } from './transcript.ts';
 const name = process.env.ACS_CONTRACT_TARGET ?? 'local';
 const report = process.env.ACS_CONTRACT_REPORT;
 const only = process.env.ACS_CONTRACT_CASES;
+const part = process.env.ACS_CONTRACT_PART;
 /** A bound for what never comes; on a loaded machine a genuine server is slow. */
 const CASE_TIMEOUT_MS = 600_000;
 
@@ -37,11 +39,18 @@ const titleOf = ({ name, dialect }: ContractCase): string => (dialect === undefi
 
 function selected(): readonly ContractCase[] {
   const cases = CLIENTS.includes(name) ? clientCases(name) : CASES;
-  if (only === undefined) return cases;
+  if (only === undefined) return partOf(cases);
   const titles = JSON.parse(readFileSync(only, 'utf8')) as string[];
   const unknown = titles.filter((title) => !cases.some((each) => titleOf(each) === title));
   if (unknown.length > 0) throw new Error(`there is no case ${unknown.join(', nor ')}`);
   return cases.filter((each) => titles.includes(titleOf(each)));
+}
+
+/** Every n-th name, in both dialects: neighbours are cases of one subject, which take similar times. */
+function partOf(cases: readonly ContractCase[]): readonly ContractCase[] {
+  const [index, count] = (part ?? '1/1').split('/').map(Number) as [number, number];
+  const names = [...new Set(cases.map((each) => each.name))];
+  return cases.filter((each) => names.indexOf(each.name) % count === index - 1);
 }
 
 /** One line of the report: which case, how it ended, why it failed or could not come about, and what it did. */

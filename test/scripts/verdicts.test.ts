@@ -1,7 +1,7 @@
 /** What the suite on genuine servers makes of cases that fail once, and how it prints them. */
 import { describe, expect, it } from 'vitest';
 import { present } from '../../scripts/genuine/table.mjs';
-import { FLAKY_ALLOWED, score, titleOf, withSecondRun } from '../../scripts/genuine/verdicts.mjs';
+import { FLAKY_ALLOWED, joined, score, titleOf, withSecondRun } from '../../scripts/genuine/verdicts.mjs';
 
 interface Entry {
   name: string;
@@ -55,6 +55,18 @@ describe('a case that failed on a genuine server', () => {
   it('that the server cannot meet in the second run is not called failed', () => {
     const [merged] = merge([entry('one', 'failed')], [entry('one', 'not here', { why: 'no interrupt' })]);
     expect(merged?.verdict).toBe('flaky');
+  });
+});
+
+describe('a target whose cases ran in two parts', () => {
+  it('has the cases of both, the problem of either and the longer time', () => {
+    const parts = [
+      { ...target('1.6.0', [entry('one', 'passed')]), seconds: 30 },
+      { ...target('1.6.0', [entry('two', 'failed')], 'the run ended with 1'), seconds: 20 },
+    ];
+    const whole = joined(parts) as ReturnType<typeof target>;
+    expect(whole).toMatchObject({ name: '1.6.0', problem: 'the run ended with 1', seconds: 30 });
+    expect(whole.entries.map(({ name }) => name)).toEqual(['one', 'two']);
   });
 });
 
