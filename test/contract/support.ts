@@ -16,6 +16,8 @@ export interface ConversationJson {
   repository: string | null;
   branch: string | null;
   model: string | null;
+  cost_usd: number | null;
+  tokens: { input: number; output: number } | null;
   changed?: boolean;
   outcome?: OutcomeJson;
 }
@@ -26,6 +28,7 @@ export interface OutcomeJson {
   status: string;
   reason: { code: string; text: string } | null;
   exit_code: number;
+  cost_usd: number | null;
 }
 
 export interface EventJson {

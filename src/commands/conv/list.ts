@@ -11,7 +11,10 @@ export function declareList(parent: Command, ctx: Context): void {
   const command = parent.command('list').alias('ls').description('list conversations, newest first');
   addPagingOptions(addSelectorOptions(command, CONVERSATION_STATUSES));
   explain(command, {
-    notes: ['Conditions intersect; the limit counts what they leave.'],
+    notes: [
+      'Conditions intersect; the limit counts what they leave.',
+      'cost_usd and tokens are null in a list: acs conv show <id> prints them.',
+    ],
     json: [`{"items":[${CONVERSATION_JSON}],"has_more":false}`],
     exits: ['failed'],
     examples: [

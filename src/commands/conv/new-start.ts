@@ -258,7 +258,7 @@ async function lastRecord(
   const limit = timeLimit(ctx, LAST_LOOK_MS);
   try {
     const awake = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
-    const now = await awake.conversations.get(conversation.id);
+    const now = await awake.conversations.getSettled(conversation.id);
     return {
       ...now,
       start_task_id: conversation.start_task_id,

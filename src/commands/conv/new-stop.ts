@@ -129,7 +129,7 @@ async function afterStop(
   const seen: Conversation = { ...conversation, status: 'paused', waiting_for: null, execution_status: null };
   try {
     for (;;) {
-      const now = await server.conversations.get(conversation.id);
+      const now = await server.conversations.getSettled(conversation.id);
       if (now.status !== 'running' && now.status !== 'starting') return now;
       await ctx.clock.sleep(STOP_LOOK_MS, limit);
     }

@@ -18,6 +18,7 @@ export function declareShow(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'A run that finished stays finished when its sandbox is paused or gone: its last state is looked up in the events.',
+      'cost_usd and tokens are null while the run continues, and when the server has no metrics as new as its end.',
       'With --exit-status: finished 0, failed or stuck 1, waiting or idle 8, anything else 6.',
     ],
     json: [CONVERSATION_JSON],

@@ -3,7 +3,6 @@ import {
   asList,
   asRecord,
   isRecord,
-  optionalNumber,
   optionalRecord,
   optionalText,
   requiredText,
@@ -28,9 +27,6 @@ export interface AppConversationRecord {
   /** `<agent server>/api/conversations/<id>`; null when the sandbox does not run. */
   conversation_url: string | null;
   session_api_key: string | null;
-  accumulated_cost: number | null;
-  prompt_tokens: number | null;
-  completion_tokens: number | null;
 }
 
 /** A tag that the app server writes at the start and nobody else does; recorded with 1.11.0, not yet with 1.6.0. */
@@ -38,8 +34,6 @@ const START_TAG = 'archiveworkspacepath';
 
 export function readAppConversation(value: unknown, place = 'conversation'): AppConversationRecord {
   const record = asRecord(value, place);
-  const metrics = optionalRecord(record, 'metrics', place);
-  const usage = metrics && optionalRecord(metrics, 'accumulated_token_usage', `${place}.metrics`);
   const text = (name: string): string | null => optionalText(record, name, place);
   return {
     id: requiredText(record, 'id', place),
@@ -56,9 +50,6 @@ export function readAppConversation(value: unknown, place = 'conversation'): App
     execution_status: text('execution_status'),
     conversation_url: text('conversation_url'),
     session_api_key: text('session_api_key'),
-    accumulated_cost: metrics && optionalNumber(metrics, 'accumulated_cost', `${place}.metrics`),
-    prompt_tokens: usage && optionalNumber(usage, 'prompt_tokens', `${place}.metrics`),
-    completion_tokens: usage && optionalNumber(usage, 'completion_tokens', `${place}.metrics`),
   };
 }
 

@@ -75,7 +75,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
       return conversation;
     },
     async settle(conversation) {
-      const state = await settle(links, await latest(), webUrl);
+      const state = await settle(links, await latest(), webUrl, agentNow);
       // The record may have moved on while it was read; what was to be told is this.
       if (conversation.execution_status !== null)
         Object.assign(state, { status: conversation.status, waiting_for: conversation.waiting_for });

@@ -32,11 +32,9 @@ export function toConversation(record: AppConversationRecord, webUrl: WebUrl): C
     model: record.llm_model,
     created_at: normalizeTime(record.created_at),
     updated_at: normalizeTime(record.updated_at),
-    cost_usd: record.accumulated_cost,
-    tokens:
-      record.prompt_tokens === null && record.completion_tokens === null
-        ? null
-        : { input: record.prompt_tokens ?? 0, output: record.completion_tokens ?? 0 },
+    // The record cannot date its metrics (metrics.ts).
+    cost_usd: null,
+    tokens: null,
     url: webUrl(id),
   };
 }

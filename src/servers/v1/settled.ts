@@ -1,7 +1,7 @@
-/** What the record of a conversation may lack: the last state of a run whose sandbox does not run, and why one failed. */
+/** What the record of a conversation may lack: the last state of a run whose sandbox does not run, why one failed, and its metrics. */
 import { isAppError } from '../../errors.ts';
-import type { Conversation, Reason } from '../../domain/conversation.ts';
-import { runStateV1 } from '../../domain/run-status.ts';
+import type { Conversation, ConversationStatus, Reason } from '../../domain/conversation.ts';
+import { NO_STATUS, runStateV1 } from '../../domain/run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -9,9 +9,12 @@ import type { Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, getSandbox, searchAppEvents } from './calls.ts';
+import { metricsAfterRun } from './metrics.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
 const NULL_FLASH_LOOKS = 4;
+/** In these the sandbox is at work, or too busy to return a status. */
+const GOES_ON: ReadonlySet<ConversationStatus> = new Set(['running', 'starting', NO_STATUS]);
 /** State updates among which the newest execution status is looked for. */
 const MOST_STATES = 200;
 
@@ -32,22 +35,33 @@ function mayFlash(links: Links, { execution_status, sandbox_status: sandbox }: A
   return execution_status === null && (sandbox === 'RUNNING' || (sandbox === 'ERROR' && !links.local));
 }
 
-/** Reads from the events what the record lacks, once its status is not null for a moment only. */
-export async function settle(links: Links, first: AppConversationRecord, webUrl: WebUrl): Promise<Conversation> {
+/**
+ * Reads what the record lacks, once its status is not null for a moment only: the last state of the run, the reason of a
+ * failure, and what it cost so far.
+ * @param agentFor the agent server of the sandbox; null: it is not to be asked
+ */
+export async function settle(
+  links: Links,
+  first: AppConversationRecord,
+  webUrl: WebUrl,
+  agentFor = (record: AppConversationRecord): AgentClient | null => agentOf(links, record),
+): Promise<Conversation> {
   const record = await afterNullFlash(links, first);
   const conversation = toConversation(record, webUrl);
+  const agent = agentFor(record);
+  let word = record.execution_status;
   if (record.sandbox_status !== 'RUNNING' && record.sandbox_status !== 'STARTING') {
-    const word = record.execution_status ?? (await lastKnownWord(links, record.id));
+    word ??= await lastKnownWord(links, record.id);
     Object.assign(conversation, runStateV1(word, conversation.sandbox_status));
-    // The run itself had not failed: what failed is what it ran in, and the sandbox tells why.
-    if (conversation.status === 'failed' && word?.toLowerCase() !== 'error') {
-      conversation.reason = await quietly(() => sandboxReason(links, record));
-      return conversation;
-    }
   }
-  if (conversation.status === 'failed' || conversation.status === 'stuck') {
-    conversation.reason = await failureReason(links, record, agentOf(links, record), conversation.status);
-  }
+  if (!GOES_ON.has(conversation.status))
+    Object.assign(conversation, await quietly(() => metricsAfterRun(links, record, agent)));
+  if (conversation.status !== 'failed' && conversation.status !== 'stuck') return conversation;
+  // The run itself had not failed: what failed is the sandbox.
+  const isOfSandbox = conversation.status === 'failed' && word?.toLowerCase() !== 'error';
+  conversation.reason = isOfSandbox
+    ? await quietly(() => sandboxReason(links, record))
+    : await failureReason(links, record, agent, conversation.status);
   return conversation;
 }
 

@@ -64,7 +64,7 @@ describe('conv list', () => {
       '',
       created,
       updated,
-      '0',
+      '',
       sandbox,
       '',
     ]);

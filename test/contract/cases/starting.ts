@@ -30,6 +30,19 @@ export const STARTING: ContractCase[] = [
     expect(done.id).toMatch(/^[0-9a-f]{32}$/);
     expect((await show(target, done.id)).status).toBe('finished');
   }),
+  ...inEachDialect('start: the cost at the end is that of all answers of the model', async (target, dialect) => {
+    const { id, outcome, cost_usd } = await started(target, dialect, 'WORK', '--wait');
+    const shown = await show(target, id);
+    if (!target.hasModel)
+      return expect([outcome?.cost_usd ?? 0, cost_usd ?? 0, shown.cost_usd ?? 0]).toEqual([0, 0, 0]);
+    // Three steps of 100 and 20 tokens; a title is made up while they are taken, or after the end.
+    const threeSteps = 3 * (100 * 2.5e-6 + 20 * 10e-6);
+    expect(outcome?.cost_usd).toBeGreaterThan(0.999 * threeSteps);
+    expect(cost_usd).toBeGreaterThanOrEqual(outcome?.cost_usd ?? Infinity);
+    expect(shown.cost_usd).toBeGreaterThanOrEqual(cost_usd ?? Infinity);
+    expect(shown.tokens?.input).toBeGreaterThanOrEqual(300);
+    expect(shown.tokens?.output).toBe((shown.tokens?.input ?? 0) / 5);
+  }),
   ...inEachDialect('start: shows the run and tells its outcome last', async (target, dialect) => {
     const ended = expectCode(await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'), 0);
     const [first, ...rest] = lines<{ type: string; id: string }>(ended);
