@@ -1,4 +1,10 @@
-import type { Clock } from './context.ts';
+/** Time as commands see it; tests give their own. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
 
 /** A clock that sleeps with real timers. @param now milliseconds since the epoch */
 export function clockFrom(now: () => number): Clock {

@@ -3,6 +3,7 @@
  * function, so that a command pays for what it uses.
  */
 import type { BranchOnRemote, Checkout, RepositoryChoice } from './checkout/index.ts';
+import type { Clock } from './clock.ts';
 import type { Emitter } from './output/emit.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import type { NewKey, ResolvedTarget } from './profiles/resolve.ts';
@@ -32,13 +33,6 @@ export interface Io {
   stdin: InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
-}
-
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Rejects with the signal's reason when it aborts first. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';

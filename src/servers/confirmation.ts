@@ -1,6 +1,7 @@
 /** What both dialects say about a confirmation that waits, does not wait, or is another one. */
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import { AppError, isAppError } from '../errors.ts';
+import { poll, QUICK } from '../runs/poll.ts';
 import type { Links } from './links.ts';
 
 /** An answer that shows no effect for this long had none; one that is only slow must not be meant for the next action. */
@@ -45,14 +46,16 @@ export async function refuseStillPending(
   pendingNow: () => Promise<PendingAction[]>,
 ): Promise<void> {
   const ids = new Set(answered.map(({ action_id }) => action_id));
-  const untilMs = links.clock.now() + NOT_TAKEN_MS;
-  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 500)) {
-    const left = await pendingUnlessUnreadable(links, decision, pendingNow);
-    const still = left.find(({ action_id }) => ids.has(action_id));
-    if (still === undefined) return;
-    if (links.clock.now() >= untilMs) throw stillPending(id, decision, still);
-    await links.clock.sleep(waitMs, links.signal);
-  }
+  let still: PendingAction | undefined;
+  await poll(
+    async () => {
+      const left = await pendingUnlessUnreadable(links, decision, pendingNow);
+      still = left.find(({ action_id }) => ids.has(action_id));
+      return still === undefined ? true : undefined;
+    },
+    { ...links, every: QUICK, until: links.clock.now() + NOT_TAKEN_MS },
+  );
+  if (still !== undefined) throw stillPending(id, decision, still);
 }
 
 /** The answer has been sent: a read that fails does not make that a failure. */

@@ -11,7 +11,7 @@ import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
 import { createFollowWindow, type FollowWindow } from './follow-window.ts';
 import type { FollowItem, FollowOptions } from './server.ts';
-import type { Clock } from './options.ts';
+import type { Clock } from '../clock.ts';
 
 const SILENT_MS = 5_000;
 const GIVE_UP_MS = 300_000;

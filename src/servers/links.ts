@@ -5,7 +5,7 @@ import type { KnownFeatures } from './features.ts';
 import type { Answer } from './transport/answer.ts';
 import type { Network } from './transport/network.ts';
 import type { Transport } from './transport/transport.ts';
-import type { Clock } from './options.ts';
+import type { Clock } from '../clock.ts';
 
 /** What a conversation was started on. */
 export interface StartedFrom {

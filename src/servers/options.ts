@@ -1,12 +1,7 @@
 /** What a connection to a server needs: the URL, the key, and the surroundings of the command. */
+import type { Clock } from '../clock.ts';
 import type { TargetSources } from '../domain/target-sources.ts';
 import type { SecretKeeper } from '../text/secret-keeper.ts';
-
-/** Time as the context gives it; tests give their own. */
-export interface Clock {
-  now(): number;
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
 
 /** What a probe learnt about a server; plain JSON, kept between runs by the caller. */
 export interface ProbeCache {

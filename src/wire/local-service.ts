@@ -1,5 +1,5 @@
 /** Joins what the command line asks of the local service (service-control.ts) to the service itself (service/). */
-import type { Clock } from '../context.ts';
+import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import type { LocalService, LocalServiceStatus, ServeOptions } from '../service-control.ts';

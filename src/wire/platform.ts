@@ -1,4 +1,5 @@
-import type { Clock, Io } from '../context.ts';
+import type { Clock } from '../clock.ts';
+import type { Io } from '../context.ts';
 
 /** Everything that main.ts reads of the process and its machine; tests give their own. */
 export interface Platform {

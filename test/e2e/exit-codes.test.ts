@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/context.ts';
+import type { Clock } from '../../src/clock.ts';
 import { createWorld, type Ended, type World } from '../support/world.ts';
 
 /** One way to each exit code; what leads to it in detail is tested where it happens, 129 to 143 in pipes.test.ts. */

@@ -6,7 +6,7 @@ import { createPace, type PaceLimit } from '../../src/servers/transport/pace.ts'
 import { createRedaction } from '../../src/servers/transport/redaction.ts';
 import { createTransport } from '../../src/servers/transport/transport.ts';
 import type { TransportOptions } from '../../src/servers/transport/call.ts';
-import type { Clock } from '../../src/context.ts';
+import type { Clock } from '../../src/clock.ts';
 import { AppError } from '../../src/errors.ts';
 import { until } from '../support/until.ts';
 import { failure } from './support/failure.ts';

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { vi } from 'vitest';
-import type { Clock } from '../../src/context.ts';
+import type { Clock } from '../../src/clock.ts';
 
 /** What this process waits for that is no matter of time: files, connections being made, processes it has started. */
 const AT_WORK = /Req|^(Immediate|Process|TCPConnect|PipeConnect|Write|Shutdown)/;

@@ -3,7 +3,7 @@
  * test makes time leap and no sooner, however slow the machine is.
  */
 import { clockFrom } from '../../src/clock.ts';
-import type { Clock } from '../../src/context.ts';
+import type { Clock } from '../../src/clock.ts';
 
 /** Nothing pauses for so long: a longer sleep is a limit for something else. */
 const SHORTEST_LIMIT_MS = 5_000;

@@ -1,6 +1,6 @@
 /** Which requests wait for their turn: those to the app server, as servers limit them (interface 13). */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Clock } from '../../src/context.ts';
+import type { Clock } from '../../src/clock.ts';
 import { PACE_LIMITS } from '../../src/servers/transport/pace.ts';
 import { agentMessage, ID } from '../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';

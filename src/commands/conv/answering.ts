@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { oneOf } from '../options.ts';
 import { askDecision, PAST } from './confirmation.ts';
@@ -27,9 +28,6 @@ export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean):
   if (onConfirm === undefined || stays) return;
   throw new AppError('usage', '--on-confirm goes with --wait or --follow');
 }
-
-/** An answer given elsewhere shows within this time. */
-const ELSEWHERE_LOOK_MS = 1_000;
 
 interface AnswererOptions extends OnConfirmOptions {
   /** Takes a spinner away that would write over the question. */
@@ -127,14 +125,13 @@ async function askUntilElsewhere(
     else if (now.some(({ action_id }) => ids.has(action_id))) return;
     needless.abort(closedError());
   };
-  const look = async (): Promise<void> => {
-    while (!needless.signal.aborted) {
-      await ctx.clock.sleep(ELSEWHERE_LOOK_MS, AbortSignal.any([over.signal, ctx.signal]));
-      await lookOnce();
-    }
+  const isNeedless = async (): Promise<true | undefined> => {
+    await lookOnce();
+    return needless.signal.aborted || undefined;
   };
   // A look that fails leaves the question open; the watch meets the failure itself.
-  const looking = look().catch(() => undefined);
+  const signal = AbortSignal.any([over.signal, ctx.signal]);
+  const looking = poll(isNeedless, { clock: ctx.clock, signal, every: STEADY }).catch(() => undefined);
   const asked = askDecision(ctx, pending, AbortSignal.any([needless.signal, closed]));
   question.look = async () => {
     await lookOnce().catch(() => undefined);

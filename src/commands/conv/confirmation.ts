@@ -100,37 +100,3 @@ export async function askDecision(
   });
   return chosen === 'leave' ? null : chosen;
 }
-
-const SETTLE_MS = 30_000;
-
-/**
- * Waits until what was answered waits no more: a message before that would still count as an answer.
- * Throws `needs-input` when the next action waits by then.
- */
-export async function untilAnswered(
-  ctx: Context,
-  server: Server,
-  id: string,
-  answered: readonly PendingAction[],
-): Promise<void> {
-  const ids = new Set(answered.map((action) => action.action_id));
-  const untilMs = ctx.clock.now() + SETTLE_MS;
-  for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
-    const pending = await server.conversations.pending(id);
-    if (pending.length === 0) return;
-    if (pending.every((action) => !ids.has(action.action_id))) throw nextWaits(id, pending);
-    if (ctx.clock.now() >= untilMs) {
-      throw new AppError('timeout', `the answer was sent, and conversation ${id} still waits for it`, {
-        hint: `see where it stands: acs conv confirm ${id}`,
-      });
-    }
-    await ctx.clock.sleep(pauseMs, ctx.signal);
-  }
-}
-
-function nextWaits(id: string, pending: readonly PendingAction[]): AppError {
-  return new AppError('needs-input', `the action was answered, and the next one waits: ${pending[0]?.text ?? ''}`, {
-    hint: `nothing was sent; look at it: acs conv confirm ${id}`,
-    data: { id, waiting_for: 'confirmation', pending: pending.map((action) => action.action_id) },
-  });
-}

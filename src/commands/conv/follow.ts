@@ -15,15 +15,8 @@ import { eventView, isBookkeeping } from './event-view.ts';
 import { isUpTo, readKnownRun } from './evidence.ts';
 import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
-import {
-  addWaitTimeout,
-  beforeWatch,
-  endAs,
-  failedStart,
-  untilStarted,
-  waitMsOf,
-  type WaitOptions,
-} from './waiting.ts';
+import { addWaitTimeout, beforeWatch, endAs, failedStart, waitMsOf, type WaitOptions } from './waiting.ts';
+import { untilStarted } from './until-started.ts';
 import { watch, type Watched, type WatchOptions } from './watch.ts';
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {

@@ -2,6 +2,7 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { poll, QUICK } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { LAST_LOOK_MS, timeLimit } from '../deadline.ts';
@@ -10,9 +11,6 @@ import { notStopped, stoppedInstead } from './unended.ts';
 import type { Watched } from './watch.ts';
 
 export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> & { waitMs: number };
-
-const STOP_LOOK_MS = 100;
-const BETWEEN_TRIES_MS = 250;
 
 /** `after`: the conversation as it stands after a stop; null without one. */
 export interface Concluded<T> {
@@ -104,19 +102,27 @@ async function stopOnceThere(
   { id: named, status }: Conversation,
   limit: AbortSignal,
 ): Promise<string> {
-  for (;;) {
+  let early: AppError | null = null;
+  const stop = async (): Promise<string | undefined> => {
     try {
       const id = status === 'starting' ? (await server.conversations.get(named)).id : named;
       if (id === '') throw new AppError('conflict', 'it is still being started');
       await server.conversations.stop(id);
       return id;
     } catch (error) {
-      const isEarly = isAppError(error) && (error.kind === 'not-found' || error.kind === 'conflict');
-      if (status !== 'starting' || !isEarly) throw error;
-      // What it met is what is said, not that the time is over.
-      await ctx.clock.sleep(BETWEEN_TRIES_MS, limit).catch(() => Promise.reject(error));
+      if (status !== 'starting' || !isAppError(error) || !isEarly(error)) throw error;
+      early = error;
+      return undefined;
     }
-  }
+  };
+  return await poll(stop, { clock: ctx.clock, signal: limit, every: QUICK }).catch((error: unknown) => {
+    // The error reported is why it could not be stopped, not that the time is over.
+    throw early ?? error;
+  });
+}
+
+function isEarly({ kind }: AppError): boolean {
+  return kind === 'not-found' || kind === 'conflict';
 }
 
 /** A server takes a stop before its record shows it. */
@@ -127,13 +133,9 @@ async function afterStop(
   limit: AbortSignal,
 ): Promise<Conversation> {
   const seen: Conversation = { ...conversation, status: 'paused', waiting_for: null, execution_status: null };
-  try {
-    for (;;) {
-      const now = await server.conversations.getSettled(conversation.id);
-      if (now.status !== 'running' && now.status !== 'starting') return now;
-      await ctx.clock.sleep(STOP_LOOK_MS, limit);
-    }
-  } catch {
-    return seen;
-  }
+  const stopped = async (): Promise<Conversation | undefined> => {
+    const now = await server.conversations.getSettled(conversation.id);
+    return now.status === 'running' || now.status === 'starting' ? undefined : now;
+  };
+  return await poll(stopped, { clock: ctx.clock, signal: limit, every: QUICK }).catch(() => seen);
 }

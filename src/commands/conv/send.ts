@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { ConfirmationDecision } from '../../domain/confirmation.ts';
+import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { poll, QUICK } from '../../runs/poll.ts';
 import type { OutgoingMessage, Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
@@ -11,7 +12,7 @@ import { collect } from '../options.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { decisionOf } from './confirm.ts';
-import { PAST, refuseNeedlessStart, refuseWaiting, untilAnswered } from './confirmation.ts';
+import { PAST, refuseNeedlessStart, refuseWaiting } from './confirmation.ts';
 import { readKnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
 import { readImages } from './images.ts';
@@ -20,6 +21,9 @@ import { findStarted } from './started.ts';
 import { CONVERSATION_JSON, OUTCOME_JSON } from './view.ts';
 import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wake } from './wake.ts';
+
+/** An answered action stops waiting within this time. */
+const SETTLE_MS = 30_000;
 
 export interface SendOptions extends RunOptions {
   file?: string;
@@ -175,4 +179,35 @@ async function answerThenSend(
   // Said before the run is told to go on: that ends with 8 when the next action waits by now.
   await ctx.notice(`sent to conversation ${id}`);
   await server.conversations.run(id);
+}
+
+/**
+ * Waits until what was answered waits no more: a message before that would still count as an answer.
+ * Throws `needs-input` when the next action waits by then.
+ */
+async function untilAnswered(
+  ctx: Context,
+  server: Server,
+  id: string,
+  answered: readonly PendingAction[],
+): Promise<void> {
+  const ids = new Set(answered.map((action) => action.action_id));
+  const isAnswered = async (): Promise<true | undefined> => {
+    const pending = await server.conversations.pending(id);
+    if (pending.length === 0) return true;
+    if (pending.every((action) => !ids.has(action.action_id))) throw nextWaits(id, pending);
+    return undefined;
+  };
+  const { clock, signal } = ctx;
+  if (await poll(isAnswered, { clock, signal, every: QUICK, until: clock.now() + SETTLE_MS })) return;
+  throw new AppError('timeout', `the answer was sent, and conversation ${id} still waits for it`, {
+    hint: `see where it stands: acs conv confirm ${id}`,
+  });
+}
+
+function nextWaits(id: string, pending: readonly PendingAction[]): AppError {
+  return new AppError('needs-input', `the action was answered, and the next one waits: ${pending[0]?.text ?? ''}`, {
+    hint: `nothing was sent; look at it: acs conv confirm ${id}`,
+    data: { id, waiting_for: 'confirmation', pending: pending.map((action) => action.action_id) },
+  });
 }

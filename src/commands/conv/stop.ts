@@ -5,6 +5,7 @@ import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
 import { NO_STATUS } from '../../domain/run-status.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError } from '../../errors.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
@@ -14,8 +15,6 @@ import { staysWaiting } from './unended.ts';
 import { BULK_JSON, CONVERSATION_JSON, idOf } from './view.ts';
 
 const SETTLE_MS = 60_000;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
 
 const stop: ConversationVerb = { word: 'stop', past: 'stopped', asks: 'by-selector', apply: stopOne };
 
@@ -56,18 +55,22 @@ async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Prom
 
 /** The server has taken it; the step in hand may still have to end. */
 async function untilStill(ctx: Context, server: Server, id: string): Promise<Conversation> {
-  const untilMs = ctx.clock.now() + SETTLE_MS;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const conversation = await server.conversations.getSettled(id);
-    // A sandbox that is busy ending the step tells nothing for a moment.
-    if (!['running', 'starting', NO_STATUS].includes(conversation.status)) return conversation;
-    if (ctx.clock.now() >= untilMs) {
-      const stands = conversation.status === NO_STATUS ? 'its sandbox tells no state' : 'still runs';
-      throw new AppError('timeout', `conversation ${id} was told to stop, and ${stands}`, {
-        hint: `its step in hand may take long; see: acs conv show ${id}`,
-        data: { id, last_status: conversation.status },
-      });
-    }
-    await ctx.clock.sleep(pauseMs, ctx.signal);
-  }
+  const { clock, signal } = ctx;
+  let last: Conversation | null = null;
+  const still = async (): Promise<Conversation | undefined> => {
+    last = await server.conversations.getSettled(id);
+    // A sandbox that is busy ending the step reports no status for a moment.
+    return ['running', 'starting', NO_STATUS].includes(last.status) ? undefined : last;
+  };
+  const conversation = await poll(still, { clock, signal, every: STEADY, until: clock.now() + SETTLE_MS });
+  if (conversation !== undefined) return conversation;
+  throw notStill(id, last);
+}
+
+function notStill(id: string, last: Conversation | null): AppError {
+  const stands = last?.status === NO_STATUS ? 'its sandbox reports no status' : 'the run continues';
+  return new AppError('timeout', `conversation ${id} was asked to stop, and ${stands}`, {
+    hint: `the current step may take long; see: acs conv show ${id}`,
+    data: { id, last_status: last?.status ?? null },
+  });
 }

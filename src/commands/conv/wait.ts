@@ -15,7 +15,8 @@ import { readKnownRun, type KnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
 import { deadlinePassed, deadlinePassedUnseen } from './unended.ts';
 import { idOf, OUTCOME_JSON, outcomeView } from './view.ts';
-import { addWaitTimeout, failedStart, unbegun, untilStarted, type WaitOptions } from './waiting.ts';
+import { addWaitTimeout, failedStart, unbegun, type WaitOptions } from './waiting.ts';
+import { untilStarted } from './until-started.ts';
 import { endAsWorst, isUnread, UNREAD_JSON, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
 import { watch, type Watched } from './watch.ts';
 

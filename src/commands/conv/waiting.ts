@@ -1,20 +1,18 @@
 /** Options and steps shared by the commands that wait for a run. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { knownId, type Conversation } from '../../domain/conversation.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
 import { duration } from '../options.ts';
 import { blankConversation, NOT_READ } from './blank.ts';
-import { deadlinePassed, deadlinePassedUnseen, interruption } from './unended.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { deadlinePassedUnseen } from './unended.ts';
+import { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';
 import type { Watched } from './watch.ts';
 
 const OFF_TERMINAL_WAIT_MS = 3_600_000;
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 2_000;
 
 export interface WaitOptions {
   waitTimeout?: number;
@@ -40,26 +38,6 @@ export function checkLimitHasWait({ waitTimeout, timeout }: WaitOptions, stays: 
 /** Milliseconds; Infinity on a terminal, where a person sees that it takes long. */
 export function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
   return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_WAIT_MS : Number.POSITIVE_INFINITY);
-}
-
-/** A conversation that is still being started has only its start task: waits until it has an id or failed. */
-export async function untilStarted(
-  ctx: TimedContext,
-  server: Server,
-  conversation: Conversation,
-): Promise<Conversation> {
-  let current = conversation;
-  for (let pauseMs = FIRST_PAUSE_MS; current.id === '' && current.status === 'starting'; pauseMs *= 1.5) {
-    const named = { ...current, id: knownId(current) ?? idOf(current) };
-    try {
-      await ctx.clock.sleep(Math.min(pauseMs, LONGEST_PAUSE_MS), ctx.signal);
-    } catch (error) {
-      if (ctx.deadline.isOver(error)) throw deadlinePassed(named, ctx.deadline.waitMs);
-      throw isAppError(error) ? interruption(error, named.id, named) : error;
-    }
-    current = await server.conversations.get(idOf(current));
-  }
-  return current;
 }
 
 /**

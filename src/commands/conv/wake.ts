@@ -2,12 +2,11 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 
 const WAKE_MS = 180_000;
 const OLD_ERROR_MS = 5_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
 
 /** A sandbox in error is woken in the same way: servers start it anew on what it had stored. */
 export function isAsleep({ sandbox_status }: Conversation): boolean {
@@ -66,23 +65,23 @@ function nameOf({ id, sandbox_id: sandboxId }: Conversation): string {
 }
 
 async function untilAwake(ctx: Context, server: Server, conversation: Conversation): Promise<void> {
-  const startMs = ctx.clock.now();
-  const untilMs = startMs + WAKE_MS;
-  // It may go on telling the error it is woken from for a moment.
+  const { clock, signal } = ctx;
+  const startMs = clock.now();
+  const until = startMs + WAKE_MS;
+  // The error that it is started from may be reported for a moment longer.
   const errorCountsAtMs = conversation.sandbox_status === 'error' ? startMs + OLD_ERROR_MS : startMs;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+  const isAwake = async (): Promise<true | undefined> => {
     const { sandbox_id: sandboxId, sandbox_status: status, ...read } = await server.conversations.get(conversation.id);
     // A V0 agent loads for a while after what it runs in is up.
-    if (status === 'running' && read.status !== 'starting') return;
-    const now = ctx.clock.now();
-    if ((status === 'error' && now >= errorCountsAtMs) || status === 'missing' || now >= untilMs) {
-      const detail = sandboxId === null ? null : (await server.sandboxes.get(sandboxId)).status_detail;
-      throw new AppError(
-        'conflict',
-        `${nameOf(conversation)} does not wake: it is ${status ?? 'unknown'}${detail ? `: ${detail}` : ''}`,
-        { data: { sandbox_id: sandboxId, sandbox_status: status } },
-      );
-    }
-    await ctx.clock.sleep(pauseMs, ctx.signal);
-  }
+    if (status === 'running' && read.status !== 'starting') return true;
+    const failed = (status === 'error' && clock.now() >= errorCountsAtMs) || status === 'missing';
+    if (!failed && clock.now() < until) return undefined;
+    const detail = sandboxId === null ? null : (await server.sandboxes.get(sandboxId)).status_detail;
+    throw new AppError(
+      'conflict',
+      `${nameOf(conversation)} does not wake: it is ${status ?? 'unknown'}${detail ? `: ${detail}` : ''}`,
+      { data: { sandbox_id: sandboxId, sandbox_status: status } },
+    );
+  };
+  await poll(isAwake, { clock, signal, every: STEADY });
 }

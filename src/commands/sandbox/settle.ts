@@ -4,13 +4,12 @@ import type { Context } from '../../context.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { limitsAfter, type Limits, type TimedContext } from '../deadline.ts';
 import { duration } from '../options.ts';
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2000;
 const OFF_TERMINAL_DEADLINE_MS = 3_600_000;
 
 export interface WaitOptions {
@@ -61,26 +60,26 @@ export interface Settling {
 export async function settle(ctx: TimedContext, { server, id, wanted, onStatus }: Settling): Promise<Sandbox> {
   const { deadline } = ctx;
   let status: SandboxStatus | null = null;
-  const settled = (sandbox: Sandbox): Sandbox | null => {
+  const settled = (sandbox: Sandbox): Sandbox | undefined => {
     if (sandbox.status !== status) onStatus?.(sandbox.status);
     status = sandbox.status;
     if (wanted.includes(status)) return sandbox;
     if (isEnd(status)) throw cannotCome(sandbox, wanted);
-    return null;
+    return undefined;
   };
   try {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-      const sandbox = settled(await readOrGone(server, id));
-      if (sandbox !== null) return sandbox;
-      await ctx.clock.sleep(pauseMs, ctx.signal);
-    }
+    return await poll(async () => settled(await readOrGone(server, id)), {
+      clock: ctx.clock,
+      signal: ctx.signal,
+      every: STEADY,
+    });
   } catch (error) {
     if (!deadline.isOver(error)) throw error;
   }
   const last = await deadline.lastLook(server, (awake) => readOrGone(awake, id));
   if (last === null) throw unanswered(id, status, deadline.waitMs);
   const sandbox = settled(last);
-  if (sandbox !== null) return sandbox;
+  if (sandbox !== undefined) return sandbox;
   throw stillSo(id, last.status, deadline.waitMs);
 }
 

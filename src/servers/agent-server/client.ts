@@ -1,4 +1,5 @@
 /** The agent server of a sandbox: what it is asked about one conversation (interface 7.4) and its workspace (7.5). */
+import { poll, QUICK } from '../../runs/poll.ts';
 import { AppError } from '../../errors.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import {
@@ -160,7 +161,7 @@ async function runCommand(
   command: string,
   cwd: string,
   timeoutSeconds: number,
-): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+): Promise<CommandResult> {
   const started = await transport.request({
     method: 'POST',
     path: '/api/bash/start_bash_command',
@@ -169,22 +170,24 @@ async function runCommand(
   });
   const id = read(started, (body) => requiredText(asRecord(body, 'command'), 'id', 'command'));
   const pieces = new Map<number, BashOutput>();
-  const deadlineMs = links.clock.now() + (timeoutSeconds + 15) * 1000;
-  for (let waitMs = 20; ; waitMs = Math.min(waitMs * 2, 1000)) {
+  const until = links.clock.now() + (timeoutSeconds + 15) * 1000;
+  const ended = async (): Promise<CommandResult | undefined> => {
     for (const piece of await commandOutput(transport, id, pieces)) pieces.set(piece.order, piece);
     const last = [...pieces.values()].find((piece) => piece.exit_code !== null);
-    if (last !== undefined && pieces.size > last.order) return joined(pieces, last.exit_code ?? 0);
-    if (links.clock.now() > deadlineMs) {
-      throw new AppError('server', 'a command in the sandbox did not end in time', { retryable: true });
-    }
-    await links.clock.sleep(waitMs, links.signal);
-  }
+    return last !== undefined && pieces.size > last.order ? joined(pieces, last.exit_code ?? 0) : undefined;
+  };
+  const result = await poll(ended, { ...links, every: QUICK, until });
+  if (result !== undefined) return result;
+  throw new AppError('server', 'a command in the sandbox did not end in time', { retryable: true });
 }
 
-function joined(
-  pieces: Map<number, BashOutput>,
-  exitCode: number,
-): { exitCode: number; stdout: string; stderr: string } {
+interface CommandResult {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+function joined(pieces: Map<number, BashOutput>, exitCode: number): CommandResult {
   const inOrder = [...pieces.values()].sort((a, b) => a.order - b.order);
   return {
     exitCode,

@@ -4,7 +4,7 @@ import type { Query } from './address.ts';
 import type { Answer } from './answer.ts';
 import type { Network } from './network.ts';
 import type { Pace } from './pace.ts';
-import type { Clock } from '../options.ts';
+import type { Clock } from '../../clock.ts';
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';

@@ -2,7 +2,7 @@
  * A token bucket: servers answer 429 to a client that asks too fast (10 requests a second on a self-hosted server,
  * 100 a minute on the cloud), so acs asks slower than that by itself.
  */
-import type { Clock } from '../options.ts';
+import type { Clock } from '../../clock.ts';
 
 export interface Pace {
   /** Resolves when the next request may go out. */

@@ -6,6 +6,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
+import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { nothingPending, refuseOtherAction, refuseStillPending, waitsForConfirmation } from '../confirmation.ts';
 import type { Links } from '../links.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
@@ -26,8 +27,8 @@ const WAITING = 'awaiting_user_confirmation';
 /** Of an agent that was started again. Told to run, it says that it does, and takes no step. */
 const AWAITING_MESSAGE = 'awaiting_user_input';
 const MOST_READ = 100;
-/** The state is told a moment before the action it is about. */
-const LOOKS = 5;
+/** The state comes a moment before the action it is about. */
+const ACTION_MS = 1_000;
 /** An agent takes a change of its state at once; a busy machine may take longer. */
 const STATE_TOLD_MS = 10_000;
 
@@ -48,7 +49,7 @@ export async function pendingV0(links: Links, id: string): Promise<PendingAction
 }
 
 async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingAction[]> {
-  for (let look = 0; look < LOOKS; look++) {
+  const pending = async (): Promise<PendingAction[] | undefined> => {
     if (!isRunning(info) || (await readNews(links, info)).agentState !== WAITING) return [];
     const newestFirst: ConversationEvent[] = [];
     for await (const event of eventsBackwardV0(links, info)) {
@@ -56,10 +57,9 @@ async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingA
       if (newestFirst.length >= MOST_READ) break;
     }
     const action = pendingActionV0(newestFirst);
-    if (action !== null) return [action];
-    await links.clock.sleep(200, links.signal);
-  }
-  return [];
+    return action === null ? undefined : [action];
+  };
+  return (await poll(pending, { ...links, every: STEADY, until: links.clock.now() + ACTION_MS })) ?? [];
 }
 
 export async function answerV0(links: Links, id: string, answer: ConfirmationAnswer): Promise<PendingAction[]> {
@@ -122,18 +122,18 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
  * the run would be told that it has ended there.
  */
 async function untilStateTold(links: Links, info: ConversationInfo, newest: number): Promise<void> {
-  const untilMs = links.clock.now() + STATE_TOLD_MS;
-  for (let waitMs = 50; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 500)) {
+  const isTold = async (): Promise<true | undefined> => {
     try {
       for await (const event of eventsForwardV0(links, info, newest + 1))
-        if (event.id > newest && agentStateOf(event) !== null) return;
+        if (event.id > newest && agentStateOf(event) !== null) return true;
+      return undefined;
     } catch (error) {
       // The change is on its way, whatever becomes of this.
       if (!isAppError(error) || error.kind === 'interrupted') throw error;
-      return;
+      return true;
     }
-    await links.clock.sleep(waitMs, links.signal);
-  }
+  };
+  await poll(isTold, { ...links, every: QUICK, until: links.clock.now() + STATE_TOLD_MS });
 }
 
 /** Starts a stopped one; one that runs stays as it is. */

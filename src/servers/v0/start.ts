@@ -1,4 +1,5 @@
 /** Starting a V0 conversation (interface 3.1): sent once; the agent loop starts with it. */
+import { poll, STEADY } from '../../runs/poll.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
@@ -31,7 +32,7 @@ export async function* startV0(
   const reader = createNewsReader(links);
   let wasUp = false;
   const tellLoading = createLoadingNotice(links, request, id);
-  for (let waitMs = links.app.loopback ? 100 : 1000; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
+  const started = async (): Promise<Conversation | undefined> => {
     const info = await getConversationV0(links, id);
     const conversation = toConversationV0(info, await reader.read(info), webUrl);
     if (options.until === 'accepted') return conversation;
@@ -42,8 +43,10 @@ export async function* startV0(
       return conversation;
     }
     tellLoading();
-    await links.clock.sleep(waitMs, AbortSignal.any([options.signal, links.signal]));
-  }
+    return undefined;
+  };
+  const signal = AbortSignal.any([options.signal, links.signal]);
+  return await poll(started, { clock: links.clock, signal, every: STEADY });
 }
 
 /** Once, when a start takes longer than one does. */

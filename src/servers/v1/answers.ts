@@ -1,4 +1,5 @@
 /** What V1 waits for and how it goes on: the pending action, its answer, the run, waking (interface 4.4, 5.3, 7.4). */
+import { poll, QUICK } from '../../runs/poll.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
@@ -100,23 +101,21 @@ async function seenToBeAccepted(links: Links, agent: AgentClient, accepted: read
 /** Accepts again what still waits: each time it is read right before, so that the next action is never meant. */
 async function untilAccepted(links: Links, agent: AgentClient, accepted: readonly PendingAction[]): Promise<void> {
   const ids = new Set(accepted.map(({ action_id }) => action_id));
-  let sentAtMs = links.clock.now();
-  const untilMs = sentAtMs + WRAP_UP_MS;
-  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 500)) {
-    if (!(await stillWaits(links, agent, ids))) return;
-    const now = links.clock.now();
-    if (now >= untilMs) {
-      throw new AppError('server', 'the server takes the acceptance and does not act on it: the action still waits', {
-        hint: `see where it stands: acs conv confirm ${agent.conversationId}`,
-        retryable: true,
-      });
-    }
-    if (now - sentAtMs >= NOT_TAKEN_MS) {
-      await agent.respond('accept', null);
-      sentAtMs = links.clock.now();
-    }
-    await links.clock.sleep(waitMs, links.signal);
-  }
+  const { clock } = links;
+  let sentAtMs = clock.now();
+  const until = sentAtMs + WRAP_UP_MS;
+  const isAccepted = async (): Promise<true | undefined> => {
+    if (!(await stillWaits(links, agent, ids))) return true;
+    if (clock.now() - sentAtMs < NOT_TAKEN_MS || clock.now() >= until) return undefined;
+    await agent.respond('accept', null);
+    sentAtMs = clock.now();
+    return undefined;
+  };
+  if (await poll(isAccepted, { ...links, every: QUICK, until })) return;
+  throw new AppError('server', 'the server takes the acceptance and does not act on it: the action still waits', {
+    hint: `see where it stands: acs conv confirm ${agent.conversationId}`,
+    retryable: true,
+  });
 }
 
 /**
@@ -140,9 +139,9 @@ export async function runV1(links: Links, id: string): Promise<RunStart> {
 /** A run while a confirmation waits would carry the action out (interface 7.4). Throws `needs-input` then. */
 export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> {
   const id = agent.conversationId;
-  const untilMs = links.clock.now() + WRAP_UP_MS;
+  const until = links.clock.now() + WRAP_UP_MS;
   let refusal: Answer | null = null;
-  for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, 1_000)) {
+  const start = async (): Promise<RunStart | undefined> => {
     const { execution_status: status } = await agent.conversation();
     if (status === WAITING) throw waitsForConfirmation(id);
     if (status === 'running' || (refusal !== null && status === 'finished')) return 'already-running';
@@ -152,15 +151,14 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
     if (refusal === null) return 'started';
     const text = serverText(refusal.body) ?? 'it names no reason';
     if (/confirm/i.test(text)) throw waitsForConfirmation(id);
-    if (links.clock.now() >= untilMs) {
-      throw new AppError('conflict', `the sandbox refuses to continue the run: ${text}`, {
-        status: refusal.status,
-        request: refusal.request,
-        hint: `see its state: acs conv show ${id}`,
-      });
-    }
-    await links.clock.sleep(waitMs, links.signal);
-  }
+    if (links.clock.now() < until) return undefined;
+    throw new AppError('conflict', `the sandbox refuses to continue the run: ${text}`, {
+      status: refusal.status,
+      request: refusal.request,
+      hint: `see its state: acs conv show ${id}`,
+    });
+  };
+  return await poll(start, { ...links, every: QUICK });
 }
 
 /**
@@ -168,12 +166,11 @@ export async function goOn(links: Links, agent: AgentClient): Promise<RunStart> 
  * run would be told that it has ended there.
  */
 async function untilMoved(links: Links, agent: AgentClient, last: ToldState): Promise<void> {
-  const untilMs = links.clock.now() + MOVED_MS;
-  for (let waitMs = 50; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 500)) {
+  const hasMoved = async (): Promise<true | undefined> => {
     const now = await newestState(agent);
-    if (now === null || now.eventId !== last.eventId) return;
-    await links.clock.sleep(waitMs, links.signal);
-  }
+    return now === null || now.eventId !== last.eventId || undefined;
+  };
+  await poll(hasMoved, { ...links, every: QUICK, until: links.clock.now() + MOVED_MS });
 }
 
 interface ToldState {

@@ -2,6 +2,7 @@
  * The app server's copy of the events, in words: it comes by webhook and may be 30 s behind, without what a sandbox had
  * not sent when it fell asleep, or empty (interface 7.1). Whoever is shown the copy where there may be more is told.
  */
+import { poll, STEADY } from '../../runs/poll.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
@@ -71,16 +72,18 @@ function wayOut({ sandbox_id: id, sandbox_status: status }: AppConversationRecor
  * that cannot tell is not waited for.
  */
 export async function untilCopyTells(links: Links, id: string, word: string): Promise<boolean> {
-  const untilMs = links.clock.now() + COPY_DELAY_MS;
-  for (let waitMs = 500; ; waitMs = Math.min(waitMs * 2, 4_000)) {
-    try {
-      if ((await lastWord(links, id))?.toLowerCase() === word.toLowerCase()) return true;
-    } catch (error) {
-      if (!isAppError(error) || error.kind === 'interrupted') throw error;
-      return false;
-    }
-    if (links.clock.now() >= untilMs) return false;
-    await links.clock.sleep(waitMs, links.signal);
+  const until = links.clock.now() + COPY_DELAY_MS;
+  const told = await poll(() => copyTells(links, id, word), { ...links, every: STEADY, until });
+  return told ?? false;
+}
+
+/** False where the copy cannot be read. */
+async function copyTells(links: Links, id: string, word: string): Promise<boolean | undefined> {
+  try {
+    return (await lastWord(links, id))?.toLowerCase() === word.toLowerCase() || undefined;
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    return false;
   }
 }
 

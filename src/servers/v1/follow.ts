@@ -1,7 +1,8 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
 import { AppError, isAppError } from '../../errors.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import type { Conversation, Reason } from '../../domain/conversation.ts';
 import { NO_STATUS } from '../../domain/run-status.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { openEventSocket, type EventSocket, type KeyPlace } from '../agent-server/socket.ts';
@@ -194,16 +195,8 @@ function toFollowSocket(socket: EventSocket, sighting: (event: EventRecord) => S
 }
 
 /** A sandbox that is gone cannot be asked; its app server may still be told. */
-async function lateReason(
-  links: Links,
-  record: AppConversationRecord,
-  webUrl: WebUrl,
-): Promise<Conversation['reason']> {
-  const untilMs = links.clock.now() + REASON_DELAY_MS;
-  for (let waitMs = 500; links.clock.now() < untilMs; waitMs = Math.min(waitMs * 2, 5_000)) {
-    await links.clock.sleep(waitMs, links.signal);
-    const { reason } = await settle(links, record, webUrl);
-    if (reason !== null) return reason;
-  }
-  return null;
+async function lateReason(links: Links, record: AppConversationRecord, webUrl: WebUrl): Promise<Reason | null> {
+  const until = links.clock.now() + REASON_DELAY_MS;
+  const read = async (): Promise<Reason | undefined> => (await settle(links, record, webUrl)).reason ?? undefined;
+  return (await poll(read, { ...links, every: STEADY, until })) ?? null;
 }

@@ -9,7 +9,7 @@ import { getConversation, getConversations, noConversation } from './calls.ts';
 import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { isEcho } from './start-body.ts';
 import { conversationOf, getStartTask, isOnlyUnwritten, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';
-import { NO_PROGRESS_MS } from './start.ts';
+import { NO_PROGRESS_MS } from './start-wait.ts';
 
 /** For an id that no conversation has. Throws `not-found`. */
 export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl, id: string): Promise<Conversation> {

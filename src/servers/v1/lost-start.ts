@@ -1,4 +1,5 @@
 /** After a start whose answer was lost: was it taken? */
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { AppError } from '../../errors.ts';
 import { isAppError } from '../../errors.ts';
 import type { StartTaskRecord } from '../../protocol/v1/records.ts';
@@ -8,8 +9,8 @@ import { getConversations } from './calls.ts';
 import { isEcho } from './start-body.ts';
 import { searchStartTasks } from './start-tasks.ts';
 
-const LOOKS = 5;
-const BETWEEN_LOOKS_MS = 1500;
+/** A start that was taken is listed within this time. */
+const LISTED_MS = 6_000;
 /** The server's clock may go behind ours. */
 const CLOCK_MARGIN_MS = 600_000;
 
@@ -25,7 +26,7 @@ export async function findLostStart(
 ): Promise<StartTaskRecord | null> {
   const since = new Date(sentAtMs - CLOCK_MARGIN_MS).toISOString();
   let asked = 0;
-  for (let look = 0; look < LOOKS; look++) {
+  const listed = async (): Promise<StartTaskRecord | undefined> => {
     try {
       const { items: tasks } = await searchStartTasks(links, { since });
       const task = tasks.find(
@@ -38,10 +39,11 @@ export async function findLostStart(
     } catch (error) {
       if (!isAppError(error) || error.kind === 'interrupted') throw error;
     }
-    if (look < LOOKS - 1) await links.clock.sleep(BETWEEN_LOOKS_MS, links.signal);
-  }
-  if (asked === 0) throw lost;
-  return null;
+    return undefined;
+  };
+  const task = await poll(listed, { ...links, every: STEADY, until: links.clock.now() + LISTED_MS });
+  if (task === undefined && asked === 0) throw lost;
+  return task ?? null;
 }
 
 /** The conversation is there, its task is not: as good as a task that ended. */

@@ -3,6 +3,7 @@
  * (interface 7.4); so the state is read right before, where it is, and a message to a run that is under way is only
  * stored: the run sees it, and an action that begins to wait meanwhile stays waiting.
  */
+import { poll, QUICK } from '../../runs/poll.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -48,14 +49,12 @@ const TAKEN_UP_MS = 1_000;
  * it lying. The message has arrived by now: what fails here is no failure to send it, which would have it sent twice.
  */
 async function runWhatStands(links: Links, agent: AgentClient): Promise<void> {
-  const runAtMs = links.clock.now() + TAKEN_UP_MS;
+  const isTakenUp = async (): Promise<true | undefined> => {
+    const { execution_status: word } = await agent.conversation();
+    return word === null || !STANDS.has(word) || !(await isMessageNewest(agent)) || undefined;
+  };
   try {
-    for (let waitMs = 50; ; waitMs *= 2) {
-      const { execution_status: word } = await agent.conversation();
-      if (word === null || !STANDS.has(word) || !(await isMessageNewest(agent))) return;
-      if (links.clock.now() >= runAtMs) break;
-      await links.clock.sleep(waitMs, links.signal);
-    }
+    if (await poll(isTakenUp, { ...links, every: QUICK, until: links.clock.now() + TAKEN_UP_MS })) return;
     await goOn(links, agent);
   } catch (error) {
     if (!isAppError(error)) throw error;

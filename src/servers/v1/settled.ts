@@ -2,6 +2,7 @@
 import { isAppError } from '../../errors.ts';
 import type { Conversation, ConversationStatus, Reason } from '../../domain/conversation.ts';
 import { NO_STATUS, runStateV1 } from '../../domain/run-status.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -12,7 +13,8 @@ import { getConversation, getSandbox, searchAppEvents } from './calls.ts';
 import { metricsAfterRun } from './metrics.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
-const NULL_FLASH_LOOKS = 4;
+/** A status that is missing for less than this is that of a busy sandbox. */
+const NULL_FLASH_MS = 2_000;
 /** In these the sandbox is at work, or too busy to return a status. */
 const GOES_ON: ReadonlySet<ConversationStatus> = new Set(['running', 'starting', NO_STATUS]);
 /** State updates among which the newest execution status is looked for. */
@@ -23,11 +25,13 @@ const MOST_STATES = 200;
  * question whether it is well, which then calls it in error until it answers again.
  */
 export async function afterNullFlash(links: Links, first: AppConversationRecord): Promise<AppConversationRecord> {
+  if (!mayFlash(links, first)) return first;
   let record = first;
-  for (let look = 0; look < NULL_FLASH_LOOKS && mayFlash(links, record); look++) {
-    await links.clock.sleep(500, links.signal);
-    record = await getConversation(links, record.id);
-  }
+  const known = async (): Promise<true | undefined> => {
+    record = await getConversation(links, first.id);
+    return mayFlash(links, record) ? undefined : true;
+  };
+  await poll(known, { ...links, every: STEADY, until: links.clock.now() + NULL_FLASH_MS });
   return record;
 }
 

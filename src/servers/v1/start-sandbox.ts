@@ -1,4 +1,5 @@
 /** The sandbox of a start with `--spec`, at servers whose start does not take a spec: it is created first. */
+import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
@@ -36,18 +37,18 @@ export async function* startInNewSandbox<T>(
 }
 
 async function untilRunning(links: Links, id: string, signal: AbortSignal): Promise<void> {
-  for (let waitMs = links.app.loopback ? 50 : 1000; ; waitMs = Math.min(waitMs * 1.5, 2000)) {
+  const isRunning = async (): Promise<true | undefined> => {
     const record = await getSandbox(links, id);
-    if (record.status === 'RUNNING') return;
-    if (record.status === 'ERROR' || record.status === 'MISSING') {
-      const detail = record.status_detail === null ? '' : `: ${record.status_detail.slice(0, 500)}`;
-      throw new AppError('failed', `the sandbox ${id} did not start${detail}`, {
-        hint: 'see the specs of the server: acs specs list',
-        data: { sandbox_id: id },
-      });
-    }
-    await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
-  }
+    if (record.status === 'RUNNING') return true;
+    if (record.status !== 'ERROR' && record.status !== 'MISSING') return undefined;
+    const detail = record.status_detail === null ? '' : `: ${record.status_detail.slice(0, 500)}`;
+    throw new AppError('failed', `the sandbox ${id} did not start${detail}`, {
+      hint: 'see the specs of the server: acs specs list',
+      data: { sandbox_id: id },
+    });
+  };
+  const every = links.app.loopback ? QUICK : STEADY;
+  await poll(isRunning, { clock: links.clock, signal: AbortSignal.any([signal, links.signal]), every });
 }
 
 /** The server did not take the start: it refused the request, or its start task or sandbox ended in error. */

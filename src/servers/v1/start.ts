@@ -12,21 +12,17 @@ import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import type { Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from './arrival.ts';
-import { getConversation, getConversations, getSandbox } from './calls.ts';
+import { getConversation, getSandbox } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
-import { startFailureText, taskConversation, toConversation, type WebUrl } from './records.ts';
+import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox } from './sandboxes.ts';
 import { getSpec } from './specs.ts';
 import { refuseIgnoredMembers, refuseOtherId, refuseOtherModel, refuseUnechoedId } from './start-result.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
-import { getStartTask, isOnlyUnwritten } from './start-tasks.ts';
+import { progress, recordOf, untilReady } from './start-wait.ts';
 
 const START_TIMEOUT_MS = 120_000;
-/** A task that shows no progress for this long is looked up by its conversation: some never end (interface 4.2). */
-export const NO_PROGRESS_MS = 20_000;
-/** A server that restarts meanwhile is waited for this long: the start is on its way. */
-const LONGEST_OUTAGE_MS = 60_000;
 
 export async function* startV1(
   links: Links,
@@ -68,7 +64,7 @@ async function* startIn(
     refuseIgnoredMembers(links, facts, request, first, echoed);
     return { ...taskConversation(first), url: echoed === null ? null : webUrl(echoed) };
   }
-  const task = yield* waitUntilReady(links, first, echoed, options.signal);
+  const task = yield* untilReady(links, first, echoed, options.signal);
   const id = normalId(task.app_conversation_id ?? '');
   if (id === normalId(conversationId)) await links.features.learnEcho();
   else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
@@ -180,98 +176,6 @@ function refusedStart({ body, status, request }: Answer, wanted: NewConversation
   if (/CONFIGURATION\$MODEL_NOT_SUPPORTED/.test(JSON.stringify(body ?? '')))
     return new AppError('unsupported', text, { status, request });
   return new AppError('usage', `the server refuses this start: ${text}`, { status, request });
-}
-
-async function* waitUntilReady(
-  links: Links,
-  first: StartTaskRecord,
-  conversationId: string | null,
-  signal: AbortSignal,
-): AsyncGenerator<StartProgress, StartTaskRecord, void> {
-  let task = first;
-  let progressAtMs = links.clock.now();
-  let awaySinceMs: number | null = null;
-  for (let waitMs = links.local ? 50 : links.app.loopback ? 200 : 500; ; waitMs = Math.min(waitMs * 1.3, 2000)) {
-    if (task.status === 'READY' && task.app_conversation_id !== null) return task;
-    if (task.status === 'ERROR') {
-      const id = isOnlyUnwritten(task) ? await idOfBegun(links, conversationId, signal) : null;
-      if (id === null) throw startFailed(task);
-      return { ...task, status: 'READY', app_conversation_id: id };
-    }
-    await links.clock.sleep(waitMs, AbortSignal.any([signal, links.signal]));
-    let next: StartTaskRecord | null;
-    try {
-      next = await getStartTask(links, task.id);
-      awaySinceMs = null;
-    } catch (error) {
-      awaySinceMs ??= links.clock.now();
-      if (!isPassing(error) || links.clock.now() - awaySinceMs >= LONGEST_OUTAGE_MS) throw error;
-      continue;
-    }
-    if (next === null) {
-      throw new AppError('server', `the server no longer knows the start task ${normalId(task.id)}`, {
-        data: { start_task_id: normalId(task.id) },
-      });
-    }
-    if (next.status !== task.status) {
-      progressAtMs = links.clock.now();
-      task = next;
-      yield progress(task, conversationId);
-      continue;
-    }
-    task = next;
-    if (links.clock.now() - progressAtMs < NO_PROGRESS_MS) continue;
-    progressAtMs = links.clock.now();
-    const id = task.app_conversation_id ?? conversationId;
-    const record = id === null ? null : (await getConversations(links, [normalId(id)]))[0];
-    if (record != null && record.execution_status !== null)
-      return { ...task, status: 'READY', app_conversation_id: record.id };
-  }
-}
-
-/** Null where its record does not come. */
-async function idOfBegun(links: Links, conversationId: string | null, signal: AbortSignal): Promise<string | null> {
-  if (conversationId === null) return null;
-  return await recordOf(links, conversationId, signal).then(
-    ({ id }) => id,
-    (error: unknown) => {
-      if (isAppError(error) && error.kind === 'not-found') return null;
-      throw error;
-    },
-  );
-}
-
-function isPassing(error: unknown): boolean {
-  return isAppError(error) && (error.kind === 'network' || error.kind === 'server' || error.kind === 'rate-limited');
-}
-
-function startFailed(task: StartTaskRecord): AppError {
-  return new AppError('failed', `the conversation did not start: ${startFailureText(task.detail)}`, {
-    data: { start_task_id: normalId(task.id), sandbox_id: task.sandbox_id },
-  });
-}
-
-function progress(task: StartTaskRecord, conversationId: string | null): StartProgress {
-  const id = task.app_conversation_id ?? conversationId;
-  return {
-    start_task_id: normalId(task.id),
-    step: task.status.toLowerCase().replaceAll('_', '-'),
-    conversation_id: id === null ? null : normalId(id),
-    sandbox_id: task.sandbox_id,
-  };
-}
-
-/** READY is told a moment before some servers find the conversation; and a failure that passes ends no start. */
-async function recordOf(links: Links, id: string, signal: AbortSignal): ReturnType<typeof getConversation> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await getConversation(links, id);
-    } catch (error) {
-      const mayPass = isPassing(error) || (isAppError(error) && error.kind === 'not-found');
-      if (!mayPass || tries >= 5) throw error;
-      await links.clock.sleep(300, signal);
-    }
-  }
 }
 
 /** The policy has to stand before the agent sees the message, so the conversation was started without it. */

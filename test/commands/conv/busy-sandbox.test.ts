@@ -48,5 +48,5 @@ it('a stop says that the state is not told where it never is, not that the run g
   const env = { HOME: dir, ACS_CONFIG_DIR: dir, ACS_BASE_URL: world.fake.url, ACS_API_KEY: KEY };
   const { code, err } = await invoke({ args: ['conv', 'stop', ID], cwd: dir, env, clock: idleClock(30) });
   expect(code, err).toBe(124);
-  expect(err).toContain('its sandbox tells no state');
+  expect(err).toContain('its sandbox reports no status');
 });

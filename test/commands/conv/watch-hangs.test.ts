@@ -14,7 +14,7 @@ import {
   type V1World,
 } from '../../servers/support/v1-world.ts';
 import { idleClock } from '../../support/idle-clock.ts';
-import type { Clock } from '../../../src/servers/options.ts';
+import type { Clock } from '../../../src/clock.ts';
 
 let world: V1World;
 let server: Server;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { blankConversation } from '../../../src/commands/conv/blank.ts';
 import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
-import type { Clock, Context } from '../../../src/context.ts';
+import type { Clock } from '../../../src/clock.ts';
+import type { Context } from '../../../src/context.ts';
 import type { Conversation } from '../../../src/domain/conversation.ts';
 import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
 import { NO_STATUS } from '../../../src/domain/run-status.ts';

@@ -1,7 +1,8 @@
 /** A connection as wire.ts makes it, to a fake server. */
 import { connect } from '../../../src/servers/index.ts';
 import type { Server } from '../../../src/servers/server.ts';
-import type { Clock, ConnectOptions } from '../../../src/servers/options.ts';
+import type { Clock } from '../../../src/clock.ts';
+import type { ConnectOptions } from '../../../src/servers/options.ts';
 
 /** A sleep of so long is a limit of something: a busy machine must be able to answer before it is over. */
 const LIMIT_MS = 10_000;

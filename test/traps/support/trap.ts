@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { clockFrom } from '../../../src/clock.ts';
-import type { Clock } from '../../../src/context.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { startFake, type FakeServer, type Handler } from '../../servers/support/fake-server.ts';
 import { startLoose, type LooseOptions, type LooseServer } from '../../servers/support/loose-server.ts';
 import { createV1World, KEY, type V1World } from '../../servers/support/v1-world.ts';

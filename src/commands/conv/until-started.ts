@@ -1,0 +1,33 @@
+import { knownId, type Conversation } from '../../domain/conversation.ts';
+import { isAppError } from '../../errors.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
+import type { Server } from '../../servers/server.ts';
+import type { TimedContext } from '../deadline.ts';
+import { deadlinePassed, interruption } from './unended.ts';
+import { idOf } from './view.ts';
+
+/** A conversation that is still being started has only its start task: waits until it has an id or failed. */
+export async function untilStarted(
+  ctx: TimedContext,
+  server: Server,
+  conversation: Conversation,
+): Promise<Conversation> {
+  const { clock, signal } = ctx;
+  if (!isOnlyTask(conversation)) return conversation;
+  let current = conversation;
+  const started = async (): Promise<Conversation | undefined> => {
+    current = await server.conversations.get(idOf(current));
+    return isOnlyTask(current) ? undefined : current;
+  };
+  try {
+    return await poll(started, { clock, signal, every: STEADY });
+  } catch (error) {
+    const named = { ...current, id: knownId(current) ?? idOf(current) };
+    if (ctx.deadline.isOver(error)) throw deadlinePassed(named, ctx.deadline.waitMs);
+    throw isAppError(error) && error.kind === 'interrupted' ? interruption(error, named.id, named) : error;
+  }
+}
+
+function isOnlyTask({ id, status }: Conversation): boolean {
+  return id === '' && status === 'starting';
+}
