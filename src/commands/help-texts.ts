@@ -82,7 +82,8 @@ to the server it was stored for and to no other. \`local\` takes only its own.
   CI                        set to anything but false: never ask, assume no server
   NO_COLOR                  set to anything: no colours
   FORCE_COLOR               set to anything but 0 or false: colours also on a pipe
-  VISUAL, EDITOR            the editor for messages and settings
+  VISUAL, EDITOR            the editor for messages and settings, in this order;
+                            neither set: nano, else vi
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                             proxies; never used for this machine itself
   NODE_EXTRA_CA_CERTS       file of further certificate authorities
@@ -90,6 +91,11 @@ to the server it was stored for and to no other. \`local\` takes only its own.
 ACS_BASE_URL, ACS_PROFILE or ACS_API_KEY set but empty, or a key without a server, is
 exit code 3: a job that lost its variables must not pass against an empty local service.
 \`acs whoami\` shows what is in force and where it came from.
+
+Requests: at most --rate a second to the app server; without it 8, on the cloud 1.5, after a
+first 10 at once. The local service and the agent servers of sandboxes have no limit.
+Answers may be encoded with gzip, deflate or br. A document may have 256 MiB and a file
+512 MiB, before and after decoding; a larger answer, another encoding: exit code 9.
 `;
 
 const OUTPUT = `Data goes to stdout (or --output <file>), everything else to stderr.
