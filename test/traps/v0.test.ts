@@ -184,6 +184,17 @@ describe('the cost', () => {
     expect(await told()).toEqual([0.003, { input: 200, output: 40 }]);
   });
 
+  it('is in the outcome of conv wait, as the newest event with metrics has it', async () => {
+    userSays(server, 'one');
+    stateChanges(server, 'running');
+    steps(0.001);
+    steps(0.002);
+    stateChanges(server, 'finished');
+    const { code, out, err } = await trap.acs('conv', 'wait', V0_ID, '--json');
+    expect(code, err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ type: 'outcome', status: 'finished', cost_usd: 0.002 });
+  });
+
   it('is not known once the server has counted anew after a wake, and does not go down', async () => {
     userSays(server, 'one');
     steps(0.0018);
