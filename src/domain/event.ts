@@ -1,3 +1,10 @@
+/** One by one what comes page by page. */
+export async function* eachEvent(
+  pages: AsyncIterable<readonly ConversationEvent[]>,
+): AsyncGenerator<ConversationEvent, void, void> {
+  for await (const page of pages) yield* page;
+}
+
 export interface ConversationEvent {
   type: 'event';
   /** V1: uuid with dashes. V0: the number as text. */

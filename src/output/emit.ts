@@ -7,7 +7,7 @@ import { bulkViewFor } from './bulk.ts';
 import { checkOutput } from './check.ts';
 import { jsonLine, mapStrings } from './json.ts';
 import { createOutlet } from './outlet.ts';
-import { itemText, lineText, listText, type Shape } from './shape.ts';
+import { itemText, linesText, listText, type Shape } from './shape.ts';
 import type { View } from './view.ts';
 import type { Format, OutputKind, BulkResult, EmitterOptions } from './options.ts';
 
@@ -21,8 +21,11 @@ export interface Emitter {
   list<T>(view: View<T>, items: readonly T[], page: { has_more: boolean }): Promise<void>;
   item<T>(view: View<T>, item: T, extra?: Record<string, unknown>): Promise<void>;
   bulk(result: BulkResult): Promise<void>;
-  /** One item of a stream as soon as it exists: a plain line, or one JSON object a line. */
-  line<T>(view: View<T>, item: T): Promise<void>;
+  /**
+   * Items of a stream, written at once in one write: plain lines, or one JSON object a line. For a list that goes out in
+   * parts: its rows in a format of one line an item.
+   */
+  lines<T>(view: View<T>, items: readonly T[]): Promise<void>;
   /** An object of its own in a JSON stream, or nothing in plain text when `plain` is absent. */
   record(record: Record<string, unknown>, plain?: string): Promise<void>;
   /** Bytes as they are; made safe on a terminal. */
@@ -70,8 +73,11 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const shown = format() === 'id' ? items.filter((item) => item.ok) : items;
       await listOr(await listText(bulkViewFor(items), shown, { matched, failed }, shape()), 'nothing matched');
     },
-    // Without a word from the user a stream is plain lines, on a pipe too.
-    line: async (view, item) => outlet.write(await lineText(view, item, { ...shape(), format: asked ?? 'table' })),
+    async lines(view, items) {
+      // Without a format in the arguments a stream is plain lines, on a pipe too.
+      const format = kind === 'list' ? shape().format : (asked ?? 'table');
+      await outlet.write(await linesText(view, items, { ...shape(), format }));
+    },
     async record(record, plain) {
       if (asked === 'json' || asked === 'ndjson') return outlet.write(jsonLine(redactValue(record)));
       const isPlain = asked === undefined || asked === 'table';

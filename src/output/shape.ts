@@ -72,14 +72,15 @@ export async function itemText<T>(
   }
 }
 
-/** One item of a stream, complete with its line feed. A table here is the default: the view's plain line. */
-export async function lineText<T>(view: View<T>, item: T, shape: Shape): Promise<string> {
-  if (shape.format !== 'table' || shape.fields || !view.line) {
+/** Items of a stream, each complete with its line feed. A table here is the default: the view's plain lines. */
+export async function linesText<T>(view: View<T>, items: readonly T[], shape: Shape): Promise<string> {
+  const { line } = view;
+  if (shape.format !== 'table' || shape.fields || !line) {
     const format = shape.format === 'table' ? 'tsv' : shape.format === 'json' ? 'ndjson' : shape.format;
-    return await itemText(view, item, {}, { ...shape, format });
+    return (await listText(view, items, {}, { ...shape, format })) ?? '';
   }
-  const parts = view.line(item).map((part) => ({ ...part, text: shape.redact(part.text) }));
-  return await renderParts([parts], await shape.look(), { indent: view.lineIndent ?? 2, longWords: 'break' });
+  const rows = items.map((item) => line(item).map((part) => ({ ...part, text: shape.redact(part.text) })));
+  return await renderParts(rows, await shape.look(), { indent: view.lineIndent ?? 2, longWords: 'break' });
 }
 
 function recordLine<T>(view: View<T>, item: T, extra: Record<string, unknown>, shape: Shape): string {

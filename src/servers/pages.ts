@@ -2,17 +2,25 @@
 import { createPageCheck } from '../domain/page-check.ts';
 import type { Page } from './server.ts';
 
+/** The items of all pages, lazily: see eachPage. */
+export async function* allPages<T>(
+  idOf: (item: T) => string,
+  fetchPage: (page: string | null) => Promise<Page<T>>,
+): AsyncGenerator<T, void, void> {
+  for await (const items of eachPage(idOf, fetchPage)) yield* items;
+}
+
 /**
- * All items of all pages, lazily. Throws AppError `server` for a list without an end: see createPageCheck.
+ * The items of each page, lazily. Throws AppError `server` for a list without an end: see createPageCheck.
  * @param idOf what makes two items the same
  * @param ahead `next`: whoever took the whole first page reads on, so from the second page on the next one is requested
  * while the items of the present one are used. A failure of that request is thrown after those items.
  */
-export async function* allPages<T>(
+export async function* eachPage<T>(
   idOf: (item: T) => string,
   fetchPage: (page: string | null) => Promise<Page<T>>,
   ahead: 'none' | 'next' = 'none',
-): AsyncGenerator<T, void, void> {
+): AsyncGenerator<T[], void, void> {
   const check = createPageCheck();
   const following = async ({ items, next }: Page<T>): Promise<Page<T> | null> => {
     check(items.map(idOf), next);
@@ -22,7 +30,7 @@ export async function* allPages<T>(
   for (let isFirst = true; page !== null; isFirst = false) {
     const requested: Promise<Page<T> | null> | null = isFirst || ahead === 'none' ? null : following(page);
     requested?.catch(() => undefined); // thrown below, unless the reader stops before
-    yield* page.items;
+    yield page.items;
     page = await (requested ?? following(page));
   }
 }

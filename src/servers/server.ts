@@ -128,7 +128,8 @@ export interface Server {
      * conversations with its sandbox that `scope` does not name; `server` when it is still there afterwards.
      */
     remove(id: string, scope?: RemovalScope): Promise<void>;
-    events(id: string, query: EventQuery): AsyncIterable<ConversationEvent>;
+    /** The events as the server's pages bring them: a page may be empty; no event comes twice. */
+    eventPages(id: string, query: EventQuery): AsyncIterable<ConversationEvent[]>;
     follow(id: string, options: FollowOptions): AsyncIterable<FollowItem>;
     /** The final answer to the latest user message; null when there is none yet. */
     result(id: string): Promise<string | null>;

@@ -277,7 +277,7 @@ describe('a stream', () => {
   ])('is plain lines by default (%s columns)', async (columns, tab) => {
     const { emitter, out } = capture({}, columns);
     emitter.check(taskView, 'stream');
-    await emitter.line(taskView, hostile);
+    await emitter.lines(taskView, [hostile]);
     await emitter.record({ type: 'outcome' });
     await emitter.record({ type: 'outcome' }, 'finished\u202e');
     expect(out()).toBe(`failed e\u0301vil \\x1b[2J\\x9b31m \\u202egpj.exe${tab}tab\n  line \\ end\nfinished\\u202e\n`);
@@ -288,7 +288,7 @@ describe('a stream', () => {
       const { emitter, out } = capture({ format }, 80);
       emitter.check(taskView, 'stream');
       expect(emitter.format).toBe('ndjson');
-      await emitter.line(taskView, hostile);
+      await emitter.lines(taskView, [hostile]);
       await emitter.record({ type: 'outcome', text: '\u009b' }, 'never seen');
       const [first, second, end] = out().split('\n');
       expect(JSON.parse(first ?? '')).toEqual({ ...hostile, beyond: true });
@@ -298,11 +298,11 @@ describe('a stream', () => {
 
   test('is rows with tsv or --fields, and ids with -q', async () => {
     const tsv = capture({ format: 'tsv', fields: ['id', 'status'] });
-    await tsv.emitter.line(taskView, hostile);
+    await tsv.emitter.lines(taskView, [hostile]);
     await tsv.emitter.record({ type: 'outcome' }, 'finished');
     expect(tsv.out()).toBe('3f2504e04f8a41d39a0c0305e82c3302\tfailed\n');
     const id = capture({ format: 'id' });
-    await id.emitter.line(taskView, hostile);
+    await id.emitter.lines(taskView, [hostile]);
     await id.emitter.record({ type: 'outcome' }, 'finished');
     expect(id.out()).toBe('3f2504e04f8a41d39a0c0305e82c3302\n');
   });
@@ -352,7 +352,7 @@ test('secrets in free text are taken out of every format', async () => {
     });
     await emitter.list(taskView, [task], PAGE);
     await emitter.item(taskView, task);
-    await emitter.line(taskView, task);
+    await emitter.lines(taskView, [task]);
     await emitter.record({ title }, title);
     expect(written.join('')).not.toContain('t0p');
     expect(written.join('')).toContain('<redacted>');

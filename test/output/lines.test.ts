@@ -54,7 +54,7 @@ test('further lines of a text cannot pose as lines of acs, wherever they go', as
   const hostile = { ...taskView, line: () => [{ text: 'a\r\n   b\nerror: no\n\n\u001b[2Jd' }] };
   for (const columns of [undefined, 80]) {
     const { emitter, out } = capture({}, columns);
-    await emitter.line(hostile, task);
+    await emitter.lines(hostile, [task]);
     expect(out()).toBe('a\n     b\n  error: no\n\n  \\x1b[2Jd\n');
   }
 });
@@ -75,9 +75,9 @@ test('each line has the width that the terminal has then', async () => {
     globals: {},
     now: () => 0,
   });
-  await emitter.line(taskView, task);
+  await emitter.lines(taskView, [task]);
   stdout.columns = 30;
-  await emitter.line(taskView, task);
+  await emitter.lines(taskView, [task]);
   expect(stdout.text.split('\n')).toEqual([
     `running ${task.title}`,
     'running ten words that stand',
@@ -121,7 +121,7 @@ test('colours that were asked for go to a pipe, but neither into a file nor into
         now: () => 0,
         palette: () => Promise.resolve(MARKS),
       });
-      await emitter.line(taskView, task);
+      await emitter.lines(taskView, [task]);
       await emitter.close();
       return text + (globals.output === undefined ? '' : readFileSync(path.join(dir, globals.output), 'utf8'));
     };

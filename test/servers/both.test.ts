@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eachEvent } from '../../src/domain/event.ts';
 import type { ListQuery, Server } from '../../src/servers/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
@@ -168,7 +169,7 @@ describe('one conversation of a server that speaks both dialects', () => {
       conversations.stop(id),
       conversations.diff(id),
       (async () => {
-        for await (const event of conversations.events(id, {})) expect(event).toBeUndefined();
+        for await (const event of eachEvent(conversations.eventPages(id, {}))) expect(event).toBeUndefined();
       })(),
     ];
     const failures = await Promise.all(asked.map((promise) => failure(promise)));

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/clock.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
+import { eachEvent } from '../../src/domain/event.ts';
 import type { NewConversation } from '../../src/domain/new-conversation.ts';
 import { connect } from '../../src/servers/index.ts';
 import type { FollowItem, Server } from '../../src/servers/server.ts';
@@ -119,7 +120,7 @@ describe.each(['v1', 'v0'] as const)('the local service over %s', (api) => {
     const ids = idsOf(items);
     expect(new Set(ids).size).toBe(ids.length);
     const listed: string[] = [];
-    for await (const event of server.conversations.events(conversation.id, {})) listed.push(event.id);
+    for await (const event of eachEvent(server.conversations.eventPages(conversation.id, {}))) listed.push(event.id);
     expect(listed).toEqual(ids);
     expect(await server.conversations.result(conversation.id)).toBe('all done');
     expect((await server.conversations.getSettled(conversation.id)).status).toBe('finished');
@@ -270,7 +271,7 @@ describe('V1 of the local service', () => {
     const ids = idsOf(items);
     expect(new Set(ids).size).toBe(ids.length);
     const listed: string[] = [];
-    for await (const event of server.conversations.events(conversation.id, {})) listed.push(event.id);
+    for await (const event of eachEvent(server.conversations.eventPages(conversation.id, {}))) listed.push(event.id);
     expect(ids).toEqual(listed);
     expect(paused).toBe('resumed');
   });

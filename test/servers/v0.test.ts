@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eachEvent } from '../../src/domain/event.ts';
 import type { FollowItem, Server } from '../../src/servers/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
@@ -121,7 +122,7 @@ describe('a V0 conversation', () => {
     }));
     const read = async (order: 'oldest-first' | 'newest-first'): Promise<string[]> => {
       const ids: string[] = [];
-      for await (const event of server.conversations.events(ID, { order })) ids.push(event.id);
+      for await (const event of eachEvent(server.conversations.eventPages(ID, { order }))) ids.push(event.id);
       return ids;
     };
     const forwards = await read('oldest-first');

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Conversation } from '../../src/domain/conversation.ts';
+import { eachEvent } from '../../src/domain/event.ts';
 import type { NewConversation } from '../../src/domain/new-conversation.ts';
 import type { Server, StartProgress } from '../../src/servers/server.ts';
 import { isDryRunStop } from '../../src/servers/transport/dry-run.ts';
@@ -217,7 +218,8 @@ describe('events', () => {
     );
     const kinds = async (): Promise<string[]> => {
       const found: string[] = [];
-      for await (const one of server.conversations.events(ID, {})) found.push(`${one.kind}: ${one.text}`);
+      for await (const one of eachEvent(server.conversations.eventPages(ID, {})))
+        found.push(`${one.kind}: ${one.text}`);
       return found;
     };
     expect(await kinds()).toEqual(['MessageEvent: hello', 'ActionEvent: bye']);
@@ -238,7 +240,8 @@ describe('events', () => {
     world.before = ({ path }) =>
       path.startsWith('/agent/') ? { status: 404, json: { detail: 'Conversation not found' } } : null;
     const texts: string[] = [];
-    for await (const one of server.conversations.events(ID, { order: 'newest-first', limit: 1 })) texts.push(one.text);
+    for await (const one of eachEvent(server.conversations.eventPages(ID, { order: 'newest-first', limit: 1 })))
+      texts.push(one.text);
     expect(texts).toEqual(['kept']);
   });
 
@@ -249,7 +252,7 @@ describe('events', () => {
         observation: { kind: 'TerminalObservation', content: [{ type: 'text', text: `env: ${SANDBOX_KEY}` }] },
       }),
     );
-    for await (const one of server.conversations.events(ID, {})) {
+    for await (const one of eachEvent(server.conversations.eventPages(ID, {}))) {
       expect(JSON.stringify(one)).not.toContain(SANDBOX_KEY);
       expect(one.text).toBe('env: <redacted>');
     }
@@ -259,7 +262,7 @@ describe('events', () => {
     world.addConversation();
     world.before = ({ path }) => (path.endsWith('/events/search') ? { json: { items: [], next_page_id: '7' } } : null);
     const all = async (): Promise<void> => {
-      for await (const _ of server.conversations.events(ID, {})) continue;
+      for await (const _ of eachEvent(server.conversations.eventPages(ID, {}))) continue;
     };
     expect((await failure(all())).message).toContain('again and again');
   });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import type { Context, Format } from '../../context.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -59,36 +59,46 @@ export async function printEvents(word: string, options: EventsOptions, ctx: Con
     const tail = await readTail(server, id, { ...options, tail: options.tail });
     return await ctx.out.list(view, tail.slice(0, limit), { has_more: tail.length > limit });
   }
-  const events: ConversationEvent[] = [];
+  const kept: ConversationEvent[] = [];
   let hasMore = false;
-  const isStream = ctx.out.format === 'ndjson';
-  let count = 0;
-  for await (const event of wantedEvents(server, id, since, options)) {
-    if (count >= limit) {
-      hasMore = true;
-      break;
-    }
-    count += 1;
-    // A long history goes out as it is read, so that `| head` ends the reading.
-    if (isStream) await ctx.out.line(view, event);
-    else events.push(event);
+  let left = limit;
+  for await (const page of wantedEvents(server, id, since, options)) {
+    const events = page.slice(0, left);
+    left -= events.length;
+    // A long history goes out page by page: it takes no memory, and `| head` ends the reading.
+    if (isInParts(ctx.out.format)) await ctx.out.lines(view, events);
+    else kept.push(...events);
+    hasMore = events.length < page.length;
+    if (hasMore) break;
   }
-  if (!isStream) await ctx.out.list(view, events, { has_more: hasMore });
+  if (!isInParts(ctx.out.format)) await ctx.out.list(view, kept, { has_more: hasMore });
   if (hasMore) await ctx.notice(`there are more than ${limit} events: use a higher -L, or leave it out`);
 }
 
+/** The formats in which a part of a list is the same with the rest or without. */
+function isInParts(format: Format): boolean {
+  return format === 'ndjson' || format === 'tsv' || format === 'id';
+}
+
+/** Page by page. */
 async function* wantedEvents(
   server: Server,
   id: string,
   since: Since,
   options: EventsOptions,
-): AsyncGenerator<ConversationEvent> {
+): AsyncGenerator<ConversationEvent[], void, void> {
   const wanted = eventTest(options);
   let isReached = since?.kind !== 'event';
   const query = { order: 'oldest-first' as const, ...(since?.kind === 'time' ? { since: since.time } : {}) };
-  for await (const event of server.conversations.events(id, query)) {
-    if (isReached && wanted(event)) yield event;
-    if (!isReached && since?.kind === 'event' && isSameEvent(since.id, event)) isReached = true;
+  for await (const page of server.conversations.eventPages(id, query)) {
+    let events = page;
+    if (!isReached && since?.kind === 'event') {
+      const index = page.findIndex((event) => isSameEvent(since.id, event));
+      if (index === -1) continue;
+      isReached = true;
+      events = page.slice(index + 1);
+    }
+    yield events.filter(wanted);
   }
   if (!isReached && since?.kind === 'event') {
     throw new AppError('not-found', `there is no event ${since.id} in this conversation`);

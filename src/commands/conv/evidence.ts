@@ -1,5 +1,5 @@
 /** What is known of a run before it is watched: the events since the latest user message, read backwards. */
-import type { ConversationEvent } from '../../domain/event.ts';
+import { type ConversationEvent, eachEvent } from '../../domain/event.ts';
 import { afterEvent, isUserMessage, NO_EVIDENCE, type RunEvidence } from '../../domain/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 
@@ -14,7 +14,9 @@ export interface KnownRun {
 
 export async function readKnownRun(server: Server, id: string): Promise<KnownRun> {
   const newestFirst: ConversationEvent[] = [];
-  for await (const event of server.conversations.events(id, { order: 'newest-first', limit: EVENTS_MAX })) {
+  for await (const event of eachEvent(
+    server.conversations.eventPages(id, { order: 'newest-first', limit: EVENTS_MAX }),
+  )) {
     newestFirst.push(event);
     if (isUserMessage(event) || newestFirst.length >= EVENTS_MAX) break;
   }

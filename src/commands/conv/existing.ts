@@ -1,5 +1,6 @@
 /** Whether a conversation with a chosen id is there already, and whether it came from the same request. */
 import type { Conversation } from '../../domain/conversation.ts';
+import { eachEvent } from '../../domain/event.ts';
 import { isUserMessage } from '../../domain/outcome.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { isAppError } from '../../errors.ts';
@@ -24,7 +25,7 @@ export async function isSameStart(server: Server, known: Conversation, request: 
   if (request.branch !== null && known.branch !== null && request.branch !== known.branch) return false;
   if (request.message === null) return true;
   const query = { order: 'oldest-first' as const, limit: EVENTS_LOOKED_AT };
-  for await (const event of server.conversations.events(known.id, query)) {
+  for await (const event of eachEvent(server.conversations.eventPages(known.id, query))) {
     if (isUserMessage(event)) return fullText(event).trim() === request.message.trim();
   }
   return false;

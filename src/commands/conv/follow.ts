@@ -96,10 +96,11 @@ export async function showRun(
   let start = since?.kind === 'time' ? since.time : null;
   let tailEnd: ConversationEvent | null = null;
   if (tail !== null) {
-    for (const event of tail) {
-      shown.add(event.id);
-      if (!isHidden(ctx, options, event)) await ctx.out.line(view, event);
-    }
+    for (const event of tail) shown.add(event.id);
+    await ctx.out.lines(
+      view,
+      tail.filter((event) => !isHidden(ctx, options, event)),
+    );
     tailEnd = known?.last ?? null;
     start = tailEnd?.timestamp ?? null;
   }
@@ -117,7 +118,7 @@ export async function showRun(
     onEvent: async (event) => {
       if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
       if (isUpTo(event, tailEnd)) return;
-      await ctx.out.line(view, event);
+      await ctx.out.lines(view, [event]);
     },
   });
 }
@@ -132,7 +133,7 @@ export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void>
   const { format } = ctx.globals;
   if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
   else if (format === undefined && ctx.globals.fields === undefined && !isTold(outcome))
-    await ctx.out.line(outcomeView, outcome);
+    await ctx.out.lines(outcomeView, [outcome]);
 }
 
 /** Of a wait that ended before the run the error tells, and once is enough. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
+import { eachEvent } from '../../domain/event.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
@@ -166,7 +167,7 @@ function refuseGone({ id, status, sandbox_status }: Conversation): void {
 async function isUnfinished(server: Server, { id, status }: Conversation): Promise<boolean> {
   if (status === 'finished' || status === 'starting') return false;
   if (status !== 'idle') return true;
-  for await (const event of server.conversations.events(id, { order: 'oldest-first' })) {
+  for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'oldest-first' }))) {
     if (isUserMessage(event)) return true;
   }
   return false;

@@ -1,4 +1,4 @@
-import type { ConversationEvent } from '../../domain/event.ts';
+import { type ConversationEvent, eachEvent } from '../../domain/event.ts';
 import type { Server } from '../../servers/server.ts';
 import { eventTest, type FilterOptions } from './event-filter.ts';
 
@@ -11,7 +11,7 @@ export async function readTail(
   if (options.tail === 0) return [];
   const wanted = eventTest(options);
   const newestFirst: ConversationEvent[] = [];
-  for await (const event of server.conversations.events(id, { order: 'newest-first' })) {
+  for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'newest-first' }))) {
     if (wanted(event)) newestFirst.push(event);
     if (newestFirst.length >= options.tail) break;
   }

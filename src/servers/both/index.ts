@@ -79,7 +79,7 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
       getSettled: async (id) => (await ownerOf(id)).getSettled(id),
       rename: async (id, title) => (await ownerOf(id)).rename(id, title),
       remove: async (id, scope) => (await ownerOf(id)).remove(id, scope),
-      events: (id, query) => through(id, (adapter) => adapter.events(id, query)),
+      eventPages: (id, query) => through(id, (adapter) => adapter.eventPages(id, query)),
       follow: (id, options) => through(id, (adapter) => adapter.follow(id, options)),
       result: async (id) => (await ownerOf(id)).result(id),
       send: async (id, message) => (await ownerOf(id)).send(id, message),

@@ -119,10 +119,19 @@ export async function* eventsForwardV0(
   info: ConversationInfo,
   start: number,
 ): AsyncGenerator<EventRecordV0, void, void> {
+  for await (const page of eventPagesForwardV0(links, info, start)) yield* page;
+}
+
+/** The same, as each request brings them. */
+export async function* eventPagesForwardV0(
+  links: Links,
+  info: ConversationInfo,
+  start: number,
+): AsyncGenerator<EventRecordV0[], void, void> {
   let next = start;
   for (;;) {
     const { events, has_more } = await eventsPageV0(links, info, { start: next, reverse: 'false' });
-    yield* events;
+    yield events;
     const last = events.at(-1);
     if (!has_more) return;
     if (last === undefined || last.id < next) throw endless();

@@ -3,6 +3,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { isRecord } from '../../protocol/shape.ts';
+import type { EventRecordV0 } from '../../protocol/v0/records.ts';
 import { parseTime } from '../../text/time.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
@@ -14,8 +15,9 @@ import { diffFromFiles } from '../text-patch.ts';
 import { foundNothing, serverText, statusError } from '../transport/answer.ts';
 import { answerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
 import {
+  eventPagesBackwardV0,
+  eventPagesForwardV0,
   eventsBackwardV0,
-  eventsForwardV0,
   getConversationV0,
   listConversationsV0,
   noConversationV0,
@@ -67,7 +69,7 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       rename: (id, title) => renameV0(links, id, title, () => settled(id)),
       remove: (id) =>
         removeForGood(links, id, { remove: () => removeV0(links, id), isThere: () => isThereV0(links, id) }),
-      events: (id, query) => eventsV0(links, id, query),
+      eventPages: (id, query) => eventPagesV0(links, id, query),
       follow: (id, options) => followV0(links, webUrl, id, options),
       result: (id) => resultV0(links, id),
       send: (id, message) => sendV0(links, id, message),
@@ -114,21 +116,26 @@ function matches(
   return sandboxId === undefined || conversation.sandbox_id === sandboxId;
 }
 
-async function* eventsV0(links: Links, id: string, query: EventQuery): AsyncGenerator<ConversationEvent, void, void> {
+async function* eventPagesV0(
+  links: Links,
+  id: string,
+  query: EventQuery,
+): AsyncGenerator<ConversationEvent[], void, void> {
   const info = await getConversationV0(links, id);
   const sinceMs = parseTime(query.since ?? null);
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
-  const events = query.order === 'newest-first' ? eventsBackwardV0(links, info) : eventsForwardV0(links, info, 0);
-  for await (const event of events) {
-    if (sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs) {
-      if (query.order === 'newest-first') return;
-      continue;
-    }
-    if (query.kinds !== undefined && !query.kinds.includes(kindOf(event))) continue;
-    yield toEventV0(event, info.conversation_id, links.network.redaction);
-    left -= 1;
-    if (left <= 0) return;
+  const isBackward = query.order === 'newest-first';
+  const isBefore = (event: EventRecordV0) => sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs;
+  const pages = isBackward ? eventPagesBackwardV0(links, info) : eventPagesForwardV0(links, info, 0);
+  for await (const page of pages) {
+    const events = page
+      .filter((event) => !isBefore(event) && (query.kinds === undefined || query.kinds.includes(kindOf(event))))
+      .slice(0, left)
+      .map((event) => toEventV0(event, info.conversation_id, links.network.redaction));
+    yield events;
+    left -= events.length;
+    if (left <= 0 || (isBackward && page.some(isBefore))) return;
   }
 }
 

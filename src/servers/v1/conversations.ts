@@ -7,7 +7,7 @@ import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation } from './calls.ts';
 import { createCopyNotices } from './copy.ts';
 import { diffV1 } from './diff.ts';
-import { eventsV1 } from './events.ts';
+import { eventPagesV1 } from './events.ts';
 import { followV1 } from './follow.ts';
 import type { WebUrl } from './records.ts';
 import { removeV1 } from './remove.ts';
@@ -36,7 +36,7 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
     },
     rename: (id, title) => renameV1(links, facts, webUrl, id, title),
     remove: (id, scope = { alsoGone: [] }) => removeV1(links, facts, id, scope),
-    events: (id, query) => eventsV1(links, copy, id, query),
+    eventPages: (id, query) => eventPagesV1(links, copy, id, query),
     follow: (id, options) => followV1(links, webUrl, id, options),
     result: (id) => resultV1(links, copy, id),
     send: (id, message) => sendV1(links, facts, id, message),

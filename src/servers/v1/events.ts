@@ -5,7 +5,7 @@ import { parseTime } from '../../text/time.ts';
 import { naiveTime } from '../times.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { allPages, byId } from '../pages.ts';
+import { byId, eachPage } from '../pages.ts';
 import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
@@ -13,22 +13,27 @@ import { getConversation, searchAppEvents } from './calls.ts';
 import type { CopyNotices } from './copy.ts';
 import { isNoise, toEvent } from './event-records.ts';
 
-export async function* eventsV1(
+export async function* eventPagesV1(
   links: Links,
   copy: CopyNotices,
   id: string,
   query: EventQuery,
-): AsyncGenerator<ConversationEvent, void, void> {
+): AsyncGenerator<ConversationEvent[], void, void> {
   const record = await getConversation(links, id);
   const seen = new Set<string>();
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
-  for await (const event of wholeRecords(links, copy, record, query)) {
-    if (seen.has(event.id)) continue;
-    seen.add(event.id);
-    if (isNoise(event) || (query.kinds !== undefined && !query.kinds.includes(event.kind))) continue;
-    yield toEvent(event, record.id, links.network.redaction);
-    left -= 1;
+  for await (const page of wholeRecords(links, copy, record, query)) {
+    const events: ConversationEvent[] = [];
+    for (const event of page) {
+      if (seen.has(event.id)) continue;
+      seen.add(event.id);
+      if (isNoise(event) || (query.kinds !== undefined && !query.kinds.includes(event.kind))) continue;
+      events.push(toEvent(event, record.id, links.network.redaction));
+      if (events.length >= left) break;
+    }
+    yield events;
+    left -= events.length;
     if (left <= 0) return;
   }
 }
@@ -39,14 +44,17 @@ async function* wholeRecords(
   copy: CopyNotices,
   record: AppConversationRecord,
   query: RecordQuery,
-): AsyncGenerator<EventRecord, void, void> {
+): AsyncGenerator<EventRecord[], void, void> {
   const agent = agentOf(links, record);
   let last: EventRecord | null = null;
   let since = query.since;
   if (agent === null) await copy.asleep(record);
   else {
     try {
-      for await (last of agentEvents(agent, query)) yield last;
+      for await (const page of agentEventPages(agent, query)) {
+        yield page;
+        last = page.at(-1) ?? last;
+      }
       // One that was made anew knows nothing of what was before.
       if (last !== null) return;
     } catch (error) {
@@ -55,7 +63,10 @@ async function* wholeRecords(
       if (last !== null && query.order !== 'newest-first') since = last.timestamp ?? since;
     }
   }
-  for await (last of appEvents(links, record.id, { ...query, since })) yield last;
+  for await (const page of appEventPages(links, record.id, { ...query, since })) {
+    yield page;
+    last = page.at(-1) ?? last;
+  }
   if (last === null && query.since === undefined && query.kinds === undefined) copy.empty(record);
 }
 
@@ -79,9 +90,9 @@ export async function* eventRecords(
   for (let next: 'again' | 'copy' = agent === null ? 'copy' : 'again'; agent !== null && next === 'again';) {
     let yielded = 0;
     try {
-      for await (const event of agentEvents(agent, query)) {
-        yielded += 1;
-        yield event;
+      for await (const page of agentEventPages(agent, query)) {
+        yielded += page.length;
+        yield* page;
       }
       return;
     } catch (error) {
@@ -89,20 +100,16 @@ export async function* eventRecords(
       next = await whenSilent(error);
     }
   }
-  yield* appEvents(links, id, query);
+  for await (const page of appEventPages(links, id, query)) yield* page;
 }
 
-function agentEvents(agent: AgentClient, query: RecordQuery): AsyncGenerator<EventRecord, void, void> {
+function agentEventPages(agent: AgentClient, query: RecordQuery): AsyncGenerator<EventRecord[], void, void> {
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const since = query.since === undefined ? undefined : naiveTime(query.since);
-  return allPages(byId, (page) => agent.events({ order, since }, page), 'next');
+  return eachPage(byId, (page) => agent.events({ order, since }, page), 'next');
 }
 
-export async function* appEvents(
-  links: Links,
-  id: string,
-  query: RecordQuery,
-): AsyncGenerator<EventRecord, void, void> {
+async function* appEventPages(links: Links, id: string, query: RecordQuery): AsyncGenerator<EventRecord[], void, void> {
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const kind = query.kinds?.length === 1 ? query.kinds[0] : undefined;
   const since = query.since === undefined ? undefined : naiveTime(query.since);
@@ -124,8 +131,7 @@ export async function* appEvents(
       return await searchAppEvents(links, id, filter, page);
     }
   };
-  for await (const event of allPages(byId, fetchPage, 'next')) {
-    if (sinceMs !== null && (parseTime(event.timestamp) ?? Infinity) < sinceMs) continue;
-    yield event;
+  for await (const page of eachPage(byId, fetchPage, 'next')) {
+    yield sinceMs === null ? page : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
   }
 }

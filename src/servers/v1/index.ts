@@ -38,8 +38,8 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
     },
     rename: async (id, title) => (await work()).rename(id, title),
     remove: async (id, scope) => (await work()).remove(id, scope),
-    async *events(id, query) {
-      yield* (await work()).events(id, query);
+    async *eventPages(id, query) {
+      yield* (await work()).eventPages(id, query);
     },
     async *follow(id, options) {
       yield* (await work()).follow(id, options);
