@@ -22,14 +22,17 @@ export function mapStrings(
 ): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null || isDone(value)) return value;
-  const members = Object.entries(value);
-  let isChanged = false;
-  for (const entry of members) {
-    const changed = mapStrings(entry[1], change, isDone);
-    if (changed === entry[1]) continue;
-    entry[1] = changed;
-    isChanged = true;
+  let changed: Map<string, unknown> | null = null;
+  for (const name in value) {
+    const member = (value as Record<string, unknown>)[name];
+    const mapped = mapStrings(member, change, isDone);
+    if (mapped === member) continue;
+    changed ??= new Map();
+    changed.set(name, mapped);
   }
-  if (!isChanged) return value;
+  if (changed === null) return value;
+  const members = Object.entries(value).map(
+    ([name, member]) => [name, changed.has(name) ? changed.get(name) : member] as const,
+  );
   return Array.isArray(value) ? members.map(([, member]) => member as unknown) : Object.fromEntries(members);
 }

@@ -38,7 +38,7 @@ interface Name {
  */
 export function memberRedaction(text: (text: string) => string): (value: unknown) => unknown {
   const redaction = new MemberRedaction(text);
-  return (value) => redaction.redact('', value, { depth: 0, inside: 'open', mcp: false });
+  return (value) => redaction.redact(value, redaction.nameOf(''), { depth: 0, inside: 'open', mcp: false });
 }
 
 class MemberRedaction {
@@ -49,57 +49,41 @@ class MemberRedaction {
     this.#text = text;
   }
 
-  redact(name: string, value: unknown, place: Place): unknown {
-    if (typeof value === 'string') return this.#isHidden(name, value, place) ? REDACTED : this.#text(value);
+  /** The value itself where nothing in it is a secret. */
+  redact(value: unknown, name: Name, place: Place): unknown {
+    if (typeof value === 'string') return isHidden(name, value, place) ? REDACTED : this.#text(value);
     if (typeof value === 'number') return place.inside === 'map' ? REDACTED : value;
     if (typeof value !== 'object' || value === null) return value;
     if (place.depth > DEEPEST) return REDACTED;
-    const below = this.#placeBelow(name, value, place);
-    return Array.isArray(value) ? this.#array(value, below) : this.#members(value, below);
+    const below = placeBelow(name, value, place);
+    return Array.isArray(value) ? this.#array(value, below) : this.#members(value as Record<string, unknown>, below);
   }
 
-  #members(value: object, below: Place): object {
-    const copy: Record<string, unknown> = {};
-    for (const [member, content] of Object.entries(value)) {
-      const { shown } = this.#named(member);
-      const redacted = this.redact(member, content, below);
-      // An assignment to that name would set the prototype.
-      if (shown === '__proto__') Object.defineProperty(copy, shown, { ...OWN, value: redacted });
-      else copy[shown] = redacted;
+  #members(value: Record<string, unknown>, below: Place): object {
+    let changed: Map<string, [string, unknown]> | null = null;
+    for (const member in value) {
+      const name = this.nameOf(member);
+      const redacted = this.redact(value[member], name, below);
+      if (redacted === value[member] && name.shown === member) continue;
+      changed ??= new Map();
+      changed.set(member, [name.shown, redacted]);
     }
-    return copy;
+    if (changed === null) return value;
+    return Object.fromEntries(Object.entries(value).map((entry) => changed.get(entry[0]) ?? entry));
   }
 
   /** A list may be the arguments of a command: the word after `--api-key` is a secret too. */
-  #array(values: readonly unknown[], place: Place): unknown[] {
-    const shown = shownArguments(values);
-    return values.map((value, index) => {
-      const redacted = this.redact('', value, place);
-      return redacted === REDACTED ? redacted : (shown[index] ?? redacted);
+  #array(values: readonly unknown[], place: Place): readonly unknown[] {
+    const shown = values.some((value) => typeof value === 'string') ? shownArguments(values) : [];
+    const name = this.nameOf('');
+    const redacted = values.map((value, index) => {
+      const own = this.redact(value, name, place);
+      return own === REDACTED ? own : (shown[index] ?? own);
     });
+    return redacted.some((value, index) => value !== values[index]) ? redacted : values;
   }
 
-  #isHidden(name: string, value: string, place: Place): boolean {
-    if (value === '') return false;
-    if (place.inside === 'map') return true;
-    const named = this.#named(name);
-    if (place.inside === 'entry') return !named.isDescribing;
-    return named.isSecret || (place.mcp && named.isMcpSecret);
-  }
-
-  #placeBelow(name: string, value: object, place: Place): Place {
-    const named = this.#named(name);
-    const mcp = place.mcp || named.isMcp;
-    const depth = place.depth + 1;
-    // Counts of tokens are figures, not secrets.
-    if (hasOnlyFigures(value)) return { depth, mcp, inside: 'open' };
-    // What a secret is called inside a map of secrets says nothing about its entry.
-    if (place.inside === 'map' && !Array.isArray(value)) return { depth, mcp, inside: 'entry' };
-    const isMap = named.isSecretMap || named.isSecret || (mcp && named.isMcpMap);
-    return { depth, mcp, inside: isMap ? 'map' : place.inside };
-  }
-
-  #named(name: string): Name {
+  nameOf(name: string): Name {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
     const canonical = canonicalName(name);
@@ -117,9 +101,25 @@ class MemberRedaction {
   }
 }
 
-const OWN = { configurable: true, enumerable: true, writable: true };
+function isHidden(name: Name, value: string, place: Place): boolean {
+  if (value === '') return false;
+  if (place.inside === 'map') return true;
+  if (place.inside === 'entry') return !name.isDescribing;
+  return name.isSecret || (place.mcp && name.isMcpSecret);
+}
 
-function hasOnlyFigures(value: object): boolean {
-  for (const member of Object.values(value)) if (member !== null && typeof member !== 'number') return false;
+function placeBelow(name: Name, value: object, place: Place): Place {
+  const mcp = place.mcp || name.isMcp;
+  const depth = place.depth + 1;
+  // Counts of tokens are figures, not secrets.
+  if (hasOnlyFigures(value as Record<string, unknown>)) return { depth, mcp, inside: 'open' };
+  // What a secret is called inside a map of secrets says nothing about its entry.
+  if (place.inside === 'map' && !Array.isArray(value)) return { depth, mcp, inside: 'entry' };
+  const isMap = name.isSecretMap || name.isSecret || (mcp && name.isMcpMap);
+  return { depth, mcp, inside: isMap ? 'map' : place.inside };
+}
+
+function hasOnlyFigures(value: Record<string, unknown>): boolean {
+  for (const name in value) if (value[name] !== null && typeof value[name] !== 'number') return false;
   return true;
 }

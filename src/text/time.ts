@@ -18,7 +18,11 @@ export function normalizeTime(text: string | null | undefined): string | null {
   // Leap seconds are no Date; servers never send them.
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day)) return null;
-  const seconds = new Date(ms - zoneOffsetMs(zone)).toISOString().slice(0, 19);
+  const offsetMs = zoneOffsetMs(zone);
+  const seconds =
+    offsetMs === 0
+      ? `${year}-${month}-${day}T${hour}:${minute}:${second}`
+      : new Date(ms - offsetMs).toISOString().slice(0, 19);
   return `${seconds}${fraction ? `.${fraction}` : ''}Z`;
 }
 
