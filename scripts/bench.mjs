@@ -121,24 +121,44 @@ function report(times) {
   return judged && broken.length > 0 ? 1 : 0;
 }
 
-/** Both in the same run, so that the ratio holds on any machine. */
+/**
+ * Both in the same run, so that the ratio holds on any machine; on a busy one that of CPU time holds, which does not count
+ * waiting. The budget is broken when both are above it.
+ */
 function reportEvents({ raw, acs: read }) {
-  const { ofLeast, ofMedians } = ratiosOf(read, raw);
-  const row = (name, all, ...ratios) => [
-    name,
-    `${median(all).toFixed(0)} ms`,
-    `${Math.min(...all).toFixed(0)} ms`,
-    ...ratios,
-  ];
+  const ratios = [];
+  const row = (name, unit, key) => {
+    const [base, all] = [raw, read].map((rounds) => rounds.map((round) => round[key]));
+    const { ofLeast, ofMedians } = ratiosOf(all, base);
+    if (unit === 'ms') ratios.push(ofLeast, ofMedians);
+    const shown = (figures) => `${median(figures).toFixed(0)} ${unit}`;
+    return [
+      name,
+      shown(base),
+      shown(all),
+      ofMedians.toFixed(2),
+      ofLeast.toFixed(2),
+      unit === 'ms' ? `≤ ${eventsBudget}` : '',
+    ];
+  };
   process.stdout.write('\n');
   print([
-    ['a read of 100,000 events', 'median', 'least', 'ratio of medians', 'ratio of least', 'budget'],
-    row('a raw loop over the pages', raw, '', '', ''),
-    row('acs conv events --format ndjson', read, ofMedians.toFixed(2), ofLeast.toFixed(2), `≤ ${eventsBudget}`),
+    [
+      'a read of 100,000 events (medians)',
+      'raw loop',
+      'acs conv events',
+      'ratio of medians',
+      'ratio of least',
+      'budget',
+    ],
+    row('time', 'ms', 'wallMs'),
+    row('CPU time', 'ms', 'cpuMs'),
+    row('most memory', 'MB', 'rssMb'),
   ]);
-  process.stdout.write(`\n${raw.length} runs each, taking turns\n`);
-  const isBroken = Math.min(ofLeast, ofMedians) > eventsBudget;
-  if (isBroken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${ofLeast.toFixed(2)} × a raw loop\n`);
+  process.stdout.write(`\n${raw.length} runs each with --format ndjson, taking turns\n`);
+  const least = Math.min(...ratios);
+  const isBroken = least > eventsBudget;
+  if (isBroken) process.stdout.write(`${judged ? 'over budget' : 'above'}: ${least.toFixed(2)} × a raw loop\n`);
   return judged && isBroken ? 1 : 0;
 }
 

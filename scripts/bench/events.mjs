@@ -8,8 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { AGENT_KEY, EVENTS, ID } from './event-server.mjs';
 
 const own = fileURLToPath(import.meta.url);
+const usage = fileURLToPath(new URL('usage.cjs', import.meta.url));
 
-/** Milliseconds of each round, the two taking turns. Throws when one of them fails or loses an event. */
+/**
+ * What each round took, the two taking turns: `{ wallMs, cpuMs, rssMb }`. Throws when one of them fails or loses an
+ * event.
+ */
 export async function timeEvents(acs, env, rounds) {
   const server = spawn(process.execPath, [fileURLToPath(new URL('event-server.mjs', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -19,9 +23,9 @@ export async function timeEvents(acs, env, rounds) {
     const url = String(line).trim();
     const times = { raw: [], acs: [] };
     for (let round = 0; round < rounds; round++) {
-      times.raw.push(await time([own, url], env));
+      times.raw.push(await measure([own, url], env));
       const args = [acs, 'conv', 'events', ID, '--format', 'ndjson'];
-      times.acs.push(await time(args, { ...env, ACS_BASE_URL: url }));
+      times.acs.push(await measure(args, { ...env, ACS_BASE_URL: url }));
     }
     return times;
   } finally {
@@ -29,17 +33,22 @@ export async function timeEvents(acs, env, rounds) {
   }
 }
 
-async function time(args, env) {
+async function measure(args, env) {
   const started = performance.now();
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--require', usage, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+  });
+  let used = '';
+  child.stdio[3].on('data', (chunk) => (used += chunk));
   const closed = once(child, 'close');
   let lines = 0;
   for await (const chunk of child.stdout) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1;) lines += 1;
   const [status] = await closed;
-  const elapsedMs = performance.now() - started;
+  const wallMs = performance.now() - started;
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}`);
   if (lines !== EVENTS) throw new Error(`${args.join(' ')} printed ${lines} events of ${EVENTS}`);
-  return elapsedMs;
+  return { wallMs, ...JSON.parse(used) };
 }
 
 async function rawLoop(url) {

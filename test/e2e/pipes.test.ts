@@ -70,14 +70,20 @@ describe('output that cannot be written', () => {
 
   it
     .runIf(full)
-    .each(['conv list', 'conv list --json', 'conv show @last', 'completion bash', 'conv list --help', '--help'])(
-    'is exit 3, for a part must not be taken for the whole: %s',
-    async (command) => {
-      const { code, err } = await shell(`acs ${command} >/dev/full`, inWorld(world)).ended;
-      expect(code).toBe(3);
-      expect(err).toContain('cannot write to stdout: no space left on the device');
-    },
-  );
+    .each([
+      'conv list',
+      'conv list --json',
+      'conv show @last',
+      'conv events @last',
+      'conv events @last --format ndjson',
+      'completion bash',
+      'conv list --help',
+      '--help',
+    ])('is exit 3, for a part must not be taken for the whole: %s', async (command) => {
+    const { code, err } = await shell(`acs ${command} >/dev/full`, inWorld(world)).ended;
+    expect(code).toBe(3);
+    expect(err).toContain('cannot write to stdout: no space left on the device');
+  });
 
   it.runIf(full)('ends nothing when it is only what is said beside the data', async () => {
     const script = 'acs conv new --no-repo --replay demo --wait -q 2>/dev/full';

@@ -92,3 +92,44 @@ it('conv events --format tsv --fields prints these bytes', async () => {
   expect(code).toBe(0);
   await expect(out).toMatchFileSnapshot('events/tsv-fields.txt');
 });
+
+/** Pages of 100 events; `reply` gives the answer to the request for one of them, counted from 0. */
+function serveMany(count: number, reply: (page: number, answer: Reply) => Reply | Promise<Reply>): void {
+  const all = Array.from({ length: count }, (_, index) => userMessage(`message ${index}`));
+  trap.before = ({ path, query }) => {
+    if (!path.endsWith('/events/search')) return null;
+    const page = Number(query.get('page_id') ?? 0);
+    const next = (page + 1) * 100 < count ? String(page + 1) : null;
+    return reply(page, { json: { items: all.slice(page * 100, (page + 1) * 100), next_page_id: next } });
+  };
+}
+
+it.each(['tsv', 'ndjson', 'id'])('conv events --format %s takes one write for each page', async (format) => {
+  serveMany(950, (_page, answer) => answer);
+  const writes: string[] = [];
+  const args = ['conv', 'events', ID, '--format', format];
+  const { code, out } = await trap.invoke({ args, onOut: (text) => void writes.push(text) });
+  expect(code).toBe(0);
+  expect(out.split('\n')).toHaveLength(951);
+  expect(writes).toHaveLength(10);
+});
+
+it.each(['tsv', 'ndjson', 'id'])(
+  'conv events --format %s prints a page before the next one arrives',
+  async (format) => {
+    let lines = 0;
+    let answerRest = (): void => undefined;
+    const firstIsOut = new Promise<void>((resolve) => (answerRest = resolve));
+    // The second page is answered only when all lines of the first one are out.
+    serveMany(150, async (page, answer) => {
+      if (page === 1) await firstIsOut;
+      return answer;
+    });
+    const onOut = (text: string): void => {
+      lines += text.split('\n').length - 1;
+      if (lines === 100) answerRest();
+    };
+    const { code } = await trap.invoke({ args: ['conv', 'events', ID, '--format', format], onOut });
+    expect({ code, lines }).toEqual({ code: 0, lines: 150 });
+  },
+);
