@@ -122,6 +122,8 @@ export interface Server {
     get(id: string): Promise<Conversation>;
     /** As get, with the last state of the run and its reason looked up where the record does not tell. */
     getSettled(id: string): Promise<Conversation>;
+    /** Whether the sandbox itself has the run as running; false where it does not run, and where none can be asked. */
+    runsInSandbox(id: string): Promise<boolean>;
     rename(id: string, title: string): Promise<Conversation>;
     /**
      * Deletes one and reads it back. Throws `conflict`, before anything is sent, where the server may delete other

@@ -76,3 +76,33 @@ describe('conv send', () => {
     expect(out + err).not.toContain('finished');
   });
 });
+
+describe('a record that lags behind its events', () => {
+  it('conv wait exits with the outcome of the newest run, however long the record shows the run before', async () => {
+    const record = trap.addConversation({ execution_status: 'finished' });
+    trap.agentState['execution_status'] = 'running';
+    trap.agentEvents.push(userMessage('first'), finish('first answer'), status('finished'));
+    trap.agentEvents.push(userMessage('second'), status('running'));
+    const beganAtMs = trap.clock.now();
+    const late = [finish('second answer'), status('error')];
+    trap.before = () => {
+      if (trap.clock.now() - beganAtMs < RECORD_LAGS_MS) return null;
+      trap.agentEvents.push(...late.splice(0));
+      trap.agentState['execution_status'] = record['execution_status'] = 'error';
+      return null;
+    };
+    const { code, out, err } = await trap.acs('conv', 'wait', ID, '--json');
+    expect({ code, outcome: JSON.parse(out) as unknown }, err).toMatchObject({
+      code: 1,
+      outcome: { status: 'failed' },
+    });
+  });
+
+  it('conv wait believes a record whose sandbox reports the same end, though no event does', async () => {
+    trap.addConversation({ execution_status: 'finished' });
+    trap.agentState['execution_status'] = 'finished';
+    trap.agentEvents.push(userMessage('first'), status('running'), finish('first answer'));
+    const { code, err } = await trap.acs('conv', 'wait', ID);
+    expect(code, err).toBe(0);
+  });
+});

@@ -27,6 +27,16 @@ export async function readUnlessPassing(
   }
 }
 
+/** Whether the sandbox contradicts a record that says that the run has ended; false while it cannot be asked. */
+export async function runsInSandbox(server: Server, id: string, isOver: (error: unknown) => boolean): Promise<boolean> {
+  try {
+    return await server.conversations.runsInSandbox(id);
+  } catch (error) {
+    if (isOver(error) || (isAppError(error) && error.kind !== 'interrupted')) return false;
+    throw error;
+  }
+}
+
 /** A busy sandbox tells no state for a moment: what the run was seen doing before, it does still. */
 export function tellingOf(fresh: Conversation, last: Conversation | null): Conversation {
   return fresh.status === NO_STATUS ? (last ?? fresh) : fresh;

@@ -19,7 +19,7 @@ import { OpenQuestion } from './watch-question.ts';
 import { Following, watchServers, type WatchServers } from './watch-following.ts';
 import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS } from './watch-options.ts';
 import type { Watched, WatchOptions } from './watch-options.ts';
-import { isGone, ofLatestRun, readUnlessPassing, standing, tellingOf } from './watch-reads.ts';
+import { isGone, ofLatestRun, readUnlessPassing, runsInSandbox, standing, tellingOf } from './watch-reads.ts';
 import { Silence } from './watch-silence.ts';
 
 export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
@@ -200,7 +200,8 @@ class Watch {
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
     if (stoodMs >= (this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some)) {
       const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
-      if (believed !== null) return believed;
+      const { timed, isOver } = this.servers;
+      if (believed !== null && !(await runsInSandbox(timed.server, this.id, isOver))) return believed;
     }
     this.doubt(fresh);
     return null;

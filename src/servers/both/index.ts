@@ -77,6 +77,7 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
         return newer.get(id);
       },
       getSettled: async (id) => (await ownerOf(id)).getSettled(id),
+      runsInSandbox: async (id) => (await ownerOf(id)).runsInSandbox(id),
       rename: async (id, title) => (await ownerOf(id)).rename(id, title),
       remove: async (id, scope) => (await ownerOf(id)).remove(id, scope),
       eventPages: (id, query) => through(id, (adapter) => adapter.eventPages(id, query)),

@@ -66,6 +66,8 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       },
       get: settled,
       getSettled: settled,
+      // The state is read from the events, which cannot contradict it.
+      runsInSandbox: () => Promise.resolve(false),
       rename: (id, title) => renameV0(links, id, title, () => settled(id)),
       remove: (id) =>
         removeForGood(links, id, { remove: () => removeV0(links, id), isThere: () => isThereV0(links, id) }),

@@ -3,6 +3,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
+import { agentOf } from './agent.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation } from './calls.ts';
 import { createCopyNotices } from './copy.ts';
@@ -33,6 +34,10 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
       if (known.id === '') return known;
       const settled = await settle(links, await getConversation(links, known.id), webUrl);
       return { ...settled, start_task_id: known.start_task_id };
+    },
+    async runsInSandbox(id) {
+      const agent = agentOf(links, await getConversation(links, id));
+      return agent !== null && (await agent.conversation()).execution_status === 'running';
     },
     rename: (id, title) => renameV1(links, facts, webUrl, id, title),
     remove: (id, scope = { alsoGone: [] }) => removeV1(links, facts, id, scope),

@@ -36,6 +36,7 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
     async *start(request, options) {
       return yield* (await work()).start(request, options);
     },
+    runsInSandbox: async (id) => (await work()).runsInSandbox(id),
     rename: async (id, title) => (await work()).rename(id, title),
     remove: async (id, scope) => (await work()).remove(id, scope),
     async *eventPages(id, query) {

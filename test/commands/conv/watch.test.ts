@@ -89,6 +89,7 @@ class Stage {
         follow: (_: string, { signal }: { signal: AbortSignal }) => this.follow(signal),
         getSettled: () => Promise.resolve(this.record),
         get: () => Promise.resolve(this.record),
+        runsInSandbox: () => Promise.resolve(false),
       },
     } as unknown as Server;
     const wait = { evidence: NO_EVIDENCE, since: null, deadlineMs: Infinity, waitMs: Infinity, failOnStallMs: null };
