@@ -36,11 +36,9 @@ function preparedAnswer([word = '--help', ...rest]) {
   if (rest.length > 0) return null;
   if (word === '--version' || word === '-V') return `${require('../package.json').version}\n`;
   if (word !== '--help' && word !== '-h' && word !== 'help') return null;
-  // The build has laid out the help for these widths (scripts/build/help.mjs).
-  const { standard, wide } = require('../dist/help.json');
-  const columns = columnsOfStdout() ?? standard.columns;
-  if (columns === standard.columns) return standard.text;
-  return columns >= wide.columns ? wide.text : null;
+  // The build has laid out the help for 80 columns and more (scripts/build/help.mjs).
+  const { columns, text } = require('../dist/help.json');
+  return (columnsOfStdout() ?? columns) >= columns ? text : null;
 }
 
 /** Undefined where it is no terminal. */

@@ -64,7 +64,7 @@ _acs_child() {
 
 _acs_flags() {
   case "$1" in
-    'acs') REPLY='-V --version -p --profile --base-url --api-key-file --json --format -q --quiet --fields -o --output --no-input -y --yes --dry-run --request-timeout --rate --no-color --debug -h --help' ;;
+    'acs') REPLY='-p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help' ;;
     'acs conv') REPLY='-h --help' ;;
     'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --members --confirm --id --api --on-confirm --wait --no-wait -f --follow --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
     'acs conv list') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo -L --limit --all-pages -h --help' ;;
@@ -120,7 +120,7 @@ _acs_flags() {
     'acs completion') REPLY='-h --help' ;;
     'acs help') REPLY='-h --help' ;;
   esac
-  [ "$1" = acs ] || REPLY="$REPLY -V --version -p --profile --base-url --api-key-file --json --format -q --quiet --fields -o --output --no-input -y --yes --dry-run --request-timeout --rate --no-color --debug -h --help"
+  [ "$1" = acs ] || REPLY="$REPLY -p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help"
 }
 
 _acs_commands() {
@@ -144,11 +144,11 @@ _acs_values() {
     *' -p' | *' --profile') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
     *' --base-url') : ;;
     *' --api-key-file') : ;;
+    *' --request-timeout') : ;;
+    *' --rate') : ;;
     *' --format') REPLY='table tsv json ndjson id' ;;
     *' --fields') : ;;
     *' -o' | *' --output') : ;;
-    *' --request-timeout') : ;;
-    *' --rate') : ;;
     'acs conv new -F' | 'acs conv new --file') : ;;
     'acs conv new -r' | 'acs conv new --repo') : ;;
     'acs conv new -b' | 'acs conv new --branch') : ;;

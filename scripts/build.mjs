@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { bundle } from './build/bundle.mjs';
 import { digest } from './build/digest.mjs';
 import { gather } from './build/gather.mjs';
-import { helpLayouts } from './build/help.mjs';
+import { helpLayout } from './build/help.mjs';
 import { lazyBuiltins } from './build/lazy-builtins.mjs';
 import { licenses } from './build/licenses.mjs';
 import { onUse } from './build/on-use.mjs';
@@ -44,6 +44,15 @@ const GROUPS = [
     sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
     takes: (file, importers) => isSharedBy(file, importers, /^src\/commands\/conv\//, 8),
   },
+  {
+    name: 'help',
+    sources: ['command', 'layout', 'topics'].map((name) => `src/commands/help/${name}.ts`),
+  },
+  {
+    // But for the list of records, which reads the views of all nouns.
+    name: 'help-topics',
+    sources: ['index', 'texts'].map((name) => `src/commands/help/${name}.ts`),
+  },
 ];
 
 const { files, inputs } = await everything().catch((error) => {
@@ -68,7 +77,7 @@ writeFileSync(
   `${JSON.stringify({ version, sources, digest: digest(root, sources), chunks }, null, 2)}\n`,
 );
 if (files.has('main.js')) {
-  const help = helpLayouts(root, path.join(fresh, 'main.js'));
+  const help = helpLayout(root, path.join(fresh, 'main.js'));
   writeFileSync(path.join(fresh, 'help.json'), `${JSON.stringify(help, null, 2)}\n`);
 }
 const previous = `${fresh}.previous`;
@@ -91,7 +100,7 @@ function loadedBefore(file) {
 function ofCommands(file, importers) {
   return (
     isSharedBy(file, importers, /^src\/(files|profiles)\//, 1) ||
-    isSharedBy(file, importers, /^src\/(commands\/(?!ids\.ts$)[^/]+\.ts$|text\/)/)
+    isSharedBy(file, importers, /^src\/(commands\/(?!(?:ids|identity)\.ts$)[^/]+\.ts$|text\/)/)
   );
 }
 

@@ -15,10 +15,8 @@ const END = '<!-- commands: end -->';
 
 /** The tree as cli.ts builds it; declaring uses nothing of the context. */
 export async function realTree(): Promise<Command> {
-  const root = new Command('acs')
-    .version('0', '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help');
-  declareGlobalOptions(root);
+  const root = new Command('acs');
+  declareGlobalOptions(root, '0');
   await declareCommands(root, {} as Context, 'all');
   return root;
 }

@@ -14,9 +14,11 @@ import { isSecretName } from './text/secret-names.ts';
 
 declare const ACS_VERSION: string;
 
-/** What commander wants to print: kept back until it is known whether it is help (stdout) or an error (ours to word). */
+/** What commander wants to print: kept back until it is known whether it is an answer (stdout) or an error. */
 interface CommanderOutput {
   text: string;
+  /** The command whose help was asked for. It is laid out afterwards, by code that no other command loads. */
+  help: Command | null;
 }
 
 /** How far the command line was understood. */
@@ -28,7 +30,7 @@ interface Current {
 
 /** @returns the exit code; never throws for what a user, a server or a file can cause. */
 export async function run(argv: readonly string[], context: Context): Promise<number> {
-  const output: CommanderOutput = { text: '' };
+  const output: CommanderOutput = { text: '', help: null };
   const current: Current = { command: null, root: null };
   try {
     const root = await commandTree(argv, context, output, current);
@@ -76,37 +78,26 @@ async function commandTree(
     output.text += text;
   };
   root
-    .description('Start, follow, answer and bring home the conversations of OpenHands servers.')
-    .version(ACS_VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
+    .description('Start and manage agent conversations on OpenHands servers.')
+    .usage('<command> [options]')
     .showHelpAfterError(false)
-    .configureOutput({ writeOut: keep, writeErr: keep, getOutHelpWidth: () => context.io.stdout.columns ?? 80 })
-    .configureHelp({ subcommandTerm })
+    .configureOutput({ writeOut: keep, writeErr: keep })
+    .configureHelp({
+      formatHelp(command) {
+        output.help = command;
+        return '';
+      },
+    })
     .exitOverride()
     .hook('preAction', (_, command) => {
       current.command = command;
       context.globals = readGlobalOptions(root);
       refuseContradictions();
     });
-  declareGlobalOptions(root);
+  declareGlobalOptions(root, ACS_VERSION);
   await declareCommands(root, context, argv);
   const refuseContradictions = watchContradictions(root);
-  root.addHelpText('afterAll', ({ command }) =>
-    command.parent
-      ? '\nGlobal flags (acs --help): --profile --base-url --json --format --fields --output --dry-run …'
-      : '',
-  );
   return root;
-}
-
-/** `conv, conversation`: what a user types; that a command has options goes without saying. */
-function subcommandTerm(command: Command): string {
-  const names = [command.name(), ...command.aliases()].join(', ');
-  const words = command.registeredArguments.map((argument) => {
-    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-    return argument.required ? `<${name}>` : `[${name}]`;
-  });
-  return [names, ...words].join(' ');
 }
 
 interface Ending {
@@ -120,7 +111,7 @@ interface Ending {
 async function concludeError(error: unknown, ending: Ending): Promise<number> {
   const { context, output } = ending;
   if (error instanceof CommanderError) {
-    if (isHelp(error)) return await printHelp(output.text, ending);
+    if (isHelp(error)) return await printHelp(output, ending);
     return await report(usageError(error, ending), ending);
   }
   await context.out.abandon();
@@ -134,8 +125,8 @@ async function concludeError(error: unknown, ending: Ending): Promise<number> {
     return await report(error, ending);
   }
   return await report(
-    new AppError('internal', `acs failed in a way it should not: ${describe(error)}`, {
-      hint: 'run it again with --debug and report what it prints',
+    new AppError('internal', `internal error (this is a bug in acs): ${describe(error)}`, {
+      hint: 'run the command again with --debug and report the output',
       cause: error,
     }),
     ending,
@@ -153,13 +144,15 @@ async function report(error: AppError, { context, argv, root }: Ending): Promise
   return error.exitCode;
 }
 
-async function printHelp(text: string, ending: Ending): Promise<number> {
+async function printHelp({ text, help }: CommanderOutput, ending: Ending): Promise<number> {
+  const { stdout } = ending.context.io;
   try {
-    await ending.context.io.stdout.write(text);
+    if (help === null) await stdout.write(text);
+    else await stdout.write((await import('./commands/help/command.ts')).commandHelp(help, stdout.columns));
   } catch (error) {
     if (!isAppError(error)) throw error;
     if (error.exitCode !== 141) return await report(error, ending);
-    // `acs --help | head -1`: the reader has what it wanted
+    // `acs --help | head -1`: a reader that closes the pipe is no error
   }
   return 0;
 }
@@ -176,13 +169,14 @@ function withHelp(error: AppError, root: Command | null, argv: readonly string[]
   return new AppError(error.kind, error.message, { ...error.details, hint });
 }
 
-/** Commander ends all of its errors with 1; a wrong command line is 2, and the way to the right one belongs with it. */
+/** Commander ends all of its errors with 1; here a wrong command line is 2, with a suggestion and the help to read. */
 function usageError(error: CommanderError, { argv, root }: Ending): AppError {
-  const [said = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const option = error.code === 'commander.unknownOption' ? unknownOption(said) : null;
-  const words = error.code === 'commander.unknownCommand' || root === null ? [] : commandWords(root, argv);
-  const hint = option?.hint ?? suggestion?.replace(/[()]/g, '').trim();
-  return new AppError('usage', option?.message ?? said, { hint: hint || `see: acs ${[...words, '--help'].join(' ')}` });
+  const [message = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n');
+  const option = error.code === 'commander.unknownOption' ? unknownOption(message) : null;
+  const words = root === null ? [] : commandWords(root, argv);
+  const guess = suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
+  const see = `${guess === '' ? 'see' : 'See'}: acs ${[...words, '--help'].join(' ')}`;
+  return new AppError('usage', option?.message ?? message, { hint: option?.hint ?? `${guess} ${see}`.trim() });
 }
 
 /** An option that does not exist may hold a secret, such as `--api-key=…`: only its name is repeated. */

@@ -6,7 +6,7 @@ import { AppError } from './errors.ts';
 
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 
-/** As files these would be opened anew: what stdout was led to would be cut, or replaced. */
+/** Opened as files these would truncate or replace the target of stdout. */
 const STDOUT_NAMES = ['/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'];
 
 export const DEFAULT_GLOBALS: GlobalOptions = {
@@ -17,29 +17,33 @@ export const DEFAULT_GLOBALS: GlobalOptions = {
   debug: 'off',
 };
 
-export function declareGlobalOptions(root: Command): void {
+export function declareGlobalOptions(root: Command, version: string): void {
   root
-    .option('-p, --profile <name>', 'use this profile (a,b,c on lists and bulk commands)')
+    .optionsGroup('Server flags:')
+    .option('-p, --profile <name>', 'use this profile; lists and bulk commands take several: a,b,c')
     .option('--base-url <url>', 'use this server')
-    .option('--api-key-file <path|->', 'read the key from this file, or from stdin')
-    .option('--json', 'print one JSON document (same as --format json)')
-    .option('--format <table|tsv|json|ndjson|id>', 'how data is printed (acs help output)', oneOf(...FORMATS))
+    .option('--api-key-file <path|->', 'read the key from a file, or from stdin')
+    .option('--request-timeout <duration>', 'limit of one request without data (default 30s)', positiveDuration)
+    .option('--rate <n>', 'limit of requests per second to the server', requestsPerSecond)
+    .optionsGroup('Output flags:')
+    .option('--json', 'print JSON (same as --format json)')
+    .option('--format <table|tsv|json|ndjson|id>', 'output format (acs help output)', oneOf(...FORMATS))
     .option('-q, --quiet', 'print ids only (same as --format id)')
     .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
-    .option('-o, --output <file|->', 'write the data to this file')
-    .option('--no-input', 'never ask; always so off a terminal')
-    .option('-y, --yes', "answer acs's own questions with yes")
-    .option('--dry-run', 'print the requests a command would send, and send none that writes')
-    .option('--request-timeout <duration>', 'one request: connect, headers, silence (default 30s)', someTime)
-    .option('--rate <n>', 'requests a second to this server', requestsPerSecond)
-    .option('--no-color', 'no colours')
-    .option('--debug', 'log each request and answer to stderr, redacted');
+    .option('-o, --output <file|->', 'write the data to a file')
+    .option('--no-color', 'print without colours')
+    .option('--debug', 'log requests and answers to stderr, without secrets')
+    .optionsGroup('Other flags:')
+    .option('--no-input', 'never prompt; this is the default off a terminal')
+    .option('-y, --yes', 'answer yes to the questions of acs, not to those of an agent')
+    .option('--dry-run', 'print the write requests instead of sending them')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print the help of acs or of a command');
 }
 
-/** Nothing could be answered in no time. */
-function someTime(value: string): number {
+function positiveDuration(value: string): number {
   const ms = duration(value);
-  if (ms === 0) throw invalidValue('It must be longer than nothing.');
+  if (ms === 0) throw invalidValue('It must be more than 0.');
   return ms;
 }
 
@@ -91,11 +95,11 @@ function formatOf(given: { json?: boolean; quiet?: boolean; format?: Format }): 
   if (given.quiet) asked.add('id');
   if (given.format) asked.add(given.format);
   if (asked.size > 1)
-    throw new AppError('usage', `--json, -q and --format ask for different formats: ${[...asked].join(', ')}`);
+    throw new AppError('usage', `--json, -q and --format name different formats: ${[...asked].join(', ')}`);
   return [...asked][0];
 }
 
-/** The format as far as the raw arguments tell, for errors that come before commander has read them. */
+/** The format named in the raw arguments, for errors before commander has parsed them. */
 export function guessFormat(argv: readonly string[]): Format | undefined {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);

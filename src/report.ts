@@ -8,16 +8,16 @@ import { isForPrograms } from './text/notice.ts';
 /** The next step of an error that names none. */
 const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
   config: 'see: acs help environment',
-  auth: 'check which key is used with: acs whoami',
-  'not-found': 'see what there is: acs conv list, acs sandbox list, acs specs list',
-  conflict: 'look at the state first: acs conv show <id>, acs sandbox show <id>',
+  auth: 'see which key is used: acs whoami',
+  'not-found': 'list what exists: acs conv list, acs sandbox list, acs specs list',
+  conflict: 'see the current state: acs conv show <id>, acs sandbox show <id>',
   'rate-limited': 'try again later, or lower --rate',
-  'needs-input': 'see what waits: acs conv confirm <id>',
-  server: 'check the server with: acs whoami',
-  network: 'check the server with: acs whoami',
-  'unknown-outcome': 'look before trying again: acs conv list',
-  unsupported: 'see which server is used: acs whoami',
-  timeout: 'wait again with a longer --wait-timeout',
+  'needs-input': 'see the pending action: acs conv confirm <id>',
+  server: 'check the server: acs whoami',
+  network: 'check the server: acs whoami',
+  'unknown-outcome': 'check before you try again: acs conv list',
+  unsupported: 'see the active server: acs whoami',
+  timeout: 'wait longer: --wait-timeout <duration>',
   failed: 'see what happened: acs conv events <id>',
 };
 

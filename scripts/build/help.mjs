@@ -2,32 +2,21 @@
 // as long as half a start of Node.
 import { spawnSync } from 'node:child_process';
 
-/** Of a pipe and of a terminal that nobody has made wider. */
-const STANDARD_COLUMNS = 80;
-/** No line of help is that long. */
-const UNLIMITED_COLUMNS = 10_000;
+/** The widest layout of help, and that of a pipe (src/commands/help/layout.ts). */
+const COLUMNS = 80;
 
 /**
- * What the built program prints for `acs --help`: at the standard width, and where no line has to be broken. bin/acs.cjs
- * prints these, and leaves other widths to the program.
+ * What the built program prints for `acs --help` on a terminal of at least 80 columns, and on a pipe. bin/acs.cjs prints
+ * it, and leaves narrower terminals to the program.
  * @param {string} root
  * @param {string} main path of the built main.js
- * @returns {{ standard: { columns: number, text: string }, wide: { columns: number, text: string } }} `wide` is right
- *   from its columns on
+ * @returns {{ columns: number, text: string }}
  */
-export function helpLayouts(root, main) {
-  const wide = helpAt(UNLIMITED_COLUMNS, root, main);
-  return {
-    standard: { columns: STANDARD_COLUMNS, text: helpAt(STANDARD_COLUMNS, root, main) },
-    wide: { columns: Math.max(...wide.split('\n').map((line) => line.length)), text: wide },
-  };
-}
-
-function helpAt(columns, root, main) {
-  const program = `process.stdout.columns = ${columns}; require(${JSON.stringify(main)}).main(${JSON.stringify(root)})`;
+export function helpLayout(root, main) {
+  const program = `process.stdout.columns = ${COLUMNS}; require(${JSON.stringify(main)}).main(${JSON.stringify(root)})`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', program, 'acs', '--help'], {
     encoding: 'utf8',
   });
   if (status !== 0 || stdout === '') throw new Error(`the build cannot print its help: ${stderr}`);
-  return stdout;
+  return { columns: COLUMNS, text: stdout };
 }

@@ -33,7 +33,7 @@ export interface Change<T> {
 /** Ids of a command line, each once: `-` stands for ids on stdin, separated by white space. */
 export async function readIds(ctx: Context, given: readonly string[]): Promise<string[]> {
   if (given.filter((id) => id === '-').length > 1) {
-    throw new AppError('usage', '"-" is given twice, and stdin can be read only once');
+    throw new AppError('usage', '"-" is given twice, but stdin can be read only once');
   }
   const ids: string[] = [];
   for (const id of given) {
@@ -54,7 +54,9 @@ export async function confirmChange(
   for (const line of question.hit) await ctx.notice(line);
   if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
   if (!ctx.interactive) {
-    throw new AppError('usage', `this needs a yes: ${question.message}`, { hint: 'add -y to answer it beforehand' });
+    throw new AppError('usage', `a confirmation is required, and prompts are off: ${question.message}`, {
+      hint: 'add -y to confirm it in advance',
+    });
   }
   const prompt = await ctx.prompt();
   if (!(await prompt.confirm({ message: question.message, default: 'no' }))) {

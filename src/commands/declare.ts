@@ -3,35 +3,44 @@
  * does it; help states what it prints as JSON, its exit codes and at least two examples.
  */
 import type { Command } from 'commander';
-import { EXIT_CODES, type ErrorKind } from '../errors.ts';
+import type { ErrorKind } from '../errors.ts';
+import type { RecordShape } from '../output/view.ts';
 
-export interface CommandHelp {
-  /** One line per form of the JSON output. */
-  json?: string[];
-  /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
-  exits?: ErrorKind[];
-  examples: { command: string; does: string }[];
-  /** Paragraphs before the JSON shape, each with its own line ends. */
-  notes?: string[];
+export interface Example {
+  command: string;
+  does: string;
 }
 
-const ALWAYS: (keyof typeof EXIT_CODES)[] = ['ok', 'usage', 'config', 'auth', 'server', 'network'];
+export type JsonForm = string | readonly [when: string, form: string];
+
+/** What writes forms of JSON; given to a command when its help is printed, because nothing else needs it. */
+export interface JsonForms {
+  /** `<sandbox>`, and what the object has besides: `<sandbox> plus "changed"`. */
+  objectForm(shape: RecordShape, ...members: readonly string[]): string;
+  listForm(...shapes: readonly RecordShape[]): string;
+  /** Of a command that changes one thing, or several. */
+  changeForms(shape: RecordShape, cases?: readonly [one: string, several: string]): JsonForm[];
+}
+
+export interface CommandHelp {
+  /** One entry per form of the JSON output, with the case it is for where there are several. */
+  json?: (forms: JsonForms) => readonly JsonForm[];
+  /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
+  exits?: readonly ErrorKind[];
+  examples: readonly Example[];
+  /** Paragraphs, and lists of terms with their meaning; they have no line breaks of their own. */
+  notes?: readonly (string | { title: string; items: readonly (readonly [term: string, meaning: string])[] })[];
+}
+
+const EXPLANATIONS = new WeakMap<Command, CommandHelp>();
 
 /** Adds to the help of a command, in this order: notes, JSON, exit codes, examples. */
 export function explain(command: Command, help: CommandHelp): Command {
-  return command.addHelpText('after', () => helpText(help));
+  EXPLANATIONS.set(command, help);
+  return command;
 }
 
-function helpText(help: CommandHelp): string {
-  const codes = [...ALWAYS, ...(help.exits ?? [])]
-    .map((kind) => [EXIT_CODES[kind], kind] as const)
-    .sort((a, b) => a[0] - b[0])
-    .map(([code, kind]) => `${code} ${kind}`);
-  const parts = [
-    ...(help.notes ?? []).map((note) => `\n${note}`),
-    ...(help.json ? [`\nJSON:\n${help.json.map((line) => `  ${line}`).join('\n')}`] : []),
-    `\nExit codes: ${codes.join(', ')}`,
-    `\nExamples:\n${help.examples.map(({ command, does }) => `  ${command}\n      ${does}`).join('\n')}`,
-  ];
-  return parts.join('\n');
+/** Undefined for a command that only groups others. */
+export function explanationOf(command: Command): CommandHelp | undefined {
+  return EXPLANATIONS.get(command);
 }

@@ -15,6 +15,8 @@ export interface Entry {
   usage: string;
   aliases: string[];
   description: string;
+  /** Heading in the help of the parent. */
+  group?: string;
   load(): Promise<Declare>;
 }
 
@@ -26,6 +28,7 @@ export async function declareEntries(
   entries: readonly Entry[],
 ): Promise<void> {
   for (const entry of entries) {
+    if (entry.group !== undefined) parent.commandsGroup(entry.group);
     if (words === 'all' || isNamed(entry, words)) {
       const declare = await entry.load();
       await declare(parent, context, words);

@@ -31,14 +31,14 @@ export const IDENTITY_FIELDS: readonly Field<Identity>[] = [
   { name: 'base_url_source', get: (it) => it.base_url_source },
   { name: 'key_source', get: (it) => it.key_source },
   { name: 'dialect', get: (it) => it.dialect },
-  { name: 'dialects', get: (it) => it.dialects },
+  { name: 'dialects', get: (it) => it.dialects, json: { list: true } },
   { name: 'version', get: (it) => it.version },
   { name: 'flavour', get: (it) => it.flavour },
-  { name: 'features', get: (it) => it.features },
+  { name: 'features', get: (it) => it.features, json: { list: true } },
   { name: 'user', get: (it) => it.user },
   { name: 'email', get: (it) => it.email },
   { name: 'organization', get: (it) => it.organization },
-  { name: 'unknown_features', get: (it) => it.unknown_features },
+  { name: 'unknown_features', get: (it) => it.unknown_features, json: { list: true } },
 ];
 
 /** What is known without asking the server. */

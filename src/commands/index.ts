@@ -7,72 +7,87 @@ import type { Context } from '../context.ts';
 import { declareEntries, nameOf, type Entry, type Words } from './entries.ts';
 
 interface RootEntry extends Entry {
+  group: string;
   /** `whole` for a command that, by its name and not an alias, looks at all others. */
   needs?: 'whole';
 }
+
+const CONVERSATIONS = 'Conversations and sandboxes:';
+const SERVER = 'Settings on the server:';
+const SETUP = 'Setup:';
 
 const ENTRIES: readonly RootEntry[] = [
   {
     usage: 'conv',
     aliases: ['conversation'],
-    description: 'conversations: an agent at work on a repository',
+    description: 'start, follow, answer and delete conversations',
+    group: CONVERSATIONS,
     load: async () => (await import('./conv/index.ts')).declareConversation,
   },
   {
     usage: 'sandbox',
     aliases: ['sb'],
-    description: 'the sandboxes that conversations run in',
+    description: 'list, pause, resume and delete sandboxes',
+    group: CONVERSATIONS,
     load: async () => (await import('./sandbox/index.ts')).declareSandbox,
   },
   {
     usage: 'specs',
     aliases: ['spec'],
-    description: 'what sandboxes can be made from',
+    description: 'list the specs that sandboxes are created from',
+    group: CONVERSATIONS,
     load: async () => (await import('./specs/index.ts')).declareSpecs,
   },
   {
     usage: 'settings',
     aliases: ['setting'],
-    description: 'your settings at the server',
+    description: 'read and change your settings on the server',
+    group: SERVER,
     load: async () => (await import('./settings/index.ts')).declareSettings,
   },
   {
     usage: 'secret',
     aliases: ['secrets'],
-    description: 'what your sandboxes get as environment variables',
+    description: 'manage the secrets that sandboxes get as variables',
+    group: SERVER,
     load: async () => (await import('./secret/index.ts')).declareSecret,
   },
   {
     usage: 'profile',
     aliases: [],
-    description: 'name servers and keep their keys',
+    description: 'store servers and their keys under names',
+    group: SETUP,
     load: async () => (await import('./profile/index.ts')).declareProfile,
   },
   {
     usage: 'whoami',
     aliases: [],
-    description: 'show the active server, the signed-in user, and the source of URL and key',
+    description: 'show the active server and the signed-in user',
+    group: SETUP,
     load: async () => (await import('./whoami.ts')).declareWhoami,
   },
   {
     usage: 'serve',
     aliases: [],
-    description: 'run the local service: the whole server interface on this machine, without account or container',
+    description: 'run the local service, a server on this machine',
+    group: SETUP,
     load: async () => (await import('./serve.ts')).declareServe,
   },
   {
     usage: 'completion <shell>',
     aliases: ['__complete'],
-    description: 'print the completion script of a shell: bash, zsh, fish or powershell',
+    description: 'print a shell completion script',
+    group: SETUP,
     load: async () => (await import('./completion/index.ts')).declareCompletion,
     needs: 'whole',
   },
   {
     usage: 'help [words...]',
     aliases: [],
-    description: 'help for a command, or for a topic: exit-codes, environment, output',
+    description: 'show help for a command or a topic',
+    group: SETUP,
     // The words after it name what they want help for, so that is loaded; the rest stands there as it is.
-    load: async () => (await import('./help-topics.ts')).declareHelpTopics,
+    load: async () => (await import('./help/index.ts')).declareHelp,
   },
 ];
 

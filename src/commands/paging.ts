@@ -21,8 +21,8 @@ export interface PagingOptions {
 
 export function addPagingOptions(command: Command): Command {
   return command
-    .option('-L, --limit <n>', `at most this many (default ${DEFAULT_LIMIT})`, positiveInteger)
-    .addOption(command.createOption('--all-pages', 'all there are').conflicts('limit'));
+    .option('-L, --limit <n>', `print at most this many (default ${DEFAULT_LIMIT})`, positiveInteger)
+    .addOption(command.createOption('--all-pages', 'print all, however many pages there are').conflicts('limit'));
 }
 
 /** Infinity with --all-pages. */
@@ -93,7 +93,7 @@ export async function printList<T>(ctx: Context, request: ListRequest<T>): Promi
   ctx.out.check(request.view, 'list');
   const { items, has_more } = await listOf(ctx, request, await ctx.server());
   await ctx.out.list(request.view, items, { has_more });
-  if (has_more) await noticeMore(ctx, request);
+  if (has_more) await noticeMore(ctx);
 }
 
 /** Several profiles were asked for: every item then says which one it is from. */
@@ -112,8 +112,8 @@ async function listOf<T>(ctx: Context, request: ListRequest<T>, server: Server) 
   });
 }
 
-async function noticeMore<T>(ctx: Context, { paging }: ListRequest<T>): Promise<void> {
-  await ctx.notice(`there is more than these ${limitOf(paging)}: use -L <n> or --all-pages to see it`);
+async function noticeMore(ctx: Context): Promise<void> {
+  await ctx.notice('more results are available: use --limit <n> or --all-pages');
 }
 
 /** An item of a list over several profiles; `item` is null where the server could not be read. */
@@ -143,7 +143,7 @@ async function printListOfProfiles<T>(ctx: Context, request: ListRequest<T>): Pr
   const shown = ctx.out.format === 'id' ? rows.filter((row) => row.error === null) : rows;
   await ctx.out.list(viewOfProfiles(request.view, failed.length > 0), shown, { has_more });
   for (const { profile, error } of failed) await ctx.warn(`${profile}: ${error?.message ?? ''}`);
-  if (has_more) await noticeMore(ctx, request);
+  if (has_more) await noticeMore(ctx);
   if (failed.length > 0) ctx.exitCode = 1;
 }
 

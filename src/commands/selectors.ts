@@ -20,16 +20,18 @@ export interface SelectorOptions {
 export function addSelectorOptions(command: Command, statuses: readonly string[]): Command {
   const status = statusReader(statuses);
   return command
-    .option('--status <word,…>', `in one of these states: ${statuses.join(', ')}`, status)
-    .option('--not-status <word,…>', 'in none of these states', status)
+    .optionsGroup('Selectors:')
+    .option('--status <word,…>', `status is one of ${statuses.join(', ')}`, status)
+    .option('--not-status <word,…>', 'status is none of these', status)
     .option('--older-than <duration>', 'created at least this long ago', duration)
     .option('--not-older-than <duration>', 'created less than this long ago', duration)
-    .option('--idle <duration>', 'no run in progress and nothing updated for this long', duration)
+    .option('--idle <duration>', 'no run in progress and no update for this long', duration)
     .option('--not-idle <duration>', 'a run in progress, or updated less than this long ago', duration)
-    .option('--spec <id,…>', 'made from one of these specs', collectList)
-    .option('--not-spec <id,…>', 'made from none of these specs', collectList)
-    .option('--repo <glob,…>', "with a repository like this: 'acme/*', '**/docs'", collectList)
-    .option('--not-repo <glob,…>', 'with no repository like this', collectList);
+    .option('--spec <id,…>', 'created from one of these specs', collectList)
+    .option('--not-spec <id,…>', 'created from none of these specs', collectList)
+    .option('--repo <glob,…>', "repository matches a pattern, such as 'acme/*'", collectList)
+    .option('--not-repo <glob,…>', 'repository matches none of these patterns', collectList)
+    .optionsGroup('Flags:');
 }
 
 /** The conditions given, or null when there is none. */
@@ -49,7 +51,7 @@ export function readSelection(options: SelectorOptions): Selection | null {
   return Object.keys(selection).length === 0 ? null : selection;
 }
 
-/** Whether the selection asks what only the conversations of a sandbox tell. */
+/** Whether the selection needs the conversations of a sandbox. */
 export function asksForRuns(selection: Selection | null): boolean {
   return selection?.idleMs !== undefined || selection?.notIdleMs !== undefined;
 }

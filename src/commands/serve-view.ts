@@ -1,10 +1,10 @@
 /** What `acs serve` prints, one view for each form. */
-import type { View } from '../output/view.ts';
+import type { RecordShape, View } from '../output/view.ts';
 import type { LocalServiceStatus } from '../service-control.ts';
 import { invalidValue } from './options.ts';
 
 export const statusView: View<LocalServiceStatus> = {
-  noun: 'service',
+  noun: 'service status',
   id: (it) => (it.pid === null ? '' : String(it.pid)),
   fields: [
     { name: 'running', get: (it) => it.running },
@@ -34,7 +34,7 @@ export const statusView: View<LocalServiceStatus> = {
 };
 
 export const startedView: View<{ url: string; pid: number; data_dir: string }> = {
-  noun: 'service',
+  noun: 'started service',
   id: (it) => String(it.pid),
   fields: [
     { name: 'url', get: (it) => it.url, weight: 0 },
@@ -45,8 +45,14 @@ export const startedView: View<{ url: string; pid: number; data_dir: string }> =
   tsv: ['url', 'pid', 'data_dir'],
 };
 
+/** What the service prints in the foreground once it accepts requests. */
+export const readyShape: RecordShape = {
+  noun: 'ready service',
+  fields: [{ name: 'type' }, ...startedView.fields],
+};
+
 export const stoppedView: View<{ pid: number | null; data_dir: string }> = {
-  noun: 'service',
+  noun: 'stopped service',
   id: (it) => (it.pid === null ? '' : String(it.pid)),
   fields: [
     { name: 'pid', get: (it) => it.pid },
@@ -57,7 +63,7 @@ export const stoppedView: View<{ pid: number | null; data_dir: string }> = {
 };
 
 export const pruneView: View<{ conversations: number; sandboxes: number }> = {
-  noun: 'deletion',
+  noun: 'prune result',
   id: () => '',
   fields: [
     { name: 'conversations', get: (it) => it.conversations, as: 'number' },

@@ -4,12 +4,12 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { LocalService, ServeOptions } from '../service-control.ts';
-import { explain } from './declare.ts';
+import { explain, type CommandHelp } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
 import { duration, oneOf } from './options.ts';
 import { prune } from './serve-prune.ts';
 import { END_IT, refuseOtherDataDir, refuseOtherFlags } from './serve-running.ts';
-import { portNumber, startedView, statusView, stoppedView } from './serve-view.ts';
+import { portNumber, pruneView, readyShape, startedView, statusView, stoppedView } from './serve-view.ts';
 
 const APIS = ['v0', 'v1', 'both'] as const;
 
@@ -28,64 +28,76 @@ interface ServeFlags {
   replay?: string;
 }
 
-const SCENARIO_HELP = `--scenario reads JSON: a list of rules, or {"note","rules":[…]}. The first rule that hits a request decides.
-  which   server (app; agent: the agent servers of sandboxes, and their web sockets), method, path (with * and **);
-          then after (leave so many alone), every (hit each so many-th), times (hit so many, default all)
-  what    latency, status, headers, body, content_type, cut (before-headers, after-headers, mid-body; a web socket:
-          after-frames, with frames), delivered (whether the service gets the request and acts on it; default: not
-          with status, body, and cut before-headers), note
-Routes below /local/, by which acs finds its service, are never hit.`;
+const SCENARIO_HELP: Exclude<NonNullable<CommandHelp['notes']>[number], string> = {
+  title:
+    'The file of --scenario is JSON: a list of rules, or {"note","rules":[…]}. The first rule that matches a request applies; routes below /local/ never match. Members of a rule:',
+  items: [
+    ['server', 'app, or agent: the agent servers of sandboxes and their web sockets'],
+    ['method, path', 'which requests match; * and ** in the path are wildcards'],
+    ['after', 'number of matching requests that are not changed at first'],
+    ['every', 'apply the rule only to every n-th matching request'],
+    ['times', 'apply the rule at most so many times (default: no limit)'],
+    ['latency', 'delay of the answer'],
+    ['status, headers, body, content_type', 'replace these parts of the answer'],
+    ['cut', 'close the connection: before-headers, after-headers, mid-body; of a web socket after-frames, with frames'],
+    ['delivered', 'whether the service handles the request (default: no with status, body and before-headers)'],
+    ['note', 'text for the log'],
+  ],
+};
 
 const DEMO = 'demo';
-const REPLAY_HELP = `--replay is for clients that cannot name a replay: their conversations play it, over V0, V1 and the agent servers.
-It is read once, when the service starts, and kept until that service ends; conv new --replay takes precedence.`;
+const REPLAY_HELP =
+  '--replay is for clients that cannot name a replay: their conversations replay this run, over V0, V1 and the agent servers. The file is read when the service starts; conv new --replay takes precedence.';
 
 const MODES = ['detach', 'status', 'stop', 'logs', 'prune'] as const;
 
 export function declareServe(root: Command, ctx: Context): void {
   const command = root
     .command('serve')
-    .description('run the local service: the whole server interface on this machine, without account or container')
-    .option('--detach', 'start it in the background, unless it runs already')
-    .option('--status', 'show whether it runs; never starts it')
-    .option('--stop', 'end it and everything it started')
-    .option('--logs', 'print the log of the service in the background')
-    .option('--prune <age>', 'delete what does not run and was not used for this long, e.g. 30d; asks first', duration)
-    .option('--host <address>', 'listen there instead of on loopback')
-    .option('--port <n>', 'listen on this port (default: one that is free)', portNumber)
-    .option('--data-dir <dir>', 'keep its data there (default: ACS_DATA_DIR, else the data directory of the platform)')
-    .option('--api <v0|v1|both>', 'dialects it speaks (default both)', oneOf(...APIS))
+    .description('run the local service, a server on this machine')
+    .option('--detach', 'start the service in the background, unless it is running')
+    .option('--status', 'show whether the service is running, without starting it')
+    .option('--stop', 'stop the service and its sandboxes')
+    .option('--logs', 'print the log of the background service')
     .option(
-      '--idle-timeout <duration>',
-      'end after this long without a run or client (default 30m, 0s = never)',
+      '--prune <age>',
+      'delete conversations and sandboxes that are not running and were unused for this long',
       duration,
     )
-    .option('--scenario <file>', 'weather: make requests go wrong as this file says, to test scripts')
+    .option('--host <address>', 'listen on this address (default: loopback)')
+    .option('--port <n>', 'listen on this port (default: a free port)', portNumber)
+    .option('--data-dir <dir>', 'directory of its data (default: ACS_DATA_DIR, or the data directory of the platform)')
+    .option('--api <v0|v1|both>', 'dialects that it serves (default both)', oneOf(...APIS))
     .option(
-      '--replay <file|demo>',
-      'carry out this recorded run in conversations that name none, while no model is set',
+      '--idle-timeout <duration>',
+      'stop after this long without a run or client (default 30m; 0s: never)',
+      duration,
     )
+    .option('--scenario <file>', 'inject faults into requests as a file describes, to test scripts')
+    .option('--replay <file|demo>', 'replay this run in conversations that name none, while no model is set')
     .action(async (flags: ServeFlags) => serve(flags, ctx));
   explain(command, {
     notes: [
-      'Without a flag it runs in the foreground until Ctrl-C, and nothing outlives it. Commands that need the\n' +
-        'built-in profile `local` start it in the background by themselves.',
+      'Without a flag the service runs in the foreground until Ctrl-C. Commands that use the built-in profile `local` start it in the background. --prune asks for confirmation unless -y is given.',
       SCENARIO_HELP,
       REPLAY_HELP,
     ],
-    json: [
-      'foreground: {"type":"ready","url","pid","data_dir"}',
-      '--detach:   {"url","pid","data_dir","changed"}',
-      '--status:   {"running","url","pid","version","started_at","data_dir","conversations_running","sandboxes_running","scenario","replay"}',
-      '--stop:     {"pid","data_dir","changed"}',
-      '--prune:    {"conversations","sandboxes","changed"}',
+    json: ({ objectForm }) => [
+      ['foreground', objectForm(readyShape)],
+      ['--detach', objectForm(startedView, 'changed')],
+      ['--status', objectForm(statusView)],
+      ['--stop', objectForm(stoppedView, 'changed')],
+      ['--prune', objectForm(pruneView, 'changed')],
     ],
     exits: ['conflict', 'unsupported', 'interrupted'],
     examples: [
-      { command: 'acs serve --status --json', does: 'whether it runs, for a script' },
-      { command: 'acs serve --scenario examples/weather.json', does: 'busy, slow and cut off as the file says' },
-      { command: 'acs serve --detach --replay run.json', does: 'conversations of any client carry out run.json' },
-      { command: 'acs serve --stop', does: 'ends it and all its sandboxes; they can be resumed after the next start' },
+      { command: 'acs serve --status --json', does: 'print whether it is running, as JSON' },
+      { command: 'acs serve --scenario examples/weather.json', does: 'inject the faults of the file' },
+      { command: 'acs serve --detach --replay run.json', does: 'replay run.json in the conversations of any client' },
+      {
+        command: 'acs serve --stop',
+        does: 'stop it and pause its sandboxes, which can be resumed after the next start',
+      },
     ],
   });
 }
@@ -93,11 +105,11 @@ export function declareServe(root: Command, ctx: Context): void {
 async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
   const modes = MODES.filter((mode) => flags[mode] !== undefined);
   if (modes.length > 1)
-    throw new AppError('usage', `these exclude each other: ${modes.map((mode) => `--${mode}`).join(', ')}`);
+    throw new AppError('usage', `these flags cannot be combined: ${modes.map((mode) => `--${mode}`).join(', ')}`);
   const options = serveOptions(flags, ctx);
   for (const flag of ['scenario', 'replay'] as const) {
     if (options[flag] !== undefined && modes[0] !== undefined && modes[0] !== 'detach')
-      throw new AppError('usage', `--${flag} is for a start: it does not go with --${modes[0]}`);
+      throw new AppError('usage', `--${flag} cannot be combined with --${modes[0]}`);
   }
   switch (modes[0]) {
     case 'status':
@@ -136,7 +148,7 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
   ctx.out.check(null, 'stream');
   const service = await ctx.localService();
   await refuseOtherDataDir(options, service);
-  await weatherOf(options, service); // the log, which goes to stderr here, tells of it
+  await scenarioNotice(options, service); // the log, which goes to stderr here, has the notice
   if (options.replay !== undefined) await service.checkReplay(options.replay);
   if (ctx.globals.mode === 'dry-run') {
     const { running, pid, data_dir: dataDir } = await service.status(options.dataDir);
@@ -149,7 +161,7 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
     signal: ctx.signal,
     onReady: async (ready) => {
       await ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
-      if (ctx.interactive) await ctx.notice('Ctrl-C ends it');
+      if (ctx.interactive) await ctx.notice('press Ctrl-C to stop it');
     },
   });
   ctx.signal.throwIfAborted();
@@ -159,38 +171,38 @@ async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(startedView, 'item');
   const service = await ctx.localService();
   await refuseOtherDataDir(options, service);
-  const weather = await weatherOf(options, service);
+  const faults = await scenarioNotice(options, service);
   if (options.replay !== undefined) await service.checkReplay(options.replay);
   if (ctx.globals.mode === 'dry-run') {
     const status = await service.status(options.dataDir);
     const { running, pid } = status;
-    if (running && weather !== null) throw runsWithout(pid);
+    if (running && faults !== null) throw runsWithout(pid);
     refuseOtherFlags(options, status);
-    const what = running ? `the local service runs already (pid ${pid})` : 'would start the local service';
+    const what = running ? `the local service is already running (pid ${pid})` : 'would start the local service';
     return await printWouldDo(ctx, what);
   }
   await warnOfHost(options, ctx);
   const { url, pid, started, notice } = await service.ensure(options);
-  if (weather !== null && started === 'before') throw runsWithout(pid);
+  if (faults !== null && started === 'before') throw runsWithout(pid);
   const status = await service.status(options.dataDir);
   if (started === 'before') refuseOtherFlags(options, status);
   const { data_dir: dataDir } = status;
   await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
-  if (weather !== null) await ctx.notice(weather);
+  if (faults !== null) await ctx.notice(faults);
   if (notice !== null) await ctx.notice(notice);
-  else if (started === 'before') await ctx.notice('it was running already');
+  else if (started === 'before') await ctx.notice('it was already running');
 }
 
-/** What a start with a scenario is told; null: fair weather. The file is checked before anything starts. */
-async function weatherOf({ scenario }: ServeOptions, service: LocalService): Promise<string | null> {
+/** The notice of a start with a scenario; null without one. The file is checked before anything starts. */
+async function scenarioNotice({ scenario }: ServeOptions, service: LocalService): Promise<string | null> {
   if (scenario === undefined) return null;
   const count = await service.checkScenario(scenario);
-  return `weather: ${count} ${count === 1 ? 'rule' : 'rules'} of ${scenario}; acs serve --logs names each request that meets one`;
+  return `fault injection: ${count} ${count === 1 ? 'rule' : 'rules'} of ${scenario}; acs serve --logs lists the requests they change`;
 }
 
-/** A script would be tested in fair weather, or in one that has passed in part, and would not know. */
+/** A script would be tested without the faults, or without those that have passed, and not notice. */
 function runsWithout(pid: number | null): AppError {
-  return new AppError('conflict', `the local service runs already (pid ${pid}), without this scenario`, END_IT);
+  return new AppError('conflict', `the local service is already running (pid ${pid}), without this scenario`, END_IT);
 }
 
 async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {
@@ -220,7 +232,7 @@ async function printLogs(options: ServeOptions, ctx: Context): Promise<void> {
     for await (const chunk of createReadStream(file)) await ctx.out.raw(chunk as Uint8Array);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadableLog(file, error);
-    await ctx.notice(`there is no log yet: ${file}`);
+    await ctx.notice(`no log yet: ${file}`);
   }
 }
 
@@ -233,5 +245,5 @@ function unreadableLog(file: string, error: unknown): unknown {
 async function warnOfHost(options: ServeOptions, ctx: Context): Promise<void> {
   const { host } = options;
   if (host === undefined || /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host)) return;
-  await ctx.warn(`${host} can be reached from other machines; whoever has the key can run commands on this one`);
+  await ctx.warn(`other machines can reach ${host}; anyone who has the key can run commands on this machine`);
 }

@@ -7,7 +7,7 @@ import type { ResolvedTarget } from '../profiles/resolve.ts';
 import { explain } from './declare.ts';
 import { identify, IDENTITY_FIELDS, type Identity } from './identity.ts';
 
-const identityView: View<Identity> = {
+export const identityView: View<Identity> = {
   noun: 'identity',
   id: (it) => it.user ?? '',
   fields: IDENTITY_FIELDS,
@@ -18,17 +18,16 @@ const identityView: View<Identity> = {
 export function declareWhoami(root: Command, ctx: Context): void {
   const command = root
     .command('whoami')
-    .description('show the active server, the signed-in user, and the source of URL and key')
+    .description('show the active server and the signed-in user')
     .action(async () => whoami(ctx));
   explain(command, {
-    notes: ['Never starts the local service: while it does not run, the exit code is 10.'],
-    json: [
-      '{"profile","base_url","base_url_source","key_source","dialect","dialects","version","flavour","features",',
-      ' "user","email","organization","unknown_features"}',
+    notes: [
+      'Also shows the source of URL and key. The local service is not started: while it is not running the exit code is 10.',
     ],
+    json: ({ objectForm }) => [objectForm(identityView)],
     examples: [
-      { command: 'acs whoami', does: 'the server in force' },
-      { command: 'acs --profile local whoami --json', does: 'the local service, for a script' },
+      { command: 'acs whoami', does: 'show the active server' },
+      { command: 'acs --profile local whoami --json', does: 'show the local service, as JSON' },
     ],
   });
 }

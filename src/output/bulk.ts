@@ -1,9 +1,9 @@
 /** The result of a bulk command as rows: one for each thing that was matched. */
-import type { View } from './view.ts';
+import type { RecordShape, View } from './view.ts';
 import type { BulkItem } from './options.ts';
 
 const bulkView: View<BulkItem> = {
-  noun: 'result',
+  noun: 'bulk result',
   id: (item) => item.id ?? '',
   fields: [
     { name: 'id', get: (item) => item.id, as: 'id', weight: 0 },
@@ -17,6 +17,12 @@ const bulkView: View<BulkItem> = {
   table: ['id', 'ok', 'changed', 'before', 'after', 'error'],
   tsv: ['id', 'ok', 'changed', 'before', 'after', 'error', 'profile'],
   record: (item) => item,
+};
+
+/** The document of a bulk command: `profile` is a member of an item when there are several. */
+export const bulkShape: RecordShape = {
+  noun: bulkView.noun,
+  fields: [{ name: 'items', json: { list: true, members: bulkView.table } }, { name: 'matched' }, { name: 'failed' }],
 };
 
 /** The profile is worth a column only when there are several. */

@@ -9,6 +9,20 @@ export interface Field<T> {
   as?: 'text' | 'id' | 'time' | 'status' | 'usd' | 'number' | 'bytes' | 'json';
   /** Columns with a higher weight keep their width longer; 0 = never cut. */
   weight?: number;
+  /** What JSON holds there when it is not a plain value; for help. */
+  json?: JsonShape;
+}
+
+/** An object with these members, or a list of such objects; a list without members holds plain values. */
+export interface JsonShape {
+  list?: true;
+  members?: readonly string[];
+}
+
+/** The noun and the members of a record in JSON: what help says of a view. */
+export interface RecordShape {
+  noun: string;
+  fields: readonly { name: string; json?: JsonShape }[];
 }
 
 export interface View<T> {

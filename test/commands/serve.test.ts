@@ -186,7 +186,10 @@ describe('serve --scenario', () => {
     const file = path.join(base, 'busy.json');
     writeFileSync(file, busy);
     const { code, err } = await acs(['serve', '--detach', '--scenario', 'busy.json']);
-    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(`weather: 1 rule of ${file};`) as string });
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: expect.stringContaining(`fault injection: 1 rule of ${file};`) as string,
+    });
     expect(await json(['serve', '--status'])).toMatchObject({ running: true, scenario: file });
     const list = await acs(['conv', 'list', '-p', 'local', '--json']);
     expect(list.err).toContain('418');
@@ -256,7 +259,7 @@ describe('serve in the foreground', () => {
     });
     expect(await acs(['serve', '--detach', '--dry-run'])).toMatchObject({
       code: 0,
-      out: `the local service runs already (pid ${String(pid)})\n`,
+      out: `the local service is already running (pid ${String(pid)})\n`,
     });
   });
 });

@@ -13,14 +13,14 @@ export type Shell = (typeof SHELLS)[number];
 export function declareCompletion(root: Command, ctx: Context): void {
   const command = root
     .command('completion <shell>')
-    .description('print the completion script of a shell: bash, zsh, fish or powershell')
+    .description('print a shell completion script')
     .action(async (shell: string) => completion(shell, root, ctx));
   explain(command, {
     notes: ['Commands, flags and their values are completed, and the names of profiles as they are at that moment.'],
     examples: [
       {
         command: 'acs completion bash > ~/.local/share/bash-completion/completions/acs',
-        does: 'bash, from the next shell on',
+        does: 'bash; start a new shell to use it',
       },
       { command: 'acs completion zsh > "${fpath[1]}/_acs"', does: 'zsh' },
       { command: 'acs completion fish > ~/.config/fish/completions/acs.fish', does: 'fish' },

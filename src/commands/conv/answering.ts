@@ -18,7 +18,7 @@ export interface OnConfirmOptions {
 export function addOnConfirm(command: Command): Command {
   return command.option(
     '--on-confirm <what>',
-    'when a confirmation waits: ask, accept, reject, exit with 8 (default: ask on a terminal, else exit)',
+    'when a confirmation is pending: ask, accept, reject, or exit with 8 (default: ask on a terminal, else exit)',
     oneOf('ask', 'accept', 'reject', 'exit'),
   );
 }
@@ -26,7 +26,7 @@ export function addOnConfirm(command: Command): Command {
 /** Throws `usage`: a command that returns at once sees no confirmation. */
 export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean): void {
   if (onConfirm === undefined || stays) return;
-  throw new AppError('usage', '--on-confirm goes with --wait or --follow');
+  throw new AppError('usage', '--on-confirm needs --wait or --follow');
 }
 
 interface AnswererOptions extends OnConfirmOptions {
@@ -150,5 +150,5 @@ async function askUntilElsewhere(
 }
 
 function closedError(): AppError {
-  return new AppError('interrupted', 'the question is needless by now');
+  return new AppError('interrupted', 'the question was answered elsewhere');
 }

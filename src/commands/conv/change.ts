@@ -106,7 +106,7 @@ async function applyToFresh(
 function checkChoice(verb: ConversationVerb, given: readonly string[], bySelector: boolean): void {
   if (given.length > 0 && bySelector) throw new AppError('usage', 'give either ids or selectors, not both');
   if (given.length === 0 && !bySelector) {
-    throw new AppError('usage', `which conversation? ${verb.word} needs an id or a selector`, {
+    throw new AppError('usage', `conv ${verb.word} needs an id or a selector`, {
       hint: `acs conv ${verb.word} <id>, --status <word>, --older-than <duration>, … or --all`,
     });
   }

@@ -7,14 +7,7 @@ import type { ConfirmationAnswer, Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
-import {
-  askDecision,
-  CONFIRMATION_JSON,
-  confirmationOf,
-  confirmationView,
-  PAST,
-  refuseNeedlessStart,
-} from './confirmation.ts';
+import { askDecision, confirmationOf, confirmationView, PAST, refuseNeedlessStart } from './confirmation.ts';
 import { findStarted } from './started.ts';
 import { isAsleep, wake, wakeNow } from './wake.ts';
 
@@ -29,27 +22,27 @@ export interface ConfirmOptions {
 export function declareConfirm(parent: Command, ctx: Context): void {
   const command = parent
     .command('confirm')
-    .description('show the action that an agent asks leave for, and accept or reject it');
+    .description('show the action that awaits approval, and accept or reject it');
   command
     .argument('<id>', 'the conversation')
-    .option('--accept', 'let the agent do it')
-    .option('--reject', 'do not; the agent then waits for a message')
-    .option('--reason <text>', 'tell the agent why it is rejected')
-    .option('--action <id>', 'answer this action and no other')
-    .option('--resume', 'start the sandbox first when it is paused');
+    .option('--accept', 'accept the pending action')
+    .option('--reject', 'reject it; the agent then waits for a message')
+    .option('--reason <text>', 'the reason, which is sent to the agent')
+    .option('--action <id>', 'answer only this action')
+    .option('--resume', 'start a paused sandbox first');
   explain(command, {
     notes: [
-      'Asks on a terminal; off it without an answer it shows the action and ends with 8. -y answers nothing here.',
-      'The action of a paused sandbox is read from the events that the app server has; an answer needs --resume.',
-      'With --action an answer to what was seen cannot hit what came after it: another action, or none, is 6.',
+      'On a terminal acs asks for the answer. Off a terminal without --accept or --reject the action is printed and the exit code is 8; -y does not answer it.',
+      'The pending action of a paused sandbox is read from the events; an answer needs --resume.',
+      'With --action another pending action, or none, is exit code 6, so that an answer cannot reach an action that was not shown. The risk is low, medium, high or unknown.',
     ],
-    json: [`${CONFIRMATION_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(confirmationView, 'changed')],
     exits: ['not-found', 'conflict', 'needs-input', 'unknown-outcome', 'unsupported'],
     examples: [
-      { command: 'acs conv confirm @last', does: 'shows what waits, and asks' },
+      { command: 'acs conv confirm @last', does: 'show the pending action and ask' },
       {
         command: "acs conv confirm @last --reject --reason 'Not on the main branch'",
-        does: 'rejects it, and tells the agent why',
+        does: 'reject it with a reason',
       },
     ],
   });
@@ -60,7 +53,7 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   ctx.out.check(confirmationView, 'item');
   checkIdWord(word);
   const decision = decisionOf(options);
-  if (options.reason !== undefined && decision !== 'reject') throw new AppError('usage', '--reason goes with --reject');
+  if (options.reason !== undefined && decision !== 'reject') throw new AppError('usage', '--reason needs --reject');
   const server = await ctx.server();
   let seen = await findStarted(ctx, server, word);
   const { id } = seen;
@@ -79,7 +72,7 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   const pending = await server.conversations.pending(id, 'read-copy');
   const shown = confirmationOf(id, pending, null);
   if (options.action !== undefined && !pending.some(({ action_id }) => action_id === options.action)) {
-    throw new AppError('conflict', `another action waits now: ${shown.action_id}, not ${options.action}`, {
+    throw new AppError('conflict', `another action is pending: ${shown.action_id}, not ${options.action}`, {
       data: { pending: pending.map(({ action_id }) => action_id) },
     });
   }
@@ -87,7 +80,9 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   if (chosen !== null) return await answer(chosen, shown.action_id);
   ctx.exitCode = EXIT_CODES['needs-input'];
   await ctx.out.item(confirmationView, shown, { changed: false });
-  await ctx.notice(`it waits: answer with acs conv confirm ${id} --action ${shown.action_id} --accept or --reject`);
+  await ctx.notice(
+    `the action is pending; answer it: acs conv confirm ${id} --action ${shown.action_id} --accept or --reject`,
+  );
 }
 
 /** Starts a paused sandbox, which --resume or a person allows; in a dry run both requests are printed. */

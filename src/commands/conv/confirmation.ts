@@ -14,6 +14,8 @@ export interface Confirmation extends PendingAction {
   others: PendingAction[];
 }
 
+const ACTION_MEMBERS = ['action_id', 'kind', 'text', 'risk'];
+
 export const confirmationView: View<Confirmation> = {
   noun: 'confirmation',
   id: (it) => it.action_id,
@@ -24,14 +26,11 @@ export const confirmationView: View<Confirmation> = {
     { name: 'text', get: (it) => it.text, weight: 0 },
     { name: 'risk', get: (it) => it.risk, weight: 0 },
     { name: 'answer', get: (it) => it.answer, weight: 0 },
-    { name: 'others', get: (it) => it.others, as: 'json' },
+    { name: 'others', get: (it) => it.others, as: 'json', json: { list: true, members: ACTION_MEMBERS } },
   ],
   table: ['action_id', 'kind', 'text', 'risk', 'answer', 'others'],
   tsv: ['action_id', 'kind', 'text', 'risk', 'answer', 'conversation_id', 'others'],
 };
-
-export const CONFIRMATION_JSON =
-  '{"conversation_id","action_id","kind","text","risk":"low|medium|high|unknown","answer":"accepted|rejected|null","others":[{"action_id","kind","text","risk"}]}';
 
 /** Throws `conflict` when nothing waits. */
 export function confirmationOf(
@@ -45,8 +44,8 @@ export function confirmationOf(
 }
 
 function nothingWaits(id: string): AppError {
-  return new AppError('conflict', `conversation ${id} waits for no confirmation`, {
-    hint: `see where it stands: acs conv show ${id}`,
+  return new AppError('conflict', `conversation ${id} has no pending confirmation`, {
+    hint: `see its status: acs conv show ${id}`,
     data: { id, pending: [] },
   });
 }
@@ -57,9 +56,9 @@ export function refuseWaiting({ id, status, sandbox_status }: Conversation): voi
   const flags = sandbox_status === 'paused' ? '--resume and --accept or --reject' : '--accept or --reject';
   throw new AppError(
     'needs-input',
-    `conversation ${id} waits for a confirmation: a message now would carry the pending action out`,
+    `conversation ${id} waits for a confirmation: a message would make the server run the pending action`,
     {
-      hint: `look at the action: acs conv confirm ${id}; answer it here with ${flags}`,
+      hint: `see the action: acs conv confirm ${id}; answer it in this command with ${flags}`,
       data: { id, waiting_for: 'confirmation' },
     },
   );
@@ -83,17 +82,15 @@ export async function askDecision(
   pending: readonly PendingAction[],
   until?: AbortSignal,
 ): Promise<ConfirmationDecision | null> {
-  await ctx.notice(
-    pending.length === 1 ? 'the agent asks for leave:' : `the agent asks for leave for ${pending.length} actions:`,
-  );
+  await ctx.notice(pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`);
   for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
   const prompt = await ctx.prompt();
   const chosen = await prompt.select({
-    message: pending.length === 1 ? 'Shall it?' : 'Shall it do all of them?',
+    message: pending.length === 1 ? 'Accept this action?' : 'Accept all of these actions?',
     choices: [
       { value: 'accept', name: 'accept' },
       { value: 'reject', name: 'reject' },
-      { value: 'leave', name: 'leave it waiting' },
+      { value: 'leave', name: 'decide later' },
     ],
     default: 'leave',
     ...(until === undefined ? {} : { until }),

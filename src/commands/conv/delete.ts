@@ -10,7 +10,7 @@ import { collectList } from '../paging.ts';
 import { planSteps } from '../dry-run.ts';
 import { addSelectorOptions } from '../selectors.ts';
 import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
-import { BULK_JSON, CONVERSATION_JSON, idOf } from './view.ts';
+import { conversationView, idOf } from './view.ts';
 
 export interface DeleteOptions extends ChangeOptions {
   ignoreNotFound?: boolean;
@@ -19,26 +19,29 @@ export interface DeleteOptions extends ChangeOptions {
 
 export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent.command('delete').aliases(['rm', 'remove']).description('delete conversations');
-  command.argument('[id...]', 'conversations to delete; - reads ids from stdin');
+  command.argument('[id...]', 'conversations; - reads ids from stdin');
   addSelectorOptions(command, CONVERSATION_STATUSES)
-    .option('--all', 'every conversation')
-    .option('--force', 'also where a run is in progress: of one chosen by selector, or of another one in its sandbox')
+    .option('--all', 'select every conversation')
+    .option('--force', 'also delete while a run is in progress, in a selected conversation or in its sandbox')
     .option(
       '--with-sandbox',
-      'delete the sandbox too; other conversations in it cannot go on, and some servers delete them',
+      'also delete the sandbox; other conversations in it cannot continue, and some servers delete them',
     )
-    .option('--ignore-not-found', 'one that is not there is no error');
+    .option('--ignore-not-found', 'succeed when a conversation does not exist');
   explain(command, {
     notes: [
-      'Asks first; -y answers. A server also deletes a sandbox that no other conversation uses.',
-      'Servers before 1.11 may delete a sandbox that others use: there a conversation that shares its sandbox with one\nthat is not deleted by the same command is refused (6), and the others are named, unless --with-sandbox is given.',
+      'Asks for confirmation unless -y is given. The server also deletes a sandbox that no other conversation uses.',
+      'Servers before 1.11 may delete a sandbox that other conversations use. There a conversation whose sandbox is shared is refused (6), with the ids of the others, unless all of them are named or --with-sandbox is given.',
     ],
-    json: [`${CONVERSATION_JSON} plus "changed"   one id`, BULK_JSON],
+    json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'conflict'],
     examples: [
-      { command: 'acs conv delete @last -y', does: 'deletes the last conversation' },
-      { command: 'acs conv delete --status finished --older-than 30d --dry-run', does: 'shows what would be deleted' },
-      { command: 'acs conv delete @last --with-sandbox -y', does: 'deletes it and the sandbox it ran in' },
+      { command: 'acs conv delete @last -y', does: 'delete the last conversation' },
+      {
+        command: 'acs conv delete --status finished --older-than 30d --dry-run',
+        does: 'print the requests without sending them',
+      },
+      { command: 'acs conv delete @last --with-sandbox -y', does: 'delete it and its sandbox' },
     ],
   });
   command.action((ids: string[], options: DeleteOptions) => changeConversations(ctx, removal(options), ids, options));
@@ -62,11 +65,11 @@ async function deleteOne(
   options: DeleteOptions,
 ): Promise<Change<Conversation>> {
   if (seen.id === '') {
-    throw new AppError('conflict', `start task ${idOf(seen)} has no conversation that could be deleted`);
+    throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
   }
   if (chosenBy === 'selector' && !options.force && isRunInProgress(seen)) {
     throw new AppError('conflict', `conversation ${seen.id} is ${seen.status}`, {
-      hint: 'stop it first, or delete it all the same with --force',
+      hint: 'stop it first, or delete it with --force',
     });
   }
   const done = { changed: true, before: seen.status, after: null, record: seen };
@@ -141,7 +144,7 @@ async function refuseRuns(
   if (runs.length === 0) return;
   const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
   throw new AppError('conflict', `the sandbox of conversation ${seen.id} has another run in progress: ${names}`, {
-    hint: 'wait for it, stop it with acs conv stop, or delete the sandbox all the same with --force',
+    hint: 'wait for it, stop it with acs conv stop, or delete the sandbox with --force',
     data: { sandbox_id: seen.sandbox_id, conversation_ids: runs.map(({ id }) => id) },
   });
 }

@@ -13,8 +13,8 @@ export interface DiffOptions {
   resume?: boolean;
 }
 
-const fileView: View<ChangedFile> = {
-  noun: 'change',
+export const fileView: View<ChangedFile> = {
+  noun: 'changed file',
   id: (file) => file.path,
   fields: [
     { name: 'path', get: (file) => file.path, weight: 3 },
@@ -27,18 +27,20 @@ const fileView: View<ChangedFile> = {
 };
 
 export function declareDiff(parent: Command, ctx: Context): void {
-  const command = parent.command('diff').description('print what changed in the workspace since the run started');
+  const command = parent.command('diff').description('print the changes in the workspace since the run started');
   command
     .argument('<id>', 'the conversation')
-    .option('--stat', 'list the files that changed, with lines added and removed')
-    .option('--resume', 'wake the sandbox first when it is paused');
+    .option('--stat', 'list the changed files with their added and removed lines')
+    .option('--resume', 'start a paused sandbox first');
   explain(command, {
-    notes: ['A unified diff as git prints it, byte for byte; no change: nothing, and a word on stderr.'],
-    json: ['{"items":[{"path","status","added","removed"}],"has_more":false}   with --stat'],
+    notes: [
+      'Prints a unified diff as git does, byte for byte. Without changes nothing is printed, and a notice goes to stderr.',
+    ],
+    json: ({ listForm }) => [['--stat', listForm(fileView)]],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv diff @last --stat', does: 'which files the last conversation changed' },
-      { command: 'acs conv diff @last | git apply', does: 'brings its changes into the checkout you are in' },
+      { command: 'acs conv diff @last --stat', does: 'list the files that the last conversation changed' },
+      { command: 'acs conv diff @last | git apply', does: 'apply the changes to the current checkout' },
     ],
   });
   command.action((id: string, options: DiffOptions) => printDiff(id, options, ctx));
@@ -58,7 +60,7 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   else await ctx.out.raw(diff.patch);
   for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
   if (diff.changes.length > 0 || diff.patch.length > 0) return;
-  await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other change is known of');
+  await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other change is known');
 }
 
 /** From so many files on, a command that is not watched reports that it asks for each of them. */

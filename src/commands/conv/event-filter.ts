@@ -15,12 +15,12 @@ export interface FilterOptions {
 
 export function addFilterOptions(command: Command): Command {
   return command
-    .option('--kind <kind,…>', 'only events of these kinds, e.g. ActionEvent or action:run', collectList)
+    .option('--kind <kind,…>', 'only events of these kinds, such as ActionEvent or action:run', collectList)
     .option('--source <source,…>', 'only events from agent, user or environment', collectList)
-    .option('--since <id|time|duration>', 'only events after this one, or from this time on')
+    .option('--since <id|time|duration>', 'only events after this event or time')
     .addOption(
       command
-        .createOption('--tail <n>', 'only the newest n at first; 0: none')
+        .createOption('--tail <n>', 'begin with the newest n events; 0 for none')
         .argParser(wholeNumber)
         .conflicts('since'),
     );
@@ -34,7 +34,7 @@ export function readSince(ctx: Context, { since }: FilterOptions): Since {
   if (/^\d+$/.test(since) || /^[0-9a-f-]{32,36}$/i.test(since)) return { kind: 'event', id: since };
   const time = parseSince(since, ctx.clock.now());
   if (time === null) {
-    throw new AppError('usage', `--since: "${since}" is no time, duration or event id`, {
+    throw new AppError('usage', `--since: "${since}" is not a time, duration or event id`, {
       hint: 'write 10m, 2h, 2026-01-31T12:00:00Z or the id of an event',
     });
   }

@@ -33,7 +33,7 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
       { name: 'source', get: (event) => event.source, weight: 0 },
       { name: 'kind', get: (event) => event.kind, weight: 2 },
       { name: 'text', get: (event) => event.text, weight: 4 },
-      { name: 'payload', get: (event) => event.payload, as: 'json' },
+      { name: 'payload', get: (event) => event.payload, as: 'json', json: { members: ['…'] } },
     ],
     table: ['timestamp', 'source', 'kind', 'text'],
     tsv: ['id', 'timestamp', 'source', 'kind', 'text'],

@@ -11,7 +11,7 @@ import { eventView } from './event-view.ts';
 import { addFollowOptions, followConversation, type FollowOptions } from './follow.ts';
 import { findStarted } from './started.ts';
 import { readTail } from './tail.ts';
-import { EVENT_JSON, OUTCOME_JSON } from './view.ts';
+import { outcomeView } from './view.ts';
 import { checkLimitHasWait } from './waiting.ts';
 
 export interface EventsOptions extends FollowOptions {
@@ -20,24 +20,24 @@ export interface EventsOptions extends FollowOptions {
 }
 
 export function declareEvents(parent: Command, ctx: Context): void {
-  const command = parent.command('events').alias('logs').description('print what happened in a conversation');
+  const command = parent.command('events').alias('logs').description('print the events of a conversation');
   command
     .argument('<id>', 'the conversation')
-    .option('-f, --follow', 'go on with what happens, until the run ends: the same as follow')
-    .option('-L, --limit <n>', 'at most this many (default: all)', positiveInteger);
+    .option('-f, --follow', 'continue until the run ends, as `conv follow` does')
+    .option('-L, --limit <n>', 'print at most this many events (default: all)', positiveInteger);
   addFollowOptions(command);
   explain(command, {
-    json: [
-      `{"items":[${EVENT_JSON}],"has_more":false}`,
-      `${EVENT_JSON}   one a line, with --format ndjson or --follow`,
-      `${OUTCOME_JSON}   last, with --follow`,
+    json: ({ listForm, objectForm }) => [
+      ['--json', listForm(eventView(null))],
+      ['--format ndjson or --follow', `${objectForm(eventView(null))}, one a line`],
+      ['last, with --follow', objectForm(outcomeView)],
     ],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv events @last --tail 5', does: 'the newest five events of the last conversation' },
+      { command: 'acs conv events @last --tail 5', does: 'print the newest five events of the last conversation' },
       {
         command: 'acs conv events @last --source agent --format ndjson',
-        does: 'what the agent did, one JSON object a line',
+        does: 'print the events of the agent, one JSON object a line',
       },
     ],
   });

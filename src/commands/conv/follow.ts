@@ -13,7 +13,7 @@ import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView, isBookkeeping } from './event-view.ts';
 import { isUpTo, readKnownRun } from './evidence.ts';
-import { EVENT_JSON, OUTCOME_JSON, outcomeView } from './view.ts';
+import { outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import { addWaitTimeout, beforeWatch, endAs, failedStart, waitMsOf, type WaitOptions } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
@@ -26,27 +26,30 @@ export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOpti
 export function addFollowOptions(command: Command): Command {
   addFilterOptions(command).option(
     '--fail-on-stall <duration>',
-    'end with 124 when nothing happens for this long while it runs',
+    'exit 124 when a running run has no event for this long',
     duration,
   );
   return addOnConfirm(addWaitTimeout(command));
 }
 
 export function declareFollow(parent: Command, ctx: Context): void {
-  const command = parent.command('follow').description('show a run as it happens, until it ends');
+  const command = parent.command('follow').description('print the events of a run until it ends');
   addFollowOptions(command.argument('<id>', 'the conversation'));
   explain(command, {
     notes: [
-      'Shows each event once, from the beginning unless --since or --tail say otherwise, through cuts and restarts.',
-      "Ends with the outcome of the run, whose exit code is the command's. Ctrl-C ends the watching, not the run.",
+      'Prints each event once, from the beginning unless --since or --tail is given, and reconnects when the connection is lost.',
+      'Exits with the code of the outcome. Ctrl-C stops following; the run continues.',
     ],
-    json: [`${EVENT_JSON}   one a line`, `${OUTCOME_JSON}   last`],
+    json: ({ objectForm }) => [
+      ['one a line', objectForm(eventView(null))],
+      ['last', objectForm(outcomeView)],
+    ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
-      { command: 'acs conv follow @last', does: 'shows the last conversation that was started' },
+      { command: 'acs conv follow @last', does: 'follow the last conversation that was started' },
       {
         command: 'acs conv follow @last --kind ActionEvent --json',
-        does: 'what the agent does, one JSON object a line',
+        does: 'print the actions of the agent, one JSON object a line',
       },
     ],
   });

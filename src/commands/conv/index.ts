@@ -1,4 +1,4 @@
-/** Conversations with agents: start, look, follow, answer, stop, take home, delete. */
+/** The noun `conv`: conversations with agents. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { declareEntries, type Entry, type Words } from '../entries.ts';
@@ -19,25 +19,25 @@ const VERBS: readonly Entry[] = [
   {
     usage: 'show <id>',
     aliases: ['view', 'get'],
-    description: 'show a conversation and how its run stands',
+    description: 'show a conversation and the status of its run',
     load: async () => (await import('./show.ts')).declareShow,
   },
   {
     usage: 'follow <id>',
     aliases: [],
-    description: 'show a run as it happens, until it ends',
+    description: 'print the events of a run until it ends',
     load: async () => (await import('./follow.ts')).declareFollow,
   },
   {
     usage: 'events <id>',
     aliases: ['logs'],
-    description: 'print what happened in a conversation',
+    description: 'print the events of a conversation',
     load: async () => (await import('./events.ts')).declareEvents,
   },
   {
     usage: 'wait <id...>',
     aliases: [],
-    description: 'wait until runs have ended',
+    description: 'wait until runs end',
     load: async () => (await import('./wait.ts')).declareWait,
   },
   {
@@ -49,37 +49,37 @@ const VERBS: readonly Entry[] = [
   {
     usage: 'send <id> [message]',
     aliases: [],
-    description: 'send a message to a conversation and let the agent go on',
+    description: 'send a message to a conversation and continue the run',
     load: async () => (await import('./send.ts')).declareSend,
   },
   {
     usage: 'confirm <id>',
     aliases: [],
-    description: 'show the action that an agent asks leave for, and accept or reject it',
+    description: 'show the action that awaits approval, and accept or reject it',
     load: async () => (await import('./confirm.ts')).declareConfirm,
   },
   {
     usage: 'stop [id...]',
     aliases: [],
-    description: 'stop runs; what was done stays, and a message goes on with it',
+    description: 'stop runs; files are kept, and `conv send` continues the run',
     load: async () => (await import('./stop.ts')).declareStop,
   },
   {
     usage: 'resume [id...]',
     aliases: [],
-    description: 'wake conversations and go on with runs that have not ended',
+    description: 'start paused sandboxes and continue unfinished runs',
     load: async () => (await import('./resume.ts')).declareResume,
   },
   {
     usage: 'diff <id>',
     aliases: [],
-    description: 'print what changed in the workspace since the run started',
+    description: 'print the changes in the workspace since the run started',
     load: async () => (await import('./diff.ts')).declareDiff,
   },
   {
     usage: 'rename <id> <title>',
     aliases: [],
-    description: 'give a conversation another title',
+    description: 'change the title of a conversation',
     load: async () => (await import('./rename.ts')).declareRename,
   },
   {
@@ -94,6 +94,6 @@ export async function declareConversation(root: Command, ctx: Context, words: Wo
   const command = root
     .command('conv')
     .alias('conversation')
-    .description('conversations: an agent at work on a repository');
+    .description('start, follow, answer and delete conversations');
   await declareEntries(command, ctx, words, VERBS);
 }

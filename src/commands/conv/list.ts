@@ -5,23 +5,23 @@ import { explain } from '../declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
 import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
 import { conversationTest } from './selection.ts';
-import { CONVERSATION_JSON, conversationView } from './view.ts';
+import { conversationView } from './view.ts';
 
 export function declareList(parent: Command, ctx: Context): void {
   const command = parent.command('list').alias('ls').description('list conversations, newest first');
   addPagingOptions(addSelectorOptions(command, CONVERSATION_STATUSES));
   explain(command, {
     notes: [
-      'Conditions intersect; the limit counts what they leave.',
-      'cost_usd and tokens are null in a list: acs conv show <id> prints them.',
+      'A conversation is listed when it matches all selectors. --limit applies after the selectors.',
+      'cost_usd and tokens are null in a list; acs conv show <id> prints them.',
     ],
-    json: [`{"items":[${CONVERSATION_JSON}],"has_more":false}`],
+    json: ({ listForm }) => [listForm(conversationView)],
     exits: ['failed'],
     examples: [
-      { command: 'acs conv list --status running,waiting', does: 'those that are at work or wait for you' },
+      { command: 'acs conv list --status running,waiting', does: 'list conversations that run or wait for you' },
       {
         command: "acs conv list --repo 'acme/*' --older-than 7d -q",
-        does: 'ids of old ones on the repositories of acme',
+        does: 'print the ids of old conversations on repositories of acme',
       },
     ],
   });

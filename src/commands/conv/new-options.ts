@@ -61,56 +61,54 @@ export function addNewOptions(command: Command): Command {
 
 function addTaskOptions(command: Command): void {
   command
-    .argument('[message]', 'what the agent shall do; - reads it from stdin')
+    .argument('[message]', 'the task of the agent; - reads it from stdin')
+    .optionsGroup('Task flags:')
     .option('-F, --file <file|->', 'read the message from this file')
-    .option('-r, --repo <repository>', 'owner/name, a URL, a path or . (default: the checkout you are in)')
+    .option('-r, --repo <repository>', 'owner/name, a URL, a path or . (default: the current checkout)')
     .addOption(command.createOption('-R <repository>', 'same as --repo').hideHelp())
-    .option('--no-repo', 'without a repository')
+    .option('--no-repo', 'start without a repository')
+    .option('-b, --branch <name>', 'the branch (default: the current branch of the checkout)', branchName)
     .option(
-      '-b, --branch <name>',
-      "the branch (default: the current one for the checkout's own repository)",
-      branchName,
+      '--git-provider <provider>',
+      `the host of the repository: ${GIT_PROVIDERS.join(', ')}`,
+      oneOf(...GIT_PROVIDERS),
     )
-    .option('--git-provider <provider>', `who has the repository: ${GIT_PROVIDERS.join(', ')}`, oneOf(...GIT_PROVIDERS))
-    .option('--title <title>', 'its title; set right after the start')
-    .option('--image <file|url>', 'show the agent an image (repeatable)', collect)
-    .option('--instructions <file>', 'standing instructions besides the message')
+    .option('--title <title>', 'title of the conversation')
+    .option('--image <file|url>', 'attach an image to the message (repeatable)', collect)
+    .option('--instructions <file>', 'instructions that apply to all messages')
     .option('--suggested-task <file|repo#n>', 'work on an issue or pull request, from a file or as owner/name#12')
-    .option('--microagent <file>', 'have a microagent written; the file is {"repo","git_provider","title"}')
-    .option('--replay <file|demo>', 'carry out a recorded run instead of asking a model; demo is built in');
+    .option('--microagent <file>', 'create a microagent; the file holds {"repo","git_provider","title"}')
+    .option('--replay <file|demo>', 'replay a recorded run, without a model; `demo` is built in');
 }
 
 function addServerOptions(command: Command): void {
   command
-    .option('--model <name>', 'the model of this conversation')
-    .option('--spec <id>', 'the sandbox spec to start in')
-    .option('--sandbox <id>', 'use this sandbox instead of a new one')
-    .option('--mcp-config <file>', 'MCP servers for this conversation')
-    .option(
-      '--secret <NAME>',
-      'a secret for this conversation; its value is that environment variable (repeatable)',
-      collect,
-    )
-    .option('--members <file>', 'further members of a V1 start, as a JSON object: plugins, agent_type, …')
-    .option('--confirm <when>', 'ask before actions: never, risky, always', oneOf('never', 'risky', 'always'))
-    .option('--id <uuid>', 'the id of the new conversation; the same start again is then no second one')
-    .option('--api <dialect>', 'auto, v0 or v1', oneOf('auto', 'v0', 'v1'));
+    .optionsGroup('Sandbox and model flags:')
+    .option('--model <name>', 'model of the conversation')
+    .option('--spec <id>', 'create the sandbox from this spec')
+    .option('--sandbox <id>', 'use an existing sandbox')
+    .option('--mcp-config <file>', 'MCP servers of the conversation')
+    .option('--secret <NAME>', 'pass the environment variable <NAME> as a secret (repeatable)', collect)
+    .option('--members <file>', 'JSON object of further members of a V1 start')
+    .option('--confirm <when>', 'actions that need approval: never, risky, always', oneOf('never', 'risky', 'always'))
+    .option('--id <uuid>', 'id of the new conversation; repeating the start returns the same conversation')
+    .option('--api <dialect>', 'dialect: auto, v0 or v1', oneOf('auto', 'v0', 'v1'));
 }
 
 function addStayOptions(command: Command): Command {
-  return addOnConfirm(command)
-    .option('--wait', 'until the run has ended')
-    .option('--no-wait', 'return as soon as the server has taken the start')
-    .option('-f, --follow', 'until the run has ended, and show it')
+  return addOnConfirm(command.optionsGroup('Wait flags:'))
+    .option('--wait', 'return when the run has ended')
+    .option('--no-wait', 'return as soon as the server has accepted the start')
+    .option('-f, --follow', 'print the events, and return when the run has ended')
     .addOption(
       command
-        .createOption('--start-timeout <duration>', 'give the start this long')
+        .createOption('--start-timeout <duration>', 'time limit of the start')
         .argParser(duration)
         .default(START_TIMEOUT_MS, '3m'),
     )
     .option(
       '--wait-timeout <duration>',
-      'give all of it this long, the start included (default with --wait or --follow: 1h off a terminal)',
+      'time limit of start and run (default with --wait or --follow: 1h off a terminal)',
       duration,
     )
     .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp())

@@ -29,7 +29,7 @@ import { choosePlace, onlyProvider } from './new-repository.ts';
 import { startAndStay } from './new-start.ts';
 import { askForTask, confirmTask } from './new-wizard.ts';
 import { checkTitle } from './rename.ts';
-import { CONVERSATION_JSON, conversationView, EVENT_JSON, OUTCOME_JSON } from './view.ts';
+import { conversationView, outcomeView, startedShape } from './view.ts';
 import { deadlineOf } from './follow.ts';
 
 export function declareNew(parent: Command, ctx: Context): void {
@@ -37,18 +37,16 @@ export function declareNew(parent: Command, ctx: Context): void {
   addNewOptions(command);
   explain(command, {
     notes: [
-      'Without a message it asks, on a terminal. It returns when the conversation has started; --wait and\n' +
-        '--follow stay until the run has ended and end with its exit code. Ctrl-C ends acs, not the run.',
-      'The id goes to stderr as soon as it exists; -q prints it to stdout then, --id-file writes it to a file.',
-      '--replay reads the events of a run as acs conv events --json prints them, or as a server hands them out;\n' +
-        'the actions of the agent are carried out anew.',
-      'The file of --members may hold agent_type, agent_profile_id, parent_conversation_id, plugins, processors,\n' +
-        'public, pr_number, trigger, observability_metadata, observability_tags, observability_span_name.',
+      'Without a message acs asks for it on a terminal. The command returns when the conversation has started; with --wait or --follow when the run has ended, with the exit code of the run. Ctrl-C ends acs; the run continues.',
+      'The id is printed to stderr as soon as it is known; -q prints it to stdout, --id-file writes it to a file.',
+      '--replay reads events as `acs conv events --json` prints them, or as a server returns them, and runs the recorded actions again.',
+      'Members of the file of --members: agent_type, agent_profile_id, parent_conversation_id, plugins, processors, public, pr_number, trigger, observability_metadata, observability_tags, observability_span_name.',
     ],
-    json: [
-      `${CONVERSATION_JSON} plus "changed", with --wait "outcome", after a failure "error"`,
-      `{"type":"started","id","url"}   first, with --format ndjson; then with --follow ${EVENT_JSON}`,
-      `${OUTCOME_JSON}   last, with --format ndjson and --wait or --follow`,
+    json: ({ objectForm }) => [
+      ['--json', `${objectForm(conversationView, 'changed')}; with --wait also "outcome", after a failure "error"`],
+      ['ndjson, first line', objectForm(startedShape)],
+      ['ndjson with --follow', `${objectForm(eventView(null))}, one a line`],
+      ['ndjson, last line', `${objectForm(outcomeView)}, with --wait or --follow`],
     ],
     exits: [
       'failed',
@@ -63,13 +61,13 @@ export function declareNew(parent: Command, ctx: Context): void {
     examples: [
       {
         command: "acs conv new 'Find out why the tests fail' --follow",
-        does: 'starts on the checkout you are in, shows the run',
+        does: 'start on the current checkout and print the events of the run',
       },
       {
         command: 'acs conv new --file task.md --no-repo --wait --json',
-        does: 'takes the message from a file, waits, prints one document',
+        does: 'read the message from a file, wait, and print one document',
       },
-      { command: 'acs conv new --replay demo --follow', does: 'carries a built-in recorded run out; needs no model' },
+      { command: 'acs conv new --replay demo --follow', does: 'replay the built-in recorded run; needs no model' },
     ],
   });
   command.action((message: string | undefined, options: NewOptions) => newConversation(message, options, ctx));
@@ -88,8 +86,8 @@ export async function newConversation(argument: string | undefined, given: NewOp
   const draft = await readDraft(ctx, argument, options);
   const isTaskMissing = !hasTask(draft);
   if (isTaskMissing && !ctx.interactive) {
-    throw new AppError('usage', 'which message? There is none, and it may not be asked for', {
-      hint: 'give it as an argument, with --file, or as - on stdin; or carry a recorded run out with --replay',
+    throw new AppError('usage', 'no message was given, and prompts are off', {
+      hint: 'give the message as an argument, with --file, or as - on stdin; or replay a recorded run with --replay',
     });
   }
   // A person who is asked may take as long as the answers need.

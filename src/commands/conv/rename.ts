@@ -5,20 +5,23 @@ import { changeOne } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord } from '../ids.ts';
 import { findStarted } from './started.ts';
-import { CONVERSATION_JSON, conversationView } from './view.ts';
+import { conversationView } from './view.ts';
 
 /** More is refused by servers that still speak V0 (interface 3.3). */
 const TITLE_MAX = 200;
 
 export function declareRename(parent: Command, ctx: Context): void {
-  const command = parent.command('rename').description('give a conversation another title');
-  command.argument('<id>', 'the conversation').argument('<title>', `its new title, at most ${TITLE_MAX} characters`);
+  const command = parent.command('rename').description('change the title of a conversation');
+  command.argument('<id>', 'the conversation').argument('<title>', `the new title, at most ${TITLE_MAX} characters`);
   explain(command, {
-    json: [`${CONVERSATION_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(conversationView, 'changed')],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: "acs conv rename @last 'Repair the login tests'", does: 'names the last conversation' },
-      { command: "acs conv rename @last 'Repair the login tests' --dry-run", does: 'shows the request only' },
+      { command: "acs conv rename @last 'Repair the login tests'", does: 'rename the last conversation' },
+      {
+        command: "acs conv rename @last 'Repair the login tests' --dry-run",
+        does: 'print the request without sending it',
+      },
     ],
   });
   command.action((id: string, title: string) => renameConversation(id, title, ctx));
@@ -42,7 +45,7 @@ export function checkTitle(title: string): string {
   const wanted = title.trim();
   if (wanted === '') throw new AppError('usage', 'the title is empty');
   if ([...wanted].length > TITLE_MAX) {
-    throw new AppError('usage', `the title has ${[...wanted].length} characters, and ${TITLE_MAX} are possible`);
+    throw new AppError('usage', `the title has ${[...wanted].length} characters; the limit is ${TITLE_MAX}`);
   }
   return wanted;
 }

@@ -10,11 +10,11 @@ export function declareResult(parent: Command, ctx: Context): void {
   const command = parent.command('result').description("print the agent's final answer to the latest message");
   command.argument('<id>', 'the conversation');
   explain(command, {
-    notes: ['The answer is printed byte for byte, without a line feed of its own; on a terminal it is made safe.'],
+    notes: ['The answer is printed byte for byte; on a terminal control characters are made safe.'],
     exits: ['not-found'],
     examples: [
-      { command: 'acs conv result @last', does: 'prints the answer of the last conversation' },
-      { command: 'acs conv result @last --output answer.md', does: 'writes it to a file' },
+      { command: 'acs conv result @last', does: 'print the answer of the last conversation' },
+      { command: 'acs conv result @last --output answer.md', does: 'write it to a file' },
     ],
   });
   command.action((id: string) => printResult(id, ctx));

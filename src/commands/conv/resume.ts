@@ -17,7 +17,7 @@ import { changeConversations, type ChangeOptions, type ConversationVerb } from '
 import { deadlineOf } from './follow.ts';
 import { findStarted, refuseUnstarted } from './started.ts';
 import { staysWaiting } from './unended.ts';
-import { BULK_JSON, CONVERSATION_JSON, conversationView, idOf, OUTCOME_JSON } from './view.ts';
+import { conversationView, idOf, outcomeView } from './view.ts';
 import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wakeNow } from './wake.ts';
 
@@ -34,24 +34,30 @@ const resume: ConversationVerb = {
 };
 
 export function declareResume(parent: Command, ctx: Context): void {
-  const command = parent.command('resume').description('wake conversations and go on with runs that have not ended');
+  const command = parent.command('resume').description('start paused sandboxes and continue unfinished runs');
   command.argument('[id...]', 'conversations; - reads ids from stdin');
   addSelectorOptions(command, CONVERSATION_STATUSES)
-    .option('--all', 'every conversation')
-    .option('--wait', 'until the run has ended; one id')
-    .option('-f, --follow', 'the same, and show it');
+    .option('--all', 'select every conversation')
+    .option('--wait', 'return when the run has ended; for one id')
+    .option('-f, --follow', 'print the events, and return when the run has ended; for one id');
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'A run that was stopped, paused or failed is continued; one that is running or finished is not changed.',
-      'A run that waits for a confirmation is not continued: the server would carry the action out. Its sandbox is started\nwhen it is paused; otherwise there is nothing to do (8).',
-      'A selector starts no sandbox of a run whose last status, read from the events, is not the selected one.',
+      'A run that was stopped, paused or failed continues; a running or finished one is left unchanged.',
+      'A run that waits for a confirmation is not continued, because the server would run the pending action. Its sandbox is started when it is paused; otherwise the exit code is 8.',
+      'With --status the sandbox is started only when the last status of the run, read from the events, matches.',
     ],
-    json: [`${CONVERSATION_JSON} plus "changed"   one id`, `${OUTCOME_JSON}   with --wait or --follow`, BULK_JSON],
+    json: ({ changeForms, objectForm }) => [
+      ...changeForms(conversationView),
+      ['--wait or --follow', objectForm(outcomeView)],
+    ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
-      { command: 'acs conv resume @last --follow', does: 'goes on with the last conversation, and shows it' },
-      { command: 'acs conv resume --status paused --not-older-than 1d -y', does: 'goes on with all that were paused' },
+      { command: 'acs conv resume @last --follow', does: 'continue the last conversation and print its events' },
+      {
+        command: 'acs conv resume --status paused --not-older-than 1d -y',
+        does: 'continue the paused conversations of the last day',
+      },
     ],
   });
   command.action((ids: string[], options: ResumeOptions) => resumeConversations(ids, options, ctx));
@@ -67,8 +73,8 @@ export async function resumeConversations(
   if (single) checkRunOutput(ctx, options);
   else ctx.out.check(conversationView, 'bulk');
   if (!single && (options.wait || options.follow)) {
-    throw new AppError('usage', '--wait and --follow go with one id', {
-      hint: 'wait for several with: acs conv wait <id> <id> …',
+    throw new AppError('usage', '--wait and --follow need a single id', {
+      hint: 'wait for several: acs conv wait <id> <id> …',
     });
   }
   const stays = options.wait === true || options.follow === true;

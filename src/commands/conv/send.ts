@@ -18,7 +18,7 @@ import { deadlineOf } from './follow.ts';
 import { readImages } from './images.ts';
 import { readMessage } from './message.ts';
 import { findStarted } from './started.ts';
-import { CONVERSATION_JSON, OUTCOME_JSON } from './view.ts';
+import { conversationView, outcomeView } from './view.ts';
 import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
 import { isAsleep, wake } from './wake.ts';
 
@@ -34,34 +34,40 @@ export interface SendOptions extends RunOptions {
 }
 
 export function declareSend(parent: Command, ctx: Context): void {
-  const command = parent.command('send').description('send a message to a conversation and let the agent go on');
+  const command = parent.command('send').description('send a message to a conversation and continue the run');
   command
     .argument('<id>', 'the conversation')
-    .argument('[message]', 'what to say; - reads it from stdin')
+    .argument('[message]', 'the message; - reads it from stdin')
     .option('-F, --file <file|->', 'read the message from this file')
-    .option('--image <file|url>', 'show the agent an image (repeatable)', collect)
-    .option('--resume', 'wake the sandbox first when it is paused')
-    .option('--accept', 'first accept the action that waits for a confirmation')
-    .option('--reject', 'first reject it')
-    .option('--wait', 'until the run that the message begins has ended')
-    .option('-f, --follow', 'the same, and show it');
+    .option('--image <file|url>', 'attach an image to the message (repeatable)', collect)
+    .option('--resume', 'start a paused sandbox first')
+    .option('--accept', 'accept the pending action first')
+    .option('--reject', 'reject the pending action first')
+    .option('--wait', 'return when the run has ended')
+    .option('-f, --follow', 'print the events, and return when the run has ended');
   addOnConfirm(addWaitTimeout(command));
   explain(command, {
     notes: [
-      'While a confirmation waits nothing is sent (8) unless it is answered here: servers carry the pending action out\nwhen a message comes. When the next action waits after --accept, the message is not sent either.',
-      'Without --wait the conversation is printed as it is right after the message was taken.',
+      'While a confirmation is pending the message is refused (8) unless --accept or --reject answers it: a message would make the server run the pending action. When another action is pending after --accept the message is not sent either.',
+      'Without --wait the conversation is printed as it is right after the server accepted the message.',
     ],
-    json: [`${CONVERSATION_JSON} plus "changed"`, `${OUTCOME_JSON}   with --wait or --follow`],
+    json: ({ objectForm }) => [
+      ['default', objectForm(conversationView, 'changed')],
+      ['--wait or --follow', objectForm(outcomeView)],
+    ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'unknown-outcome', 'timeout', 'interrupted'],
     examples: [
-      { command: "acs conv send @last 'Now add a test for it' --wait", does: 'goes on with the last conversation' },
+      {
+        command: "acs conv send @last 'Now add a test for it' --wait",
+        does: 'continue the last conversation and wait',
+      },
       {
         command: 'acs conv send @last --file review.md --resume --follow',
-        does: 'wakes it, sends a file, shows the run',
+        does: 'start its sandbox, send a file, and print the events of the run',
       },
       {
         command: "acs conv send @last --reject 'Use a branch of your own' --wait",
-        does: 'rejects what the agent asks leave for, and says what to do instead',
+        does: 'reject the pending action and say what to do instead',
       },
     ],
   });
@@ -84,7 +90,9 @@ export async function sendMessage(
   const decision = decisionOf(options);
   const text = await readMessage(ctx, { argument, file: options.file });
   if (text === null)
-    throw new AppError('usage', 'which message? give it as an argument, with --file, or as - on stdin');
+    throw new AppError('usage', 'no message was given', {
+      hint: 'give it as an argument, with --file, or as - on stdin',
+    });
   const limits = deadlineOf(ctx, options);
   const image_urls = await readImages(ctx, options.image ?? []);
   if (ctx.globals.mode === 'dry-run') {
@@ -129,8 +137,8 @@ async function awake(
 ): Promise<Conversation> {
   const { id } = conversation;
   if (conversation.status === 'archived' || conversation.sandbox_status === 'missing') {
-    throw new AppError('conflict', `the sandbox of conversation ${id} is gone: it takes no more messages`, {
-      hint: `its events stay readable: acs conv events ${id}`,
+    throw new AppError('conflict', `the sandbox of conversation ${id} no longer exists, so it accepts no messages`, {
+      hint: `its events are kept: acs conv events ${id}`,
     });
   }
   if (!isAsleep(conversation)) return conversation;

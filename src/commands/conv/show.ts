@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { exitCodeOfStatus } from '../../domain/outcome.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
-import { CONVERSATION_JSON, conversationView } from './view.ts';
+import { conversationView } from './view.ts';
 
 export interface ShowOptions {
   exitStatus?: boolean;
@@ -13,19 +13,19 @@ export function declareShow(parent: Command, ctx: Context): void {
   const command = parent
     .command('show')
     .aliases(['view', 'get'])
-    .description('show a conversation and how its run stands');
-  command.argument('<id>', 'the conversation').option('--exit-status', 'end with the exit code of its state');
+    .description('show a conversation and the status of its run');
+  command.argument('<id>', 'the conversation').option('--exit-status', 'exit with the code of its status');
   explain(command, {
     notes: [
-      'A run that finished stays finished when its sandbox is paused or gone: its last state is looked up in the events.',
+      'When the sandbox is paused or gone the last status of the run is read from the events, so that a finished run stays finished.',
       'cost_usd and tokens are null while the run continues, and when the server has no metrics as new as its end.',
       'With --exit-status: finished 0, failed or stuck 1, waiting or idle 8, anything else 6.',
     ],
-    json: [CONVERSATION_JSON],
+    json: ({ objectForm }) => [objectForm(conversationView)],
     exits: ['failed', 'not-found', 'conflict', 'needs-input'],
     examples: [
-      { command: 'acs conv show @last', does: 'shows the last conversation that was started' },
-      { command: 'acs conv show @last --fields status,reason --json', does: 'how it stands, and why' },
+      { command: 'acs conv show @last', does: 'show the last conversation that was started' },
+      { command: 'acs conv show @last --fields status,reason --json', does: 'print its status and the reason' },
     ],
   });
   command.action((id: string, options: ShowOptions) => showConversation(id, options, ctx));

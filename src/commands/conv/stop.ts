@@ -12,34 +12,36 @@ import { explain } from '../declare.ts';
 import { addSelectorOptions } from '../selectors.ts';
 import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
 import { staysWaiting } from './unended.ts';
-import { BULK_JSON, CONVERSATION_JSON, idOf } from './view.ts';
+import { conversationView, idOf } from './view.ts';
 
 const SETTLE_MS = 60_000;
 
 const stop: ConversationVerb = { word: 'stop', past: 'stopped', asks: 'by-selector', apply: stopOne };
 
 export function declareStop(parent: Command, ctx: Context): void {
-  const command = parent.command('stop').description('stop runs; what was done stays, and a message goes on with it');
-  command.argument('[id...]', 'conversations to stop; - reads ids from stdin');
-  addSelectorOptions(command, CONVERSATION_STATUSES).option('--all', 'every conversation');
+  const command = parent.command('stop').description('stop runs; files are kept, and `conv send` continues the run');
+  command.argument('[id...]', 'conversations; - reads ids from stdin');
+  addSelectorOptions(command, CONVERSATION_STATUSES).option('--all', 'select every conversation');
   explain(command, {
     notes: [
-      'A run that does not run is left as it is: exit 0, "changed":false.',
-      'So is one over V1 that waits for a confirmation: nothing of it runs until that is answered.',
+      'A conversation that is not running is left unchanged: exit 0, "changed":false.',
+      'On V1 a conversation that waits for a confirmation is left unchanged too; it does not run until the confirmation is answered.',
     ],
-    json: [`${CONVERSATION_JSON} plus "changed"   one id`, BULK_JSON],
+    json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'conflict', 'timeout'],
     examples: [
-      { command: 'acs conv stop @last', does: 'stops the last conversation' },
-      { command: 'acs conv stop --status running --older-than 2h -y', does: 'stops runs that were started long ago' },
+      { command: 'acs conv stop @last', does: 'stop the last conversation' },
+      {
+        command: 'acs conv stop --status running --older-than 2h -y',
+        does: 'stop running conversations created at least two hours ago',
+      },
     ],
   });
   command.action((ids: string[], options: ChangeOptions) => changeConversations(ctx, stop, ids, options));
 }
 
 async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Promise<Change<Conversation>> {
-  if (seen.id === '')
-    throw new AppError('conflict', `start task ${idOf(seen)} is still being worked at: nothing runs yet`);
+  if (seen.id === '') throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
   // A status that is missing for a moment is that of a busy run.
   const mayRun = isRunInProgress(seen) || seen.status.startsWith('unknown(');
   if (!mayRun) return { changed: false, before: seen.status, after: seen.status, record: seen };

@@ -1,6 +1,8 @@
 import { knownId, type Conversation } from '../../domain/conversation.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { LinePart, View } from '../../output/view.ts';
+import type { JsonShape, LinePart, RecordShape, View } from '../../output/view.ts';
+
+const REASON: JsonShape = { members: ['code', 'text'] };
 
 export const conversationView: View<Conversation> = {
   noun: 'conversation',
@@ -10,7 +12,7 @@ export const conversationView: View<Conversation> = {
     { name: 'start_task_id', get: (conversation) => conversation.start_task_id, as: 'id' },
     { name: 'title', get: (conversation) => conversation.title, weight: 2 },
     { name: 'status', get: (conversation) => conversation.status, as: 'status', weight: 0 },
-    { name: 'reason', get: (conversation) => conversation.reason },
+    { name: 'reason', get: (conversation) => conversation.reason, json: REASON },
     { name: 'waiting_for', get: (conversation) => conversation.waiting_for },
     { name: 'dialect', get: (conversation) => conversation.dialect },
     { name: 'execution_status', get: (conversation) => conversation.execution_status },
@@ -23,7 +25,7 @@ export const conversationView: View<Conversation> = {
     { name: 'created_at', get: (conversation) => conversation.created_at, as: 'time', weight: 0 },
     { name: 'updated_at', get: (conversation) => conversation.updated_at, as: 'time', weight: 0 },
     { name: 'cost_usd', get: (conversation) => conversation.cost_usd, as: 'usd', weight: 0 },
-    { name: 'tokens', get: (conversation) => conversation.tokens },
+    { name: 'tokens', get: (conversation) => conversation.tokens, json: { members: ['input', 'output'] } },
     { name: 'url', get: (conversation) => conversation.url },
   ],
   table: ['id', 'status', 'title', 'repository', 'branch', 'updated_at'],
@@ -49,7 +51,7 @@ export const outcomeView: View<Outcome> = {
     { name: 'type', get: (outcome) => outcome.type },
     { name: 'conversation_id', get: (outcome) => outcome.conversation_id, as: 'id', weight: 3 },
     { name: 'status', get: (outcome) => outcome.status, as: 'status', weight: 0 },
-    { name: 'reason', get: (outcome) => outcome.reason },
+    { name: 'reason', get: (outcome) => outcome.reason, json: REASON },
     { name: 'waiting_for', get: (outcome) => outcome.waiting_for },
     { name: 'exit_code', get: (outcome) => outcome.exit_code, weight: 0 },
     { name: 'cost_usd', get: (outcome) => outcome.cost_usd, as: 'usd', weight: 0 },
@@ -74,14 +76,8 @@ export function outcomeLine({ status, reason, exit_code, cost_usd }: Outcome): L
   return [{ text: `${exit_code === 0 ? '✓' : '✗'} ${status}`, tone }, { text: why }, { text: cost, tone: 'dim' }];
 }
 
-/** Words of the JSON shapes, for help. */
-export const CONVERSATION_JSON =
-  '{"id","start_task_id","title","status","reason":{"code","text"},"waiting_for","dialect","execution_status","sandbox_id","sandbox_status","repository","branch","git_provider","model","created_at","updated_at","cost_usd","tokens":{"input","output"},"url"}';
-
-export const OUTCOME_JSON =
-  '{"type":"outcome","conversation_id","status","reason":{"code","text"},"waiting_for","exit_code","cost_usd","last_event_id"}';
-
-export const EVENT_JSON = '{"type":"event","id","conversation_id","timestamp","source","kind","text","payload"}';
-
-export const BULK_JSON =
-  '{"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}   several ids, or selectors';
+/** The first line of `conv new --format ndjson`. */
+export const startedShape: RecordShape = {
+  noun: 'start',
+  fields: [{ name: 'type' }, { name: 'id' }, { name: 'url' }],
+};

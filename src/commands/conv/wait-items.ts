@@ -1,9 +1,9 @@
 /** What `conv wait` prints for several ids, and with which code it ends: an outcome each, or why there is none. */
 import type { Context } from '../../context.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import { isAppError, type AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { errorRecord } from '../../output/notices.ts';
-import type { Field, View } from '../../output/view.ts';
+import type { Field, RecordShape, View } from '../../output/view.ts';
 import { outcomeView } from './view.ts';
 import { endAs } from './waiting.ts';
 import type { Watched } from './watch.ts';
@@ -16,7 +16,14 @@ export interface Unread {
 
 export type Waited = Watched | Unread;
 
-export const UNREAD_JSON = '{"id","ok":false,"error":{"code","message","hint",…}}';
+/** The members of an error in JSON. */
+export const ERROR_MEMBERS: readonly string[] = Object.keys(errorRecord(new AppError('internal', '')).error);
+
+/** The item of a conversation that could not be read; `ok` is false. */
+export const unreadShape: RecordShape = {
+  noun: 'wait error',
+  fields: [{ name: 'id' }, { name: 'ok' }, { name: 'error', json: { members: ERROR_MEMBERS } }],
+};
 
 export function isUnread(waited: Waited): waited is Unread {
   return !('outcome' in waited);

@@ -14,10 +14,10 @@ import { blankConversation, NOT_READ } from './blank.ts';
 import { readKnownRun, type KnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
 import { deadlinePassed, deadlinePassedUnseen } from './unended.ts';
-import { idOf, OUTCOME_JSON, outcomeView } from './view.ts';
+import { idOf, outcomeView } from './view.ts';
 import { addWaitTimeout, failedStart, unbegun, type WaitOptions } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
-import { endAsWorst, isUnread, UNREAD_JSON, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
+import { endAsWorst, isUnread, unreadShape, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
 import { watch, type Watched } from './watch.ts';
 
 export interface WaitCommandOptions extends WaitOptions {
@@ -28,29 +28,38 @@ export interface WaitCommandOptions extends WaitOptions {
 }
 
 export function declareWait(parent: Command, ctx: Context): void {
-  const command = parent.command('wait').description('wait until runs have ended');
+  const command = parent.command('wait').description('wait until runs end');
   command
     .argument('<id...>', 'the conversations; - reads ids from stdin')
-    .option('--any', 'until the first of them has ended')
-    .option('--for <status,…>', 'until one of these states; ends at once when none of them can come any more', statuses)
-    .option('--fail-on-stall <duration>', 'end with 124 when nothing happens for this long while it runs', duration)
-    .option('--on-confirm <exit>', 'a waiting confirmation ends the wait with 8', oneOf('exit'));
+    .option('--any', 'return when the first run has ended')
+    .option(
+      '--for <status,…>',
+      'wait for one of these statuses; return at once when none is possible any more',
+      statuses,
+    )
+    .option('--fail-on-stall <duration>', 'exit 124 when a running run has no event for this long', duration)
+    .option('--on-confirm <exit>', 'exit 8 when a confirmation is pending (always so)', oneOf('exit'));
   addWaitTimeout(command);
   explain(command, {
     notes: [
-      "The exit code is the outcome's: finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.",
-      'Of several the worst: a signal, then 124, an id that cannot be read (its own code), 1, 5, 6, 8, and 0 when all\n' +
-        'have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.',
-      'Ctrl-C and a deadline end the wait, not the run.',
+      'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.',
+      'With several ids the worst code is used, in this order: a signal, 124, the code of an id that cannot be read, 1, 5, 6, 8; 0 when all have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.',
+      'Ctrl-C and a deadline end the wait; the run continues.',
     ],
-    json: [OUTCOME_JSON, `{"items":[${OUTCOME_JSON}, or ${UNREAD_JSON}],"has_more":false}   several ids`],
+    json: ({ listForm, objectForm }) => [
+      ['one id', objectForm(outcomeView)],
+      ['several ids', listForm(outcomeView, unreadShape)],
+    ],
     exits: ['failed', 'not-found', 'conflict', 'needs-input', 'timeout', 'interrupted'],
     examples: [
       {
         command: 'acs conv wait @last --wait-timeout 45m',
-        does: 'waits for the last conversation, 45 minutes at most',
+        does: 'wait for the last conversation, at most 45 minutes',
       },
-      { command: 'acs conv list --status running -q | acs conv wait - --json', does: 'waits for all that run' },
+      {
+        command: 'acs conv list --status running -q | acs conv wait - --json',
+        does: 'wait for all running conversations',
+      },
     ],
   });
   command.action((ids: string[], options: WaitCommandOptions) => waitForConversations(ids, options, ctx));

@@ -21,7 +21,7 @@ export interface WaitOptions {
 
 export function addWaitTimeout(command: Command): Command {
   return command
-    .option('--wait-timeout <duration>', 'stop waiting after this long (default 1h off a terminal)', duration)
+    .option('--wait-timeout <duration>', 'stop waiting after this time (default 1h off a terminal)', duration)
     .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
 }
 

@@ -19,26 +19,25 @@ export function declareAdd(parent: Command, ctx: Context): void {
   const command = parent
     .command('add <name>')
     .alias('create')
-    .description('try a key at a server (--base-url) and store both under a name')
-    .option('--key-command <command>', 'store a command that prints the key, e.g. of a password manager')
-    .option('--no-check', 'store without asking the server')
-    .option('--replace', 'replace a profile of that name')
+    .description('check a server and its key, and store both under a name')
+    .option('--key-command <command>', 'store a command that prints the key, such as that of a password manager')
+    .option('--no-check', 'store without a request to the server')
+    .option('--replace', 'replace an existing profile')
     .action(async (name: string, options: AddOptions) => addProfile(name, options, ctx));
   explain(command, {
     notes: [
-      'The key comes from --api-key-file <path|->, from --key-command, or from a question on a terminal.\n' +
-        'Without a key of its own a profile uses ACS_API_KEY. The first profile becomes the default.',
+      'The server is given with --base-url. The key is read from --api-key-file, --key-command or a prompt. A profile without a key uses ACS_API_KEY. The first profile becomes the default.',
     ],
-    json: ['{"name","base_url","default","key_source","created_at","changed"}'],
+    json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['conflict', 'rate-limited'],
     examples: [
       {
         command: 'acs profile add work --base-url https://acs.example.com --api-key-file ./key',
-        does: 'a key from a file',
+        does: 'read the key from a file',
       },
       {
         command: "acs profile add work --base-url https://acs.example.com --key-command 'pass show acs' --no-check",
-        does: 'a key that stays in a password manager',
+        does: 'leave the key in a password manager',
       },
     ],
   });

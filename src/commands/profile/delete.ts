@@ -15,22 +15,18 @@ export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent
     .command('delete <name...>')
     .aliases(['rm', 'remove'])
-    .description('forget profiles and their keys; asks first')
-    .option('--ignore-not-found', 'a profile that is not there is no error')
+    .description('delete profiles and their stored keys')
+    .option('--ignore-not-found', 'succeed when a profile does not exist')
     .action(async (names: string[], options: DeleteOptions) => deleteProfiles(names, options, ctx));
   explain(command, {
     notes: [
-      'The name - reads names from stdin. The keys themselves stay valid: revoke them at the server.\n' +
-        'Deleting the default leaves no default.',
+      'Asks for confirmation unless -y is given. The name - reads names from stdin. The keys stay valid until they are revoked at the server. After the default is deleted there is no default.',
     ],
-    json: [
-      '{"name","base_url","default","key_source","created_at","changed"}   one name',
-      '{"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}   several names',
-    ],
+    json: ({ changeForms }) => changeForms(profileView, ['one name', 'several names']),
     exits: ['failed', 'not-found'],
     examples: [
-      { command: 'acs profile delete work', does: 'asks on a terminal' },
-      { command: 'acs profile delete work home -y --ignore-not-found', does: 'in a script' },
+      { command: 'acs profile delete work', does: 'delete one profile after a question' },
+      { command: 'acs profile delete work home -y --ignore-not-found', does: 'delete two profiles in a script' },
     ],
   });
 }

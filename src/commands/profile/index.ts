@@ -12,7 +12,7 @@ import { declareShow } from './show.ts';
 import { declareUse } from './use.ts';
 
 export function declareProfile(root: Command, ctx: Context): void {
-  const profile = root.command('profile').description('name servers and keep their keys');
+  const profile = root.command('profile').description('store servers and their keys under names');
   declareAdd(profile, ctx);
   declareList(profile, ctx);
   declareShow(profile, ctx);

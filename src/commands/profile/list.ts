@@ -7,13 +7,13 @@ export function declareList(parent: Command, ctx: Context): void {
   const command = parent
     .command('list')
     .alias('ls')
-    .description('list the profiles, the built-in one last')
+    .description('list the profiles')
     .action(async () => listProfiles(ctx));
   explain(command, {
-    json: ['{"items":[{"name","base_url","default","key_source","created_at"}],"has_more":false}'],
+    json: ({ listForm }) => [listForm(profileView)],
     examples: [
-      { command: 'acs profile list', does: 'all of them; keys are never shown' },
-      { command: 'acs profile list -q', does: 'names only' },
+      { command: 'acs profile list', does: 'list all profiles, the built-in one last; keys are never shown' },
+      { command: 'acs profile list -q', does: 'print the names' },
     ],
   });
 }

@@ -8,14 +8,14 @@ import { existingProfile, printProfile, refuseLocal } from './write.ts';
 export function declareRename(parent: Command, ctx: Context): void {
   const command = parent
     .command('rename <name> <new-name>')
-    .description('give a profile another name')
+    .description('rename a profile')
     .action(async (from: string, to: string) => renameProfile(from, to, ctx));
   explain(command, {
-    json: ['{"name","base_url","default","key_source","created_at","changed"}'],
+    json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs profile rename work staging', does: 'the default stays the default' },
-      { command: 'acs profile rename work staging --dry-run', does: 'checks the names only' },
+      { command: 'acs profile rename work staging', does: 'rename a profile; a default stays the default' },
+      { command: 'acs profile rename work staging --dry-run', does: 'check the names without storing' },
     ],
   });
 }

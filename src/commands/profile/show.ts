@@ -16,15 +16,15 @@ interface ShownProfile extends Identity {
   error: { code: string; message: string } | null;
 }
 
-const showView: View<ShownProfile> = {
-  noun: 'profile',
+export const showView: View<ShownProfile> = {
+  noun: 'profile status',
   id: (it) => it.name ?? '',
   fields: [
     { name: 'name', get: (it) => it.name },
     { name: 'default', get: (it) => it.default },
     { name: 'created_at', get: (it) => it.created_at, as: 'time' },
     ...IDENTITY_FIELDS.filter((field) => field.name !== 'profile'),
-    { name: 'error', get: (it) => it.error },
+    { name: 'error', get: (it) => it.error, json: { members: ['code', 'message'] } },
   ],
   table: ['name', 'base_url', 'default', 'key_source'],
   tsv: ['name', 'base_url', 'default', 'key_source', 'created_at', 'base_url_source', 'dialect', 'version', 'user'],
@@ -34,18 +34,20 @@ export function declareShow(parent: Command, ctx: Context): void {
   const command = parent
     .command('show [name]')
     .aliases(['view', 'get'])
-    .description('show a profile (default: the one in force), its server, and where URL and key came from')
+    .description('show a profile, its server, and the source of URL and key')
     .action(async (name: string | undefined) => showProfile(name, ctx));
   explain(command, {
-    notes: ['The server is asked what it is; when it cannot be, that is a warning and the rest is shown all the same.'],
-    json: [
-      '{"name","default","created_at","base_url","base_url_source","key_source","dialect","dialects","version","flavour",',
-      ' "features","user","email","organization","unknown_features","error"}',
+    notes: [
+      'Without a name the active profile is shown. When the server cannot be reached a warning is printed, and the other members are shown.',
     ],
+    json: ({ objectForm }) => [objectForm(showView)],
     exits: ['not-found'],
     examples: [
-      { command: 'acs profile show', does: 'the profile in force' },
-      { command: 'acs profile show local --json', does: 'the built-in one; this does not start the local service' },
+      { command: 'acs profile show', does: 'show the active profile' },
+      {
+        command: 'acs profile show local --json',
+        does: 'show the built-in profile, without starting the local service',
+      },
     ],
   });
 }

@@ -8,15 +8,15 @@ import { existingProfile, printProfile } from './write.ts';
 export function declareUse(parent: Command, ctx: Context): void {
   const command = parent
     .command('use <name>')
-    .description('make a profile the default')
+    .description('set the default profile')
     .action(async (name: string) => setDefaultProfile(name, ctx));
   explain(command, {
-    notes: ['--profile, ACS_BASE_URL and ACS_PROFILE come before the default.'],
-    json: ['{"name","base_url","default","key_source","created_at","changed"}'],
+    notes: ['--profile, ACS_BASE_URL and ACS_PROFILE take precedence over the default.'],
+    json: ({ objectForm }) => [objectForm(profileView, 'changed')],
     exits: ['not-found'],
     examples: [
-      { command: 'acs profile use work', does: 'commands without --profile go there from now on' },
-      { command: 'acs profile use local', does: 'the local service, also off a terminal' },
+      { command: 'acs profile use work', does: 'use this server in commands without --profile' },
+      { command: 'acs profile use local', does: 'use the local service, also off a terminal' },
     ],
   });
 }

@@ -37,12 +37,12 @@ export interface SandboxVerb {
 }
 
 export function addChangeOptions(command: Command): Command {
-  command.argument('[id...]', 'sandboxes to change; - reads ids from stdin');
+  command.argument('[id...]', 'sandboxes; - reads ids from stdin');
   addSelectorOptions(command, SANDBOX_STATUSES);
   command
-    .option('--all', 'every sandbox')
-    .option('--wait', 'return when it is done (the default)')
-    .option('--no-wait', 'return as soon as the server has taken it');
+    .option('--all', 'select every sandbox')
+    .option('--wait', 'return when the change is done (default)')
+    .option('--no-wait', 'return as soon as the server has accepted the request');
   return addWaitTimeout(command);
 }
 
@@ -77,7 +77,7 @@ function checkChoice(verb: SandboxVerb, given: readonly string[], bySelector: bo
     throw new AppError('usage', 'give either ids or selectors, not both');
   }
   if (given.length === 0 && !bySelector) {
-    throw new AppError('usage', `which sandbox? ${verb.word} needs an id or a selector`, {
+    throw new AppError('usage', `sandbox ${verb.word} needs an id or a selector`, {
       hint: `acs sandbox ${verb.word} <id>, --status <word>, --idle <duration>, … or --all`,
     });
   }
@@ -140,13 +140,13 @@ async function applySafely(
   if (isProtected && runs.length > 0) {
     const names = runs.map((run) => `${run.id} (${run.status})`).join(', ');
     throw new AppError('conflict', `sandbox ${id} has a run in progress: ${names}`, {
-      hint: `wait for it, stop it with acs conv stop, or ${verb.word} the sandbox all the same with --force`,
+      hint: `wait for it, stop it with acs conv stop, or ${verb.word} the sandbox with --force`,
     });
   }
   if (selection !== null) {
     const now = await server.sandboxes.get(id);
     if (!isSandboxSelected(now, runs.length > 0, selection, ctx.clock.now())) {
-      throw new AppError('conflict', `sandbox ${id} is ${now.status} now, and no longer what was selected`);
+      throw new AppError('conflict', `sandbox ${id} is ${now.status} now and no longer matches the selectors`);
     }
   }
   return await verb.apply(ctx, target, options);

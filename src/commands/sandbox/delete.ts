@@ -5,10 +5,10 @@ import { isAppError } from '../../errors.ts';
 import type { Change } from '../bulk.ts';
 import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
+import { sandboxView } from './view.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
 import type { SandboxTarget } from './choose.ts';
 import { gone, limitsOf, readOrGone, settle } from './settle.ts';
-import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const remove: SandboxVerb = {
   word: 'delete',
@@ -20,17 +20,20 @@ const remove: SandboxVerb = {
 
 export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent.command('delete').aliases(['rm', 'remove']);
-  command.description('delete sandboxes with all their files');
+  command.description('delete sandboxes and their files');
   addChangeOptions(command)
-    .option('--force', 'also those with a run in progress')
-    .option('--ignore-not-found', 'one that is not there is no error');
+    .option('--force', 'also delete sandboxes with a run in progress')
+    .option('--ignore-not-found', 'succeed when a sandbox does not exist');
   explain(command, {
-    notes: ['Asks first; -y answers. The conversations stay readable, but cannot go on.'],
-    json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
+    notes: ['Asks for confirmation unless -y is given. The conversations can still be read, but cannot continue.'],
+    json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
-      { command: 'acs sandbox delete @last -y', does: 'deletes the sandbox of the last conversation' },
-      { command: 'acs sandbox delete --status paused --older-than 7d --dry-run', does: 'shows what would be deleted' },
+      { command: 'acs sandbox delete @last -y', does: 'delete the sandbox of the last conversation' },
+      {
+        command: 'acs sandbox delete --status paused --older-than 7d --dry-run',
+        does: 'print the requests without sending them',
+      },
     ],
   });
   command.action((ids: string[], options: ChangeOptions) => deleteSandboxes(ids, options, ctx));

@@ -1,4 +1,4 @@
-/** The sandboxes that conversations run in: list, look, start, pause, resume, wait, delete. */
+/** The noun `sandbox`. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { declareDelete } from './delete.ts';
@@ -10,7 +10,7 @@ import { declareStart } from './start.ts';
 import { declareWait } from './wait.ts';
 
 export function declareSandbox(root: Command, ctx: Context): void {
-  const command = root.command('sandbox').alias('sb').description('the sandboxes that conversations run in');
+  const command = root.command('sandbox').alias('sb').description('list, pause, resume and delete sandboxes');
   declareList(command, ctx);
   declareShow(command, ctx);
   declareStart(command, ctx);

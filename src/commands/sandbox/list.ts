@@ -5,18 +5,18 @@ import { explain } from '../declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
 import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
 import { sandboxTest } from './runs.ts';
-import { SANDBOX_JSON, sandboxView } from './view.ts';
+import { sandboxView } from './view.ts';
 
 export function declareList(parent: Command, ctx: Context): void {
   const command = parent.command('list').alias('ls').description('list sandboxes, newest first');
   addPagingOptions(addSelectorOptions(command, SANDBOX_STATUSES));
   explain(command, {
-    notes: ['Conditions intersect; the limit counts what they leave.'],
-    json: [`{"items":[${SANDBOX_JSON}],"has_more":false}`],
+    notes: ['A sandbox is listed when it matches all selectors. --limit applies after the selectors.'],
+    json: ({ listForm }) => [listForm(sandboxView)],
     exits: ['failed', 'unsupported'],
     examples: [
-      { command: 'acs sandbox list --status running', does: 'those that run' },
-      { command: 'acs sandbox list --not-status paused --idle 2h -q', does: 'ids of those in which nothing happens' },
+      { command: 'acs sandbox list --status running', does: 'list the running sandboxes' },
+      { command: 'acs sandbox list --not-status paused --idle 2h -q', does: 'print the ids of idle sandboxes' },
     ],
   });
   command.action((options: SelectorOptions & PagingOptions) => listSandboxes(options, ctx));

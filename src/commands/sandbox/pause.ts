@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { withinDeadline } from '../deadline.ts';
 import { explain } from '../declare.ts';
+import { sandboxView } from './view.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
 import { limitsOf } from './settle.ts';
 import { moveSandbox, PAUSE } from './transition.ts';
-import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const pause: SandboxVerb = {
   word: 'pause',
@@ -16,17 +16,17 @@ const pause: SandboxVerb = {
 };
 
 export function declarePause(parent: Command, ctx: Context): void {
-  const command = parent.command('pause').description('stop every process of sandboxes; what they hold stays');
-  addChangeOptions(command).option('--force', 'by selector: also those with a run in progress');
+  const command = parent.command('pause').description('pause sandboxes: their processes stop, their files are kept');
+  addChangeOptions(command).option('--force', 'also pause selected sandboxes with a run in progress');
   explain(command, {
-    notes: ['A sandbox that is paused already is left as it is ("changed": false).'],
-    json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
+    notes: ['A paused sandbox is left unchanged: exit 0, "changed":false.'],
+    json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
-      { command: 'acs sandbox pause @last', does: 'pauses the sandbox of the last conversation' },
+      { command: 'acs sandbox pause @last', does: 'pause the sandbox of the last conversation' },
       {
         command: 'acs sandbox pause --idle 2h -y',
-        does: 'pauses all sandboxes in which nothing happened for two hours',
+        does: 'pause all sandboxes that were idle for two hours',
       },
     ],
   });

@@ -3,11 +3,11 @@ import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { withinDeadline } from '../deadline.ts';
 import { explain } from '../declare.ts';
+import { sandboxView } from './view.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
 import { checkLimitHasWait, limitsOf, type WaitOptions } from './settle.ts';
 import { moveSandbox, RESUME, type Transition } from './transition.ts';
-import { BULK_JSON, SANDBOX_JSON } from './view.ts';
 
 const resume: SandboxVerb = {
   word: 'resume',
@@ -18,18 +18,18 @@ const resume: SandboxVerb = {
 };
 
 export function declareResume(parent: Command, ctx: Context): void {
-  const command = parent.command('resume').description('let paused sandboxes go on; runs are not continued by it');
+  const command = parent.command('resume').description('resume paused sandboxes, without continuing their runs');
   addChangeOptions(command);
   explain(command, {
     notes: [
-      'A sandbox that is running already is left as it is ("changed": false).',
-      'To go on with an unfinished run, use acs conv resume.',
+      'A running sandbox is left unchanged: exit 0, "changed":false.',
+      'To continue an unfinished run use `acs conv resume`.',
     ],
-    json: [`${SANDBOX_JSON} plus "changed"   one id`, BULK_JSON],
+    json: ({ changeForms }) => changeForms(sandboxView),
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'timeout'],
     examples: [
-      { command: 'acs sandbox resume @last', does: 'wakes the sandbox of the last conversation' },
-      { command: 'acs sandbox list --status paused -q | acs sandbox resume -', does: 'wakes all that are paused' },
+      { command: 'acs sandbox resume @last', does: 'resume the sandbox of the last conversation' },
+      { command: 'acs sandbox list --status paused -q | acs sandbox resume -', does: 'resume all paused sandboxes' },
     ],
   });
   command.action((ids: string[], options: ChangeOptions) => resumeSandboxes(ids, options, ctx));

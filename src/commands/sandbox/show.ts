@@ -2,21 +2,21 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
 import { sandboxFinder } from './find.ts';
-import { SANDBOX_JSON, sandboxView, sandboxWithKeyView } from './view.ts';
+import { sandboxView, sandboxWithKeyView } from './view.ts';
 
 interface ShowOptions {
   showSecrets?: boolean;
 }
 
 export function declareShow(parent: Command, ctx: Context): void {
-  const command = parent.command('show').aliases(['view', 'get']).description('show one sandbox');
-  command.argument('<id>', 'the sandbox').option('--show-secrets', 'also the session key of its agent server');
+  const command = parent.command('show').aliases(['view', 'get']).description('show a sandbox');
+  command.argument('<id>', 'the sandbox').option('--show-secrets', 'also print the session key of its agent server');
   explain(command, {
-    json: [SANDBOX_JSON, 'with --show-secrets also "session_api_key"'],
+    json: ({ objectForm }) => [objectForm(sandboxView), ['--show-secrets', objectForm(sandboxView, 'session_api_key')]],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs sandbox show @last', does: 'shows the sandbox of the last conversation' },
-      { command: 'acs sandbox show @last --fields status --format tsv', does: 'prints its state alone' },
+      { command: 'acs sandbox show @last', does: 'show the sandbox of the last conversation' },
+      { command: 'acs sandbox show @last --fields status --format tsv', does: 'print only its status' },
     ],
   });
   command.action((id: string, options: ShowOptions) => showSandbox(id, options, ctx));

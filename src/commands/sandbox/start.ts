@@ -8,29 +8,29 @@ import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandbox } from './resume.ts';
 import { addWaitTimeout, checkLimitHasWait, limitsOf, settleWatched, type WaitOptions } from './settle.ts';
-import { SANDBOX_JSON, sandboxView } from './view.ts';
+import { sandboxView } from './view.ts';
 
 interface StartOptions extends WaitOptions {
   spec?: string;
 }
 
 export function declareStart(parent: Command, ctx: Context): void {
-  const command = parent.command('start').description('create a sandbox, or resume the one named');
+  const command = parent.command('start').description('create a sandbox, or resume an existing one');
   command
     .argument('[id]', 'an existing sandbox to resume')
-    .option('--spec <id>', 'what to create it from (see acs specs list); one to resume must be of this spec')
-    .option('--wait', 'return when it runs (the default)')
-    .option('--no-wait', 'return as soon as the server has taken it');
+    .option('--spec <id>', 'create it from this spec (acs specs list); an existing sandbox must have it')
+    .option('--wait', 'return when it is running (default)')
+    .option('--no-wait', 'return as soon as the server has accepted the request');
   addWaitTimeout(command);
   explain(command, {
-    json: [`${SANDBOX_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(sandboxView, 'changed')],
     exits: ['failed', 'not-found', 'unsupported', 'conflict', 'unknown-outcome', 'timeout'],
     examples: [
       {
         command: 'acs sandbox start --json',
-        does: 'creates a sandbox from the default spec and prints it when it runs',
+        does: 'create a sandbox from the default spec and print it when it is running',
       },
-      { command: 'acs sandbox start --spec process --no-wait -q', does: 'prints the id of a new sandbox at once' },
+      { command: 'acs sandbox start --spec process --no-wait -q', does: 'create a sandbox and print its id at once' },
     ],
   });
   command.action((id: string | undefined, options: StartOptions) => startSandbox(id, options, ctx));
@@ -64,7 +64,7 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
 function maybeCreated({ message, details }: AppError): AppError {
   return new AppError('timeout', `${message}; whether the sandbox was created is not known`, {
     ...details,
-    hint: 'look: acs sandbox list',
+    hint: 'list the sandboxes: acs sandbox list',
   });
 }
 

@@ -11,9 +11,9 @@ export const sandboxView: View<Sandbox> = {
     { name: 'spec_id', get: (sandbox) => sandbox.spec_id, weight: 2 },
     { name: 'created_at', get: (sandbox) => sandbox.created_at, as: 'time', weight: 0 },
     { name: 'last_active_at', get: (sandbox) => sandbox.last_active_at, as: 'time', weight: 0 },
-    { name: 'conversation_ids', get: (sandbox) => sandbox.conversation_ids },
-    { name: 'repositories', get: (sandbox) => sandbox.repositories, weight: 2 },
-    { name: 'urls', get: (sandbox) => sandbox.urls },
+    { name: 'conversation_ids', get: (sandbox) => sandbox.conversation_ids, json: { list: true } },
+    { name: 'repositories', get: (sandbox) => sandbox.repositories, weight: 2, json: { list: true } },
+    { name: 'urls', get: (sandbox) => sandbox.urls, json: { list: true, members: ['name', 'url'] } },
   ],
   table: ['id', 'status', 'spec_id', 'created_at', 'last_active_at', 'repositories'],
   tsv: ['id', 'status', 'status_detail', 'spec_id', 'created_at', 'last_active_at', 'conversation_ids', 'repositories'],
@@ -26,10 +26,3 @@ export const sandboxWithKeyView: View<Sandbox & SandboxSecrets> = {
   table: [...sandboxView.table, 'session_api_key'],
   tsv: [...sandboxView.tsv, 'session_api_key'],
 };
-
-/** Words of the JSON shape, for help. */
-export const SANDBOX_JSON =
-  '{"id","status","status_detail","spec_id","created_at","last_active_at","conversation_ids":[],"repositories":[],"urls":[{"name","url"}]}';
-
-export const BULK_JSON =
-  '{"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}   several ids, or selectors';

@@ -7,37 +7,41 @@ import type { Server } from '../../servers/server.ts';
 import { changeEach, readIds } from '../bulk.ts';
 import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
+import { bulkShape } from '../../output/bulk.ts';
 import { collectList, invalidValue } from '../options.ts';
 import { sandboxFinder } from './find.ts';
 import { addWaitTimeout, gone, limitsOf, settle, settleWatched, unanswered, type WaitOptions } from './settle.ts';
-import { BULK_JSON, SANDBOX_JSON, sandboxView } from './view.ts';
+import { sandboxView } from './view.ts';
 
 interface WaitForOptions extends WaitOptions {
   for?: SandboxStatus[];
 }
 
 export function declareWait(parent: Command, ctx: Context): void {
-  const command = parent.command('wait').description('wait until sandboxes are ready, or in a state');
+  const command = parent.command('wait').description('wait until sandboxes are ready, or have a status');
   command
     .argument('<id...>', 'sandboxes; - reads ids from stdin')
-    .option('--for <status,…>', `until it is one of ${SANDBOX_STATUSES.join(', ')}`, readStatuses);
+    .option('--for <status,…>', `wait for one of these statuses: ${SANDBOX_STATUSES.join(', ')}`, readStatuses);
   addWaitTimeout(command);
   explain(command, {
     notes: [
-      'Without --for it waits until the sandbox is no longer starting; one that ends in an error is exit 1.',
-      'A state that can no longer come ends the wait at once.',
-      'Of several the worst code: a signal before 124, then 1 and 5.',
+      'Without --for the command waits until the sandbox is no longer starting. A sandbox in error is exit code 1.',
+      'The command returns at once when the status is no longer possible.',
+      'With several ids the worst code is used, in this order: a signal, 124, 1, 5.',
     ],
-    json: [SANDBOX_JSON, BULK_JSON],
+    json: ({ objectForm }) => [
+      ['one id', objectForm(sandboxView)],
+      ['several ids', objectForm(bulkShape)],
+    ],
     exits: ['failed', 'not-found', 'unsupported', 'timeout'],
     examples: [
       {
         command: 'acs sandbox wait @last',
-        does: 'returns when the sandbox of the last conversation runs or is paused',
+        does: 'wait until the sandbox of the last conversation is running or paused',
       },
       {
         command: 'acs sandbox wait @last --for paused --wait-timeout 5m',
-        does: 'exits 124 when it is not paused by then',
+        does: 'exit 124 when it is not paused after five minutes',
       },
     ],
   });

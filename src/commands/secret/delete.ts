@@ -5,27 +5,29 @@ import { isAppError } from '../../errors.ts';
 import { changeEach, changeOne, confirmChange, readIds, type Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { checkSecretName } from './value.ts';
-import { SECRET_JSON, secretView } from './view.ts';
+import { secretView } from './view.ts';
 
 interface DeleteOptions {
   ignoreNotFound?: boolean;
 }
 
 export function declareDelete(parent: Command, ctx: Context): void {
-  const command = parent.command('delete').aliases(['rm', 'remove']).description('delete secrets; asks first');
+  const command = parent.command('delete').aliases(['rm', 'remove']).description('delete secrets');
   command
-    .argument('<name...>', 'secrets to delete; - reads names from stdin')
-    .option('--ignore-not-found', 'a secret that is not there is no error');
+    .argument('<name...>', 'secrets; - reads names from stdin')
+    .option('--ignore-not-found', 'succeed when a secret does not exist');
   explain(command, {
-    notes: ['Conversations that run keep what they were started with. Revoke it where it came from.'],
-    json: [
-      `${SECRET_JSON} plus "changed"   one name`,
-      '{"items":[{"id","ok","changed","before","after","error"}],"matched":n,"failed":n}   several names',
+    notes: [
+      'Asks for confirmation unless -y is given. Running conversations keep the value they were started with; revoke it at its issuer.',
     ],
+    json: ({ changeForms }) => changeForms(secretView, ['one name', 'several names']),
     exits: ['failed', 'not-found', 'unsupported'],
     examples: [
-      { command: 'acs secret delete NPM_TOKEN', does: 'asks on a terminal' },
-      { command: 'acs secret delete NPM_TOKEN DEPLOY_KEY -y --ignore-not-found', does: 'in a script' },
+      { command: 'acs secret delete NPM_TOKEN', does: 'delete one secret after a question' },
+      {
+        command: 'acs secret delete NPM_TOKEN DEPLOY_KEY -y --ignore-not-found',
+        does: 'delete two secrets in a script',
+      },
     ],
   });
   command.action((names: string[], options: DeleteOptions) => deleteSecrets(names, options, ctx));

@@ -9,7 +9,7 @@ export function declareSecret(root: Command, ctx: Context): void {
   const command = root
     .command('secret')
     .alias('secrets')
-    .description('what your sandboxes get as environment variables');
+    .description('manage the secrets that sandboxes get as variables');
   declareList(command, ctx);
   declareSet(command, ctx);
   declareDelete(command, ctx);

@@ -2,17 +2,17 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
-import { SECRET_JSON, secretView } from './view.ts';
+import { secretView } from './view.ts';
 
 export function declareList(parent: Command, ctx: Context): void {
-  const command = parent.command('list').alias('ls').description('list secrets by name; values are never shown');
+  const command = parent.command('list').alias('ls').description('list the names of secrets; values are never shown');
   addPagingOptions(command);
   explain(command, {
-    json: [`{"items":[${SECRET_JSON}],"has_more":false}`],
+    json: ({ listForm }) => [listForm(secretView)],
     exits: ['failed', 'unsupported'],
     examples: [
-      { command: 'acs secret list', does: 'names and descriptions' },
-      { command: 'acs secret list --all-pages -q', does: 'all names, one a line' },
+      { command: 'acs secret list', does: 'list names and descriptions' },
+      { command: 'acs secret list --all-pages -q', does: 'print all names, one a line' },
     ],
   });
   command.action((options: PagingOptions) => listSecrets(options, ctx));

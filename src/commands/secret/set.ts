@@ -2,32 +2,32 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
 import { checkSecretName, readValue, sourceOf, type ValueOptions } from './value.ts';
-import { SECRET_JSON, secretView } from './view.ts';
+import { secretView } from './view.ts';
 
 interface SetOptions extends ValueOptions {
   description?: string;
 }
 
 export function declareSet(parent: Command, ctx: Context): void {
-  const command = parent.command('set').description('store a secret, or another value for one that exists');
+  const command = parent.command('set').description('create a secret, or replace its value');
   command
-    .argument('<name>', 'letters, digits and _, not beginning with a digit; NAME=@file and NAME=- are taken too')
-    .argument('[source]', '@file, or - for stdin; without it the value is asked for')
-    .option('--from-env <NAME>', 'take the value of this environment variable')
-    .option('--description <text>', 'what it is for; one that exists keeps its own otherwise');
+    .argument('<name>', 'letters, digits and _, not beginning with a digit; also NAME=@file and NAME=-')
+    .argument('[source]', '@file, or - for stdin; without it acs asks for the value')
+    .option('--from-env <NAME>', 'take the value from an environment variable')
+    .option('--description <text>', 'the description; without it an existing one is kept');
   explain(command, {
     notes: [
-      'The value comes from a file, stdin, the environment or a prompt, never from the command line. One line end at\n' +
-        'its end is dropped. Conversations that run keep what they were started with.',
-      'V1 servers replace the value of a secret that exists. V0 servers, and those that serve V0 as well, cannot: there\n' +
-        'it is deleted and created again. A failure in between loses the old value; a notice says so before anything\n' +
-        'is sent, and the error says that it is gone.',
+      'The value is read from a file, stdin, the environment or a prompt, never from the command line. A line end after the value is removed. Running conversations keep the value they were started with.',
+      'V1 servers replace the value of an existing secret. V0 servers, and servers that also serve V0, cannot: there the secret is deleted and created again, and a failure in between loses the old value. A notice says so before the requests are sent.',
     ],
-    json: [`${SECRET_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(secretView, 'changed')],
     exits: ['conflict', 'unknown-outcome', 'unsupported'],
     examples: [
-      { command: 'acs secret set NPM_TOKEN --from-env NPM_TOKEN', does: 'takes it from the environment' },
-      { command: "acs secret set DEPLOY_KEY @deploy.key --description 'staging only'", does: 'takes it from a file' },
+      { command: 'acs secret set NPM_TOKEN --from-env NPM_TOKEN', does: 'take the value from the environment' },
+      {
+        command: "acs secret set DEPLOY_KEY @deploy.key --description 'staging only'",
+        does: 'take the value from a file',
+      },
     ],
   });
   command.action((name: string, source: string | undefined, options: SetOptions) =>
@@ -47,6 +47,6 @@ export async function setSecret(
   const value = await readValue(ctx, name, source);
   const server = await ctx.server();
   const { before, ...secret } = await server.secrets.set({ name, value, description: options.description ?? null });
-  if (before === 'present') await ctx.notice(`${name} existed: it has the new value now`);
+  if (before === 'present') await ctx.notice(`${name} existed; its value was replaced`);
   await ctx.out.item(secretView, secret, { changed: true });
 }

@@ -12,7 +12,7 @@ export interface ValueOptions {
 export type ValueSource =
   { kind: 'file'; file: string } | { kind: 'stdin' } | { kind: 'environment'; name: string } | { kind: 'prompt' };
 
-const WAYS = 'give it as @file, as - on stdin, with --from-env NAME, or be asked for it on a terminal';
+const WAYS = 'give it as @file, as - on stdin, with --from-env NAME, or at the prompt of a terminal';
 
 /** Takes `NAME`, `NAME @file`, `NAME=@file` apart. Throws `usage` for a value in the open. */
 export function sourceOf(
@@ -29,14 +29,14 @@ export function sourceOf(
   if (text === undefined) return { name, source: { kind: 'prompt' } };
   if (text === '-') return { name, source: { kind: 'stdin' } };
   if (text.startsWith('@') && text.length > 1) return { name, source: { kind: 'file', file: text.slice(1) } };
-  throw new AppError('usage', 'a secret is not taken from the command line', { hint: WAYS });
+  throw new AppError('usage', 'a secret value is not accepted on the command line', { hint: WAYS });
 }
 
 /** Throws `usage`. The name is not repeated: it may be the secret itself, in the wrong place. */
 export function checkSecretName(name: string): void {
   if (isSecretName(name)) return;
-  throw new AppError('usage', 'this is no name for a secret', {
-    hint: 'letters, digits and underscores, not beginning with a digit: NPM_TOKEN',
+  throw new AppError('usage', 'invalid secret name', {
+    hint: 'use letters, digits and underscores, not beginning with a digit, such as NPM_TOKEN',
   });
 }
 
@@ -57,11 +57,11 @@ async function readFrom(ctx: Context, name: string, source: ValueSource): Promis
     case 'environment': {
       const value = ctx.env[source.name];
       if (value !== undefined) return value;
-      throw new AppError('usage', '--from-env names a variable that the environment does not have', { hint: WAYS });
+      throw new AppError('usage', '--from-env: the variable is not set', { hint: WAYS });
     }
     case 'prompt':
       if (!ctx.interactive)
-        throw new AppError('usage', `the value for ${name} cannot be asked for here`, { hint: WAYS });
+        throw new AppError('usage', `no value for ${name} was given, and prompts are off`, { hint: WAYS });
       return await (await ctx.prompt()).secret({ message: `${name}:` });
   }
 }
@@ -80,7 +80,7 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new AppError('usage', 'the value is no UTF-8 text', {
+    throw new AppError('usage', 'the value is not valid UTF-8 text', {
       hint: 'encode it first, for example with base64',
       cause: error,
     });

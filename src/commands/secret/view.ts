@@ -11,5 +11,3 @@ export const secretView: View<Secret> = {
   table: ['name', 'description'],
   tsv: ['name', 'description'],
 };
-
-export const SECRET_JSON = '{"name","description"}';

@@ -40,7 +40,7 @@ export async function applyWish(ctx: Context, application: Application): Promise
 function refuseUnstored(unstored: readonly Unstored[]): void {
   if (unstored.length === 0) return;
   const each = unstored.map(({ name, wanted, found }) => `${name} is ${found}, not ${wanted}`);
-  throw new AppError('server', `the server accepted the settings and did not store them as sent: ${each.join('; ')}`, {
+  throw new AppError('server', `the server accepted the settings but stored other values: ${each.join('; ')}`, {
     hint: 'read them with: acs settings get',
     data: { settings: unstored },
   });

@@ -24,7 +24,7 @@ export function parseDocument(text: string, source: string): JsonObject {
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new AppError('usage', `${source} is not JSON${placeOf(error, text)}`);
+    throw new AppError('usage', `${source} is not valid JSON${placeOf(error, text)}`);
   }
   if (!isJsonObject(value)) throw new AppError('usage', `${source} must hold a JSON object of settings`);
   return value;

@@ -11,18 +11,18 @@ interface EditOptions {
 }
 
 export function declareEdit(parent: Command, ctx: Context): void {
-  const command = parent.command('edit').description('change settings in $VISUAL or $EDITOR');
-  command.option('--allow-loss', 'write although a secret that cannot be read back would be lost');
+  const command = parent.command('edit').description('edit settings in $VISUAL or $EDITOR');
+  command.option('--allow-loss', 'write even when a secret that cannot be read back is lost');
   explain(command, {
     notes: [
-      'The file holds everything but the secrets. A line taken out leaves that setting as it is; null clears it.',
-      'A mistake opens the editor again. A file saved unchanged ends it with nothing written.',
+      'The file holds all settings but the secrets. A removed line leaves the setting unchanged; null clears it.',
+      'An invalid file opens the editor again. An unchanged file writes nothing.',
     ],
-    json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
+    json: () => ['{"<name>":<value>,…} of all settings, plus "changed"'],
     exits: ['conflict', 'unsupported'],
     examples: [
-      { command: 'acs settings edit', does: 'opens the settings' },
-      { command: 'EDITOR=nano acs settings edit -p work', does: 'opens those of another profile in another editor' },
+      { command: 'acs settings edit', does: 'edit the settings' },
+      { command: 'EDITOR=nano acs settings edit -p work', does: 'edit the settings of another profile in nano' },
     ],
   });
   command.action((options: EditOptions) => editSettings(options, ctx));
@@ -56,7 +56,7 @@ async function editUntilRight(
       if (!isAppError(error) || error.kind !== 'usage') throw error;
       await ctx.warn(error.details.hint ? `${error.message} (${error.details.hint})` : error.message);
       if (!(await prompt.confirm({ message: 'Edit it again?', default: 'yes' }))) {
-        throw new AppError('usage', 'nothing was changed, because the file has a mistake');
+        throw new AppError('usage', 'nothing was changed, because the file is invalid');
       }
     }
   }

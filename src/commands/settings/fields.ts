@@ -15,7 +15,7 @@ export function requireField(fields: readonly SettingsField[], name: string): Se
   const field = findField(fields, name);
   if (field) return field;
   refuseForeign(fields, name);
-  throw new AppError('usage', `there is no setting "${name}"`, { hint: hintFor(fields, name) });
+  throw new AppError('usage', `no setting "${name}"`, { hint: hintFor(fields, name) });
 }
 
 /** Throws `unsupported` for a name that only servers of the other dialect have. */

@@ -10,19 +10,17 @@ import { settingsView } from './view.ts';
 
 export function declareGet(parent: Command, ctx: Context): void {
   const command = parent.command('get').aliases(['show', 'view', 'list', 'ls']);
-  command
-    .description('show all settings, or those named')
-    .argument('[key...]', 'names, as acs settings schema lists them');
+  command.description('show settings').argument('[key...]', 'names of settings (acs settings schema); default: all');
   explain(command, {
     notes: [
-      'In a pipe one line a setting: its name, a tab, its value; of one that is named, the value alone.',
-      'A secret is shown as (set); null is one that is not set, or of which the server does not tell.',
+      'In a pipe every line is a name, a tab and a value; for one key the line is the value alone.',
+      'A secret is shown as (set). Null means not set, or not reported by the server.',
     ],
-    json: ['{"<name>":<value>,…}   the named ones, else all'],
+    json: () => ['{"<name>":<value>,…}'],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs settings get', does: 'all settings' },
-      { command: 'acs settings get max_iterations --format tsv', does: 'the value alone' },
+      { command: 'acs settings get', does: 'show all settings' },
+      { command: 'acs settings get max_iterations --format tsv', does: 'print one value' },
     ],
   });
   command.action((keys: string[]) => getSettings(keys, ctx));
@@ -44,7 +42,7 @@ export async function getSettings(keys: readonly string[], ctx: Context): Promis
     // What the server has beyond its own schema can be read, though not set.
     if (Object.hasOwn(snapshot.values, key)) return snapshot.values[key] ?? null;
     refuseForeign(fields, key);
-    throw new AppError('not-found', `there is no setting "${key}"`, { hint: hintFor(fields, key) });
+    throw new AppError('not-found', `no setting "${key}"`, { hint: hintFor(fields, key) });
   }
 
   /** To people only: programs rely on every field. */

@@ -1,4 +1,4 @@
-/** The user's settings at the server, under the same flat names on every dialect. */
+/** The noun `settings`: the user's settings on the server, under the same flat names on every dialect. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { declareEdit } from './edit.ts';
@@ -9,7 +9,7 @@ import { declareSet } from './set.ts';
 import { declareUnset } from './unset.ts';
 
 export function declareSettings(root: Command, ctx: Context): void {
-  const command = root.command('settings').alias('setting').description('your settings at the server');
+  const command = root.command('settings').alias('setting').description('read and change your settings on the server');
   declareGet(command, ctx);
   declareSet(command, ctx);
   declareUnset(command, ctx);

@@ -12,7 +12,7 @@ export function parseSettingsText(field: SettingsField, text: string): Parsed {
   try {
     return checkedValue(field, JSON.parse(text) as JsonValue);
   } catch (error) {
-    return { ok: false, problem: `is not JSON${placeOf(error, text)}` };
+    return { ok: false, problem: `is not valid JSON${placeOf(error, text)}` };
   }
 }
 
@@ -20,7 +20,7 @@ export function parseSettingsText(field: SettingsField, text: string): Parsed {
 export function checkedValue(field: SettingsField, value: JsonValue): Parsed {
   // mcp_config may be masked in part: what is stored is put back there.
   if (field.name !== 'mcp_config' && holdsMask(value)) {
-    return { ok: false, problem: 'is masked, and a mask is never written back' };
+    return { ok: false, problem: 'is masked; a masked value is not written' };
   }
   const problem = checkSettingsValue(field, value);
   return problem === null ? { ok: true, value } : { ok: false, problem };

@@ -5,16 +5,14 @@ import { requireField } from './fields.ts';
 import { fieldView } from './view.ts';
 
 export function declareSchema(parent: Command, ctx: Context): void {
-  const command = parent.command('schema').description('list what can be set, with types, bounds and choices');
-  command.argument('[key...]', 'only these');
+  const command = parent.command('schema').description('list the settings, with types, bounds and choices');
+  command.argument('[key...]', 'names of settings; default: all');
   explain(command, {
-    json: [
-      '{"items":[{"name","type","nullable","secret","default","choices","minimum","maximum","description"}],"has_more":false}',
-    ],
+    json: ({ listForm }) => [listForm(fieldView)],
     exits: ['unsupported'],
     examples: [
-      { command: 'acs settings schema', does: 'all settings of this server' },
-      { command: 'acs settings schema max_iterations --json', does: 'the bounds of one' },
+      { command: 'acs settings schema', does: 'list all settings of the server' },
+      { command: 'acs settings schema max_iterations --json', does: 'print the bounds of one setting' },
     ],
   });
   command.action((keys: string[]) => listFields(keys, ctx));

@@ -13,22 +13,28 @@ interface SetOptions {
 }
 
 export function declareSet(parent: Command, ctx: Context): void {
-  const command = parent.command('set').description('change settings, and only those named');
+  const command = parent.command('set').description('change the named settings');
   command
-    .argument('[key=value...]', 'key=value, key=@file, key=- for stdin, or a secret alone to be asked for it')
-    .option('--file <settings.json>', 'a JSON object of settings, - for stdin; the arguments come on top')
-    .option('--allow-loss', 'write although a secret that cannot be read back would be lost');
+    .argument(
+      '[key=value...]',
+      'key=value, key=@file, key=- for stdin, or the key of a secret alone to be asked for it',
+    )
+    .option('--file <settings.json>', 'read a JSON object of settings, or - for stdin; arguments take precedence')
+    .option('--allow-loss', 'write even when a secret that cannot be read back is lost');
   explain(command, {
     notes: [
-      'Values are checked before they are sent. The difference goes to stderr; what does not differ is not written.',
-      'A secret comes from a file, stdin or a prompt, never from the command line.',
-      'Null or a masked secret in --file leaves that secret as it is.',
+      'Values are checked before they are sent. The changes are printed to stderr; unchanged settings are not written.',
+      'A secret is read from a file, stdin or a prompt, never from the command line.',
+      'A secret that is null or masked in --file is left unchanged.',
     ],
-    json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
+    json: () => ['{"<name>":<value>,…} of all settings, plus "changed"'],
     exits: ['conflict', 'unsupported'],
     examples: [
-      { command: 'acs settings set max_iterations=7', does: 'changes that one and no other' },
-      { command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt', does: 'takes the key from a file' },
+      { command: 'acs settings set max_iterations=7', does: 'change one setting' },
+      {
+        command: 'acs settings set llm_model=openai/gpt-4o llm_api_key=@key.txt',
+        does: 'change the model, and read its key from a file',
+      },
     ],
   });
   command.action((words: string[], options: SetOptions) => setSettings(words, options, ctx));

@@ -11,15 +11,15 @@ interface UnsetOptions {
 export function declareUnset(parent: Command, ctx: Context): void {
   const command = parent.command('unset').aliases(['rm', 'remove', 'delete']);
   command
-    .description('bring settings back to nothing or their default')
-    .argument('<key...>', 'names, as acs settings schema lists them')
-    .option('--allow-loss', 'write although a secret that cannot be read back would be lost');
+    .description('clear settings, or reset them to their defaults')
+    .argument('<key...>', 'names of settings (acs settings schema)')
+    .option('--allow-loss', 'write even when a secret that cannot be read back is lost');
   explain(command, {
-    json: ['{"<name>":<value>,…,"changed":true|false}   all settings'],
+    json: () => ['{"<name>":<value>,…} of all settings, plus "changed"'],
     exits: ['conflict', 'unsupported'],
     examples: [
-      { command: 'acs settings unset llm_base_url', does: "goes back to the provider's own address" },
-      { command: 'acs settings unset search_api_key', does: 'deletes that key at the server' },
+      { command: 'acs settings unset llm_base_url', does: "use the provider's own URL again" },
+      { command: 'acs settings unset search_api_key', does: 'delete that key on the server' },
     ],
   });
   command.action((keys: string[], options: UnsetOptions) => unsetSettings(keys, options, ctx));

@@ -28,7 +28,7 @@ export function readAssignments(words: readonly string[], hasFileOnStdin: boolea
     if (known && text !== null && !isIndirect(text)) inlineValue(known, text);
   }
   const readers = assignments.filter(({ text }) => text === '-').length + (hasFileOnStdin ? 1 : 0);
-  if (readers > 1) throw new AppError('usage', 'two values are to be read from stdin, which can be read only once');
+  if (readers > 1) throw new AppError('usage', 'two values are read from stdin, which can be read only once');
   return assignments;
 }
 
@@ -66,7 +66,7 @@ function inlineValue(field: SettingsField, text: string): JsonValue {
 }
 
 function secretInline({ name, type }: SettingsField): AppError {
-  return new AppError('usage', `${name} holds a secret, which is not taken from the command line`, {
+  return new AppError('usage', `${name} is a secret, which is not accepted on the command line`, {
     hint: `write ${name}=@<file>${type === 'string' ? `, ${name}=- for stdin, or ${name} alone to be asked` : ` or ${name}=- for stdin`}`,
   });
 }
@@ -83,7 +83,7 @@ async function askFor(ctx: Context, field: SettingsField): Promise<string> {
     });
   }
   if (!ctx.interactive) {
-    throw new AppError('usage', `${field.name} cannot be asked for here`, {
+    throw new AppError('usage', `no value for ${field.name} was given, and prompts are off`, {
       hint: `write ${field.name}=@<file>, or ${field.name}=- for stdin`,
     });
   }
@@ -93,7 +93,7 @@ async function askFor(ctx: Context, field: SettingsField): Promise<string> {
 /** A text of a file or of stdin without the line end that editors and `echo` add. */
 export async function readText(ctx: Context, file: string): Promise<string> {
   if (file === '-') return textOf(await ctx.io.stdin.readAll());
-  if (file === '') throw new AppError('usage', '"@" without a file');
+  if (file === '') throw new AppError('usage', '"@" needs the name of a file');
   try {
     return textOf(await readFile(path.resolve(ctx.cwd, file)));
   } catch (error) {

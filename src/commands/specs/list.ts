@@ -2,17 +2,17 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
 import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
-import { SPEC_JSON, specView } from './view.ts';
+import { specView } from './view.ts';
 
 export function declareList(parent: Command, ctx: Context): void {
-  const command = parent.command('list').alias('ls').description('list what sandboxes can be made from');
+  const command = parent.command('list').alias('ls').description('list the specs of the server');
   addPagingOptions(command);
   explain(command, {
-    json: [`{"items":[${SPEC_JSON}],"has_more":false}`],
+    json: ({ listForm }) => [listForm(specView)],
     exits: ['failed', 'unsupported'],
     examples: [
-      { command: 'acs specs list', does: 'the specs of this server and which is its default' },
-      { command: 'acs specs list -q', does: 'their ids, for --spec' },
+      { command: 'acs specs list', does: 'list the specs of the server, with its default' },
+      { command: 'acs specs list -q', does: 'print the ids, for --spec' },
     ],
   });
   command.action((options: PagingOptions) => listSpecs(options, ctx));

@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
-import { SPEC_JSON, specView } from './view.ts';
+import { specView } from './view.ts';
 
 export function declareShow(parent: Command, ctx: Context): void {
-  const command = parent.command('show').aliases(['view', 'get']).description('show one spec');
-  command.argument('<id>', 'the spec, as acs specs list prints it');
+  const command = parent.command('show').aliases(['view', 'get']).description('show a spec');
+  command.argument('<id>', 'a spec (acs specs list)');
   explain(command, {
-    notes: ['The values of its environment are not shown: they may be secrets of whoever runs the server.'],
-    json: [SPEC_JSON],
+    notes: ['The environment of a spec is not shown, because it may hold secrets.'],
+    json: ({ objectForm }) => [objectForm(specView)],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs specs show process', does: 'shows the spec without isolation of the local service' },
-      { command: 'acs specs show process --json', does: 'the same as one JSON object' },
+      { command: 'acs specs show process', does: 'show the spec of the local service that has no isolation' },
+      { command: 'acs specs show process --json', does: 'print it as JSON' },
     ],
   });
   command.action((id: string) => showSpec(id, ctx));

@@ -109,7 +109,7 @@ describe('sandbox list', () => {
     const { code, out, err } = await world.acs('sandbox', 'list', '-L', '2', '--json');
     const list = JSON.parse(out) as { items: unknown[]; has_more: boolean };
     expect({ code, count: list.items.length, has_more: list.has_more }).toEqual({ code: 0, count: 2, has_more: true });
-    expect(err).toBe('{"notice":"there is more than these 2: use -L <n> or --all-pages to see it"}\n');
+    expect(err).toBe('{"notice":"more results are available: use --limit <n> or --all-pages"}\n');
     expect((await world.acs('sandbox', 'list', '-L', '3', '--json')).err).toBe('');
     expect((await world.acs('sandbox', 'list', '--all-pages', '--json')).err).toBe('');
     expect((await world.acs('sandbox', 'list', '--all-pages', '-L', '3')).code).toBe(2);

@@ -72,7 +72,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     const again = await fromStdin('AGAIN', 'second-value', '--json');
     expect(again.code).toBe(0);
     expect(json(again)).toEqual({ name: 'AGAIN', description: 'kept', changed: true });
-    expect(again.err).toContain('AGAIN existed: it has the new value now');
+    expect(again.err).toContain('AGAIN existed; its value was replaced');
     const other = await fromStdin('AGAIN', 'third-value', '--description', 'another', '--json');
     expect(json(other)).toMatchObject({ description: 'another' });
   });

@@ -129,7 +129,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
       'mcp_config={"sse_servers":[{"url":"ftp://x"}]}',
       'mcp_config: sse_servers[0].url must be an http, https, ws or wss URL',
     ],
-    ['mcp_config={"sse_servers":[', 'mcp_config: is not JSON'],
+    ['mcp_config={"sse_servers":[', 'mcp_config: is not valid JSON'],
     [
       'mcp_config={"sse_servers":[{"url":"https://<redacted>@x.example/sse"}]}',
       'mcp_config: sse_servers[0].url has <redacted> in it, where a secret was: write it in full',
@@ -198,7 +198,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
   it('names the place of a mistake in a file', async () => {
     const broken = await acs('set', '--file', await file('broken.json', '{\n  "language": de\n}'));
     expect(broken.code).toBe(2);
-    expect(broken.err).toMatch(/error: broken\.json is not JSON/);
+    expect(broken.err).toMatch(/error: broken\.json is not valid JSON/);
     const list = await acs('set', '--file', await file('list.json', '[]'));
     expect(list).toMatchObject({
       code: 2,

@@ -5,25 +5,25 @@ import { isAppError } from '../../../errors.ts';
 import { confirmChange, endOfDryRun } from '../../bulk.ts';
 import { explain } from '../../declare.ts';
 import { checkModelProfileName } from './name.ts';
-import { MODEL_PROFILE_JSON, modelProfileView } from './view.ts';
+import { modelProfileView } from './view.ts';
 
 interface DeleteOptions {
   ignoreNotFound?: boolean;
 }
 
 export function declareChange(parent: Command, ctx: Context): void {
-  const use = parent.command('use').description('make a model profile the current model settings');
+  const use = parent.command('use').description('use the settings of a model profile');
   use.argument('<name>', 'the profile');
   explain(use, {
     notes: [
-      'New conversations start with it; those that run keep their model.',
-      'One that is in use and has not been departed from since is used again: exit 0, "changed":false.',
+      'New conversations start with its model; running ones keep theirs.',
+      'When its settings are the current ones nothing changes: exit 0, "changed":false.',
     ],
-    json: [`${MODEL_PROFILE_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs settings profile use fast', does: 'new conversations start with its model' },
-      { command: 'acs settings profile use fast --dry-run', does: 'shows the request only' },
+      { command: 'acs settings profile use fast', does: 'use the model profile "fast" from now on' },
+      { command: 'acs settings profile use fast --dry-run', does: 'print the request without sending it' },
     ],
   });
   use.action((name: string) =>
@@ -33,14 +33,14 @@ export function declareChange(parent: Command, ctx: Context): void {
     }),
   );
 
-  const rename = parent.command('rename').description('give a model profile another name');
+  const rename = parent.command('rename').description('rename a model profile');
   rename.argument('<name>', 'the profile').argument('<new-name>', 'its new name');
   explain(rename, {
-    json: [`${MODEL_PROFILE_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['not-found', 'conflict', 'unsupported'],
     examples: [
-      { command: 'acs settings profile rename fast cheap', does: 'a name that is taken is a conflict (6)' },
-      { command: 'acs settings profile rename fast cheap --dry-run', does: 'shows the request only' },
+      { command: 'acs settings profile rename fast cheap', does: 'rename it; an existing name is a conflict (6)' },
+      { command: 'acs settings profile rename fast cheap --dry-run', does: 'print the request without sending it' },
     ],
   });
   rename.action((name: string, newName: string) =>
@@ -50,15 +50,15 @@ export function declareChange(parent: Command, ctx: Context): void {
     })),
   );
 
-  const remove = parent.command('delete').aliases(['rm', 'remove']).description('delete a model profile; asks first');
-  remove.argument('<name>', 'the profile').option('--ignore-not-found', 'a profile that is not there is no error');
+  const remove = parent.command('delete').aliases(['rm', 'remove']).description('delete a model profile');
+  remove.argument('<name>', 'the profile').option('--ignore-not-found', 'succeed when the profile does not exist');
   explain(remove, {
-    notes: ['The current model settings stay as they are.'],
-    json: [`${MODEL_PROFILE_JSON} plus "changed"`],
+    notes: ['Asks for confirmation unless -y is given. The current model settings are left unchanged.'],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs settings profile delete fast', does: 'asks on a terminal' },
-      { command: 'acs settings profile delete fast -y --ignore-not-found', does: 'in a script' },
+      { command: 'acs settings profile delete fast', does: 'delete it after a question' },
+      { command: 'acs settings profile delete fast -y --ignore-not-found', does: 'delete it in a script' },
     ],
   });
   remove.action((name: string, options: DeleteOptions) => deleteModelProfile(name, options, ctx));

@@ -6,10 +6,7 @@ import { declareRead } from './read.ts';
 import { declareSave } from './save.ts';
 
 export function declareModelProfile(parent: Command, ctx: Context): void {
-  const command = parent
-    .command('profile')
-    .alias('profiles')
-    .description('model settings kept under names at the server (servers are named by acs profile)');
+  const command = parent.command('profile').alias('profiles').description('manage stored model settings of the server');
   declareRead(command, ctx);
   declareSave(command, ctx);
   declareChange(command, ctx);

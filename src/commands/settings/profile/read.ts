@@ -2,17 +2,17 @@ import type { Command } from 'commander';
 import type { Context } from '../../../context.ts';
 import { explain } from '../../declare.ts';
 import { printList, type PagingOptions } from '../../paging.ts';
-import { MODEL_PROFILE_JSON, modelProfileDetailView, modelProfileView } from './view.ts';
+import { modelProfileDetailView, modelProfileView } from './view.ts';
 import { checkModelProfileName } from './name.ts';
 
 export function declareRead(parent: Command, ctx: Context): void {
   const list = parent.command('list').alias('ls').description('list the model profiles of the server');
   explain(list, {
-    json: [`{"items":[${MODEL_PROFILE_JSON}],"has_more":false}`],
+    json: ({ listForm }) => [listForm(modelProfileView)],
     exits: ['failed', 'unsupported'],
     examples: [
-      { command: 'acs settings profile list', does: 'names and models; keys are never shown' },
-      { command: 'acs settings profile list -q', does: 'names only' },
+      { command: 'acs settings profile list', does: 'list names and models; keys are never shown' },
+      { command: 'acs settings profile list -q', does: 'print the names' },
     ],
   });
   list.action(() => listModelProfiles(ctx));
@@ -20,12 +20,12 @@ export function declareRead(parent: Command, ctx: Context): void {
   const show = parent.command('show').aliases(['view', 'get']).description('show a model profile');
   show.argument('<name>', 'the profile');
   explain(show, {
-    notes: ['"config" holds all model settings under the names of the server, without keys.'],
-    json: [`${MODEL_PROFILE_JSON} plus "config":{…}`],
+    notes: ['"config" holds all model settings under the names that the server uses, without keys.'],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'config')],
     exits: ['not-found', 'unsupported'],
     examples: [
-      { command: 'acs settings profile show fast', does: 'its model, its address, and whether it has a key' },
-      { command: 'acs settings profile show fast --fields config --json', does: 'all of its settings' },
+      { command: 'acs settings profile show fast', does: 'show its model, its URL, and whether it has a key' },
+      { command: 'acs settings profile show fast --fields config --json', does: 'print all of its settings' },
     ],
   });
   show.action((name: string) => showModelProfile(name, ctx));

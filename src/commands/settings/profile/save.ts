@@ -6,30 +6,29 @@ import { AppError } from '../../../errors.ts';
 import { explain } from '../../declare.ts';
 import { readAssignments, valuesOf, type Assignment } from '../wish.ts';
 import { checkModelProfileName } from './name.ts';
-import { MODEL_PROFILE_JSON, modelProfileView } from './view.ts';
+import { modelProfileView } from './view.ts';
 
 const TAKEN = ['llm_model', 'llm_base_url', 'llm_api_key'] as const;
 
 export function declareSave(parent: Command, ctx: Context): void {
-  const command = parent.command('save').description('keep the current model settings, or others, under a name');
+  const command = parent.command('save').description('store the current model settings, or others, as a model profile');
   command
-    .argument('<name>', 'the profile; one that exists is replaced')
+    .argument('<name>', 'the model profile; an existing one is replaced')
     .argument(
       '[key=value...]',
-      'llm_model=…, llm_base_url=…, llm_api_key=@file, llm_api_key=- or llm_api_key to be asked',
+      'llm_model=…, llm_base_url=…, llm_api_key=@file, llm_api_key=-, or llm_api_key to be asked',
     );
   explain(command, {
     notes: [
-      'Without values it keeps what acs settings shows now, key included. With values llm_model is needed, and what is\n' +
-        'not named is the default of the server; the key of a profile that exists stays unless another is given.',
+      'Without values the current model settings are stored, including the key. With values llm_model is required, settings that are not named get the default of the server, and an existing profile keeps its key unless another is given.',
     ],
-    json: [`${MODEL_PROFILE_JSON} plus "changed"`],
+    json: ({ objectForm }) => [objectForm(modelProfileView, 'changed')],
     exits: ['conflict', 'unsupported'],
     examples: [
-      { command: 'acs settings profile save usual', does: 'keeps the current model settings' },
+      { command: 'acs settings profile save usual', does: 'store the current model settings' },
       {
         command: 'acs settings profile save fast llm_model=openai/gpt-4o-mini llm_api_key=@key.txt',
-        does: 'keeps others, and leaves the current ones as they are',
+        does: 'store other settings; the current ones are left unchanged',
       },
     ],
   });
@@ -48,10 +47,13 @@ async function choiceOf(ctx: Context, assignments: readonly Assignment[]): Promi
   const fields = SETTINGS_FIELDS.filter((field) => (TAKEN as readonly string[]).includes(field.name));
   for (const assignment of assignments) {
     if (fields.some((field) => field.name === assignment.name)) continue;
-    throw new AppError('usage', `a model profile takes ${TAKEN.join(', ')}, and not "${assignment.name.slice(0, 80)}"`);
+    throw new AppError(
+      'usage',
+      `a model profile has no setting "${assignment.name.slice(0, 80)}"; it takes ${TAKEN.join(', ')}`,
+    );
   }
   if (!assignments.some((assignment) => assignment.name === 'llm_model')) {
-    throw new AppError('usage', 'which model? a profile with values of its own needs llm_model=…');
+    throw new AppError('usage', 'a model profile with values needs llm_model=<model>');
   }
   const values = new Map([...(await valuesOf(ctx, fields, assignments))].map(([field, value]) => [field.name, value]));
   const text = (name: (typeof TAKEN)[number]): string | null => {

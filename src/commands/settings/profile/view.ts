@@ -27,5 +27,3 @@ export const modelProfileDetailView: View<ModelProfileDetail> = {
   table: NAMES,
   tsv: NAMES,
 };
-
-export const MODEL_PROFILE_JSON = '{"name","model","base_url","api_key_set","active"}';

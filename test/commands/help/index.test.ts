@@ -1,10 +1,10 @@
 import os from 'node:os';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { declareCommands } from '../../src/commands/index.ts';
-import type { Context } from '../../src/context.ts';
-import { EXIT_CODES } from '../../src/errors.ts';
-import { invoke } from '../support/world.ts';
+import { declareCommands } from '../../../src/commands/index.ts';
+import type { Context } from '../../../src/context.ts';
+import { EXIT_CODES } from '../../../src/errors.ts';
+import { invoke } from '../../support/world.ts';
 
 const acs = (...args: string[]) => invoke({ args, cwd: os.tmpdir(), env: { HOME: os.tmpdir(), ACS_BASE_URL: '' } });
 
