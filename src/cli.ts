@@ -9,7 +9,7 @@ import { declareCommands } from './commands/index.ts';
 import type { Context, DryRunRequest } from './context.ts';
 import { AppError, isAppError } from './errors.ts';
 import { declareGlobalOptions, guessFormat, readGlobalOptions } from './global-options.ts';
-import { printDryRun, printError, withNextStep } from './report.ts';
+import { printDryRun, printError, withNextStep, withServer } from './report.ts';
 import { isSecretName } from './text/secret-names.ts';
 
 declare const ACS_VERSION: string;
@@ -137,7 +137,7 @@ async function report(error: AppError, { context, argv, root }: Ending): Promise
   // Before the arguments were read the globals are not set, and a script that asked for JSON still wants JSON.
   const format = context.globals.format ?? guessFormat(argv);
   try {
-    await printError(context, withHelp(error, root, argv), format);
+    await printError(context, withServer(withHelp(error, root, argv), context.connectedServers()), format);
   } catch (failure) {
     if (!isAppError(failure)) throw failure; // nobody reads stderr either; the code is all that is left to say
   }

@@ -114,6 +114,8 @@ export interface Context {
   /** Whether a remote (a URL, a path, or a remote's name in the checkout `dir`) has a branch. */
   branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
   localService(): Promise<LocalService>;
+  /** The URLs of the servers that the command has connected to, or has tried to. */
+  connectedServers(): readonly string[];
   /** Connects to a server that is not the one in force, e.g. to try a key before it is stored. */
   connect(target: {
     base_url: string;

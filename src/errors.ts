@@ -25,13 +25,34 @@ export const EXIT_CODES = {
 
 export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;
 
-export interface ErrorDetails {
+/** A request as errors name it; the URL without credentials and secrets. */
+export interface NamedRequest {
+  method: string;
+  url: string;
+}
+
+export type ErrorDetails = CommonDetails & (OfAnswer | OfNoAnswer);
+
+/** Of an error that comes from a request. */
+export type RequestDetails = CommonDetails & { status?: number; request: NamedRequest };
+
+/** The status of the answer that led to the error, and the request that was answered. */
+interface OfAnswer {
+  status: number;
+  request: NamedRequest;
+}
+
+interface OfNoAnswer {
+  status?: undefined;
+  /** The request that failed. */
+  request?: NamedRequest;
+}
+
+interface CommonDetails {
+  /** The URL of the server, where the error names no request. */
+  server?: string;
   /** The next step, in one line. */
   hint?: string;
-  /** HTTP status of the answer that led here. */
-  status?: number;
-  /** The request that failed; the URL without credentials and secrets. */
-  request?: { method: string; url: string };
   /** Whether the same command may succeed later without any change. */
   retryable?: boolean;
   /** Overrides the code of the kind: 129 for SIGHUP, 143 for SIGTERM, 141 for a reader that went away. */

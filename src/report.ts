@@ -21,6 +21,19 @@ const NEXT_STEPS: Partial<Record<ErrorKind, string>> = {
   failed: 'see what happened: acs conv events <id>',
 };
 
+/**
+ * The same error with the URL of the server where it names no request: what an answer shows, such as an id that is not
+ * found or is ambiguous, is true of that server alone.
+ * A wrong configuration or file, and a bug, are not the server's.
+ * @param servers those that the command has connected to
+ */
+export function withServer(error: AppError, servers: readonly string[]): AppError {
+  const { kind, message, exitCode, details } = error;
+  const isLocal = kind === 'config' || kind === 'internal';
+  if (isLocal || details.request !== undefined || servers.length === 0) return error;
+  return new AppError(kind, message, { ...details, exitCode, server: servers.join(', ') });
+}
+
 /** The same error with a next step. */
 export function withNextStep(error: AppError): AppError {
   const hint = NEXT_STEPS[error.kind];

@@ -115,6 +115,7 @@ export function createContext(platform: Platform): Context {
       return await createLocalService({ ...platform, env: withoutKeys(env), version: ACS_VERSION, log, connect });
     }),
     readKey: (from) => targets.newKey(from),
+    connectedServers: () => connections.urls(),
     connect: (target) => connections.to({ local: false, ...target }),
     lastConversation: {
       get: async (origin) => (await cache()).last.get(connections.memoryKey(origin)),

@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts';
 import type { LocalService, ServeOptions } from '../service-control.ts';
 import { explain, type CommandHelp } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
+import { unreadable } from './files.ts';
 import { duration, oneOf } from './options.ts';
 import { prune } from './serve-prune.ts';
 import { END_IT, refuseOtherDataDir, refuseOtherFlags } from './serve-running.ts';
@@ -238,8 +239,7 @@ async function printLogs(options: ServeOptions, ctx: Context): Promise<void> {
 
 function unreadableLog(file: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === undefined || syscall === undefined) return error;
-  return new AppError('config', `cannot read ${file}: ${code}`, { cause: error });
+  return code === undefined || syscall === undefined ? error : unreadable(file, error);
 }
 
 async function warnOfHost(options: ServeOptions, ctx: Context): Promise<void> {

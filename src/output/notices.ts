@@ -24,7 +24,7 @@ export function warningLine(
 
 /** The JSON form of an error: always all members, null where there is nothing to say; further data after them. */
 export function errorRecord(error: AppError): { error: Record<string, unknown> } {
-  const { hint, status, request, retryable, data } = error.details;
+  const { hint, status, request, server, retryable, data } = error.details;
   return {
     error: {
       code: error.kind,
@@ -33,6 +33,7 @@ export function errorRecord(error: AppError): { error: Record<string, unknown> }
       status: status ?? null,
       request: request ?? null,
       retryable: retryable ?? false,
+      ...(server === undefined ? {} : { server }),
       ...data,
     },
   };
@@ -52,7 +53,7 @@ export async function errorTextFor(error: AppError, columns: number, look: Error
   return await renderParts(rows, { width: columns, palette }, { indent: 2, longWords: 'keep' });
 }
 
-/** `error: message` and, indented, the request that failed and the next step; or one JSON object. */
+/** `error: message` and, indented, the request that failed or the server, and the next step; or one JSON object. */
 export function errorText(error: AppError, format: Format | undefined, look: ErrorLook = {}): string {
   const { palette = NO_COLORS, redact = (text: string) => text } = look;
   if (isForPrograms(format)) return jsonLine(mapStrings(errorRecord(error), redact));
@@ -61,8 +62,10 @@ export function errorText(error: AppError, format: Format | undefined, look: Err
   return `${palette.bad('error:')} ${line(error.message)}\n${further.join('')}`;
 }
 
-/** The request that failed, and the next step. */
-function furtherLines({ details: { request, hint } }: AppError): string[] {
+/** The request that failed, or the server; and the next step. */
+function furtherLines({ details: { request, server, hint } }: AppError): string[] {
   const [url = ''] = request?.url.split('?') ?? [];
-  return [...(request === undefined ? [] : [`request: ${request.method} ${url}`]), ...(hint ? [hint] : [])];
+  const lines = request === undefined ? [] : [`request: ${request.method} ${url}`];
+  if (request === undefined && server !== undefined) lines.push(`server: ${server}`);
+  return hint ? [...lines, hint] : lines;
 }

@@ -1,4 +1,5 @@
 import { AppError, isAppError } from '../errors.ts';
+import { fileProblem } from '../text/file-problem.ts';
 import type { NewKey, ResolvedTarget, TargetPlan } from './resolve.ts';
 
 /** Everything that is read or run for a key; given by wire, so that what must not run anything can leave it out. */
@@ -72,9 +73,8 @@ async function fileText(path: string, readers: Pick<KeyReaders, 'readFile'>): Pr
     return decode(await readers.readFile(path), path);
   } catch (error) {
     if (isAppError(error)) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     // Not the path: it may be the key itself, given in the wrong place.
-    throw new AppError('config', `cannot read the file that --api-key-file names: ${code}`, {
+    throw new AppError('config', `cannot read the file that --api-key-file names: ${fileProblem(error).reason}`, {
       hint: 'the flag takes the path of a file that holds the key, or - for stdin; not the key itself',
       cause: error,
     });

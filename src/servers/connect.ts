@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { AppError, isAppError } from '../errors.ts';
-import type { ErrorDetails } from '../errors.ts';
+import type { RequestDetails } from '../errors.ts';
 import { featuresThat, type KnownFeatures } from './features.ts';
 import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { Links } from './links.ts';
@@ -122,7 +122,7 @@ function appTransport(
 }
 
 /** A 401 or 403 is the key's fault only if the probe is refused too (interface 1.2). */
-async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: ErrorDetails): Promise<AppError> {
+async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
   const text = serverText(answer.body);
   if (text !== null && /git provider|provider token|valid .* token/i.test(text)) {
     return new AppError('auth', text, {
@@ -151,7 +151,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: E
   return withDetails(keyError(options, answer), details);
 }
 
-function withDetails(error: AppError, details: ErrorDetails): AppError {
+function withDetails(error: AppError, details: RequestDetails): AppError {
   return new AppError(error.kind, error.message, { ...details, ...error.details, request: details.request });
 }
 

@@ -183,9 +183,7 @@ function notAServer(answers: (Answer | AppError)[]): AppError {
   const [failed] = errors;
   if (failed && !seen) return failed;
   const type = seen === undefined || seen.contentType === '' ? 'no content type' : seen.contentType.slice(0, 80);
-  return new AppError('server', `what answers there is no OpenHands server (it sent ${type})`, {
-    status: seen?.status,
-    request: seen?.request,
-    hint: 'is this the right server? check the URL, the port and the path',
-  });
+  const hint = 'is this the right server? check the URL, the port and the path';
+  const details = seen === undefined ? { hint } : { status: seen.status, request: seen.request, hint };
+  return new AppError('server', `what answers there is no OpenHands server (it sent ${type})`, details);
 }

@@ -49,8 +49,8 @@ export function settingsMissing({ status, request }: Pick<Answer, 'status' | 're
  */
 export function unreadableSettings({ message, details }: AppError): AppError {
   return new AppError('server', `the server cannot read the settings that it has stored (${message})`, {
-    status: details.status,
-    request: details.request,
+    ...details,
+    retryable: false,
     hint: 'another client may have stored a value of a wrong type; such a server fails at nearly everything until its operator repairs or removes the stored settings',
   });
 }

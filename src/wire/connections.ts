@@ -22,6 +22,8 @@ export interface Connections {
   of(plan: TargetPlan, within?: AbortSignal): Promise<Server>;
   /** @param within ends the probe, besides the signal of the run */
   to(target: ConnectionTarget, within?: AbortSignal): Promise<Server>;
+  /** Of the servers that were opened, or could not be. */
+  urls(): readonly string[];
   /** What is remembered of a server is kept under this: the port of the local service may change. */
   memoryKey(origin: string): string;
   close(): Promise<void>;
@@ -49,6 +51,7 @@ export interface ConnectionsWiring {
 export function createConnections({ platform, context, targets, cache, secrets }: ConnectionsWiring): Connections {
   const open: Server[] = [];
   const localOrigins = new Set<string>();
+  const urls = new Set<string>();
   const connections: Connections = {
     async of(plan, within) {
       for (const notice of plan.notices) await context.notice(notice);
@@ -60,6 +63,7 @@ export function createConnections({ platform, context, targets, cache, secrets }
     },
     async to({ base_url, key, local, pid, sources }, within) {
       if (key !== null) secrets.keep(key);
+      if (URL.canParse(base_url)) urls.add(shownBase(new URL(base_url)));
       if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/index.ts');
       const opened = await connect({
@@ -81,12 +85,18 @@ export function createConnections({ platform, context, targets, cache, secrets }
       open.push(opened);
       return within === undefined ? opened : await opened.withSignal(platform.signal);
     },
+    urls: () => [...urls],
     memoryKey: (origin) => (localOrigins.has(origin) ? LOCAL_PROFILE : origin),
     async close() {
       await Promise.allSettled(open.map((server) => server.close()));
     },
   };
   return connections;
+}
+
+/** Without a user name or password. */
+function shownBase({ origin, pathname }: URL): string {
+  return origin + pathname.replace(/\/+$/, '');
 }
 
 /** Nobody waits for these lines: they must not hold up a request. */

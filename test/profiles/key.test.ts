@@ -50,7 +50,7 @@ describe('a key', () => {
   it('in a file that cannot be read, or is too big, is exit 3', async () => {
     const missing = readers({ readFile: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOENT' })) });
     expect(await message(fetchKey({ from: 'file', path: 'k' }, missing))).toBe(
-      'config: cannot read the file that --api-key-file names: ENOENT',
+      'config: cannot read the file that --api-key-file names: it does not exist',
     );
     const big = readers({ readFile: () => Promise.resolve(new Uint8Array(20_000)) });
     expect(await message(fetchKey({ from: 'file', path: 'k' }, big))).toBe('config: k is too long to be a key');

@@ -144,6 +144,14 @@ describe('the deadline of a watch', () => {
   });
 });
 
+it('an error that the deadline of a watch causes names the server', async () => {
+  trap.addConversation();
+  trap.agentEvents.push(userMessage('hello'), status('running'));
+  const ended = await trap.acs('conv', 'wait', ID, '--wait-timeout', '3s');
+  expect(ended.code, ended.err).toBe(124);
+  expect(ended.err).toContain(`\n  server: ${trap.fake.url}\n`);
+});
+
 describe('a change whose answer does not come before the deadline', () => {
   it('is exit 0 when the read after the deadline shows that it was made', async () => {
     trap.before = (request) => {

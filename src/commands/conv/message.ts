@@ -1,8 +1,7 @@
 /** The words for the agent: an argument, a file or stdin. */
-import { readFile, stat } from 'node:fs/promises';
-import path from 'node:path';
 import type { Context } from '../../context.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
+import { readNamedFile } from '../files.ts';
 
 /** Larger ones no server in use takes in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
@@ -44,18 +43,9 @@ async function readInput(
 
 /** A file named on the command line, relative to where the command runs. Throws `config` when it cannot be read. */
 export async function readInputFile(ctx: Context, file: string, maxBytes: number): Promise<Uint8Array> {
-  const full = path.resolve(ctx.cwd, file);
-  try {
-    const { size } = await stat(full);
+  return await readNamedFile(ctx, file, (size) => {
     if (size > maxBytes) throw tooLong(file, size);
-    return await readFile(full);
-  } catch (error) {
-    if (isAppError(error)) throw error;
-    const code = (error as NodeJS.ErrnoException).code;
-    const why =
-      code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a folder' : (code ?? 'it cannot be read');
-    throw new AppError('config', `cannot read ${file}: ${why}`, { cause: error });
-  }
+  });
 }
 
 /** As readInputFile, for text. Throws `usage` when it is not UTF-8. */

@@ -1,9 +1,8 @@
 /** Where the value of a secret comes from: never from the command line, which others can read. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Context } from '../../context.ts';
 import { isSecretName } from '../../domain/secret.ts';
 import { AppError } from '../../errors.ts';
+import { readNamedFile } from '../files.ts';
 
 export interface ValueOptions {
   fromEnv?: string;
@@ -51,7 +50,7 @@ export async function readValue(ctx: Context, name: string, source: ValueSource)
 async function readFrom(ctx: Context, name: string, source: ValueSource): Promise<string> {
   switch (source.kind) {
     case 'file':
-      return await readWhole(ctx, source.file);
+      return textOf(await readNamedFile(ctx, source.file));
     case 'stdin':
       return textOf(await ctx.io.stdin.readAll());
     case 'environment': {
@@ -63,15 +62,6 @@ async function readFrom(ctx: Context, name: string, source: ValueSource): Promis
       if (!ctx.interactive)
         throw new AppError('usage', `no value for ${name} was given, and prompts are off`, { hint: WAYS });
       return await (await ctx.prompt()).secret({ message: `${name}:` });
-  }
-}
-
-async function readWhole(ctx: Context, file: string): Promise<string> {
-  try {
-    return textOf(await readFile(path.resolve(ctx.cwd, file)));
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new AppError('config', `cannot read ${file}: ${code}`, { cause: error });
   }
 }
 

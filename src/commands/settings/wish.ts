@@ -1,10 +1,9 @@
 /** What a command line asks to set: `key=value`, `key=@file`, `key=-`, a bare secret name, and `--file`. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Context } from '../../context.ts';
 import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
 import { AppError } from '../../errors.ts';
+import { readNamedFile } from '../files.ts';
 import { findField, requireField } from './fields.ts';
 import { holdsSecret, parseSettingsText, type Parsed } from './parse.ts';
 
@@ -94,12 +93,7 @@ async function askFor(ctx: Context, field: SettingsField): Promise<string> {
 export async function readText(ctx: Context, file: string): Promise<string> {
   if (file === '-') return textOf(await ctx.io.stdin.readAll());
   if (file === '') throw new AppError('usage', '"@" needs the name of a file');
-  try {
-    return textOf(await readFile(path.resolve(ctx.cwd, file)));
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new AppError('config', `cannot read ${file}: ${code}`, { cause: error });
-  }
+  return textOf(await readNamedFile(ctx, file));
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 /** Answers: read with distrust, and turned into errors by status. */
 import { AppError } from '../../errors.ts';
-import type { ErrorDetails, ErrorKind } from '../../errors.ts';
+import type { ErrorKind, NamedRequest, RequestDetails } from '../../errors.ts';
 
 /** What a server says that did not see it coming. */
 const UNHANDLED = 'Internal Server Error';
@@ -9,6 +9,9 @@ const UNHANDLED_HINT =
 
 /** The most of a server's own words that is shown. */
 const MAX_SERVER_TEXT = 500;
+
+/** An answer as it was received, before the transport adds what it knows of the request. */
+export type ReceivedAnswer = Omit<Answer, 'request' | 'afterLostTry'>;
 
 export interface Answer {
   status: number;
@@ -20,8 +23,8 @@ export interface Answer {
   bytes: Uint8Array;
   /** An earlier try of the same request may have been carried out: its answer was lost, or a gateway answered. */
   afterLostTry?: true;
-  /** What it answers, fit to be shown: for errors that only its reader can tell. */
-  request?: NonNullable<ErrorDetails['request']>;
+  /** What it answers: for errors that only its reader can tell. */
+  request: NamedRequest;
 }
 
 /**
@@ -88,7 +91,7 @@ const KINDS: Record<number, ErrorKind> = {
  * The error an answer stands for. 400 and 422 are `server` here, because the request's shape is acs's doing; callers
  * that send a user's own values (a start, settings) say `usage` instead.
  */
-export function statusError(answer: Answer, details: ErrorDetails): AppError {
+export function statusError(answer: Answer, details: RequestDetails): AppError {
   const { status } = answer;
   const text = isJsonType(answer.contentType) ? serverText(answer.body) : plainText(answer);
   const kind = KINDS[status] ?? 'server';
@@ -115,7 +118,7 @@ function plainText(answer: Answer): string | null {
 }
 
 /** An answer that is not what the interface says: HTML of a frontend or a login page, nothing at all, broken JSON. */
-export function wrongPlaceError(answer: Answer, details: ErrorDetails): AppError {
+export function wrongPlaceError(answer: Answer, details: RequestDetails): AppError {
   const what =
     answer.bytes.length === 0
       ? 'an empty answer'

@@ -1,5 +1,5 @@
 /** What a request is and what a transport needs. */
-import type { AppError, ErrorDetails } from '../../errors.ts';
+import type { AppError, RequestDetails } from '../../errors.ts';
 import type { Query } from './address.ts';
 import type { Answer } from './answer.ts';
 import type { Network } from './network.ts';
@@ -45,7 +45,7 @@ export interface TransportOptions {
   /** Told when a request waits long, because the server wants it to. */
   notice?: (text: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
-  refused: (answer: Answer, details: ErrorDetails) => Promise<AppError>;
+  refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;
   /** Called for a 404, 405, 422 or HTML answer, which may contradict cached facts. Returns the error when that is why. */
   surprised?: () => Promise<AppError | null>;
 }

@@ -1,7 +1,7 @@
 /** One request and its answer: bytes out, bytes in, redirects on the same origin, the lines of `--debug`. */
 import { AppError, isAppError } from '../../errors.ts';
 import { isJsonType } from './answer.ts';
-import type { Answer } from './answer.ts';
+import type { ReceivedAnswer } from './answer.ts';
 import { isLoopback, shownUrl } from './address.ts';
 import { ACCEPTED_ENCODINGS, MOST_BYTES } from './body.ts';
 import { shownBody } from './dry-run.ts';
@@ -11,7 +11,7 @@ import { DEFAULT_TIMEOUT_MS } from './call.ts';
 import type { Call, TransportOptions } from './call.ts';
 import type { Received } from './straight.ts';
 
-export type Exchange = (call: Call, url: string) => Promise<{ answer: Answer } | { failure: Failure }>;
+export type Exchange = (call: Call, url: string) => Promise<{ answer: ReceivedAnswer } | { failure: Failure }>;
 
 const MOST_REDIRECTS = 5;
 const MOST_LOGGED_CHARACTERS = 2_000;
@@ -22,7 +22,7 @@ export function createExchange(options: TransportOptions): Exchange {
     let url = firstUrl;
     for (let hops = 0; ; hops++) {
       const startedAtMs = options.clock.now();
-      let answer: Answer;
+      let answer: ReceivedAnswer;
       try {
         logRequest(options, call, url);
         answer = await readAnswer(await send(options, call, url, timeoutMs), boundOf(call));
@@ -75,7 +75,10 @@ function withRequest(error: AppError, { method }: Call, url: string): AppError {
   return new AppError(error.kind, error.message, { ...error.details, request: { method, url: shownUrl(url) } });
 }
 
-async function readAnswer({ status, headers: received, bytes: body }: Received, maxBytes: number): Promise<Answer> {
+async function readAnswer(
+  { status, headers: received, bytes: body }: Received,
+  maxBytes: number,
+): Promise<ReceivedAnswer> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(received)) {
     headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : (value ?? '');
@@ -101,7 +104,7 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /** Keys go to one origin only: a redirect elsewhere is an error, also from http to https. */
-function redirectTarget(answer: Answer, url: string, call: Call, hops: number): string {
+function redirectTarget(answer: ReceivedAnswer, url: string, call: Call, hops: number): string {
   const location = answer.headers['location'] ?? '';
   let target: URL | null = null;
   try {
@@ -130,7 +133,7 @@ function logRequest(options: TransportOptions, call: Call, url: string): void {
   options.log(redaction.text(`> ${call.method} ${shownUrl(url)}${body}`));
 }
 
-function logAnswer(options: TransportOptions, answer: Answer, ms: number): void {
+function logAnswer(options: TransportOptions, answer: ReceivedAnswer, ms: number): void {
   if (options.log === undefined) return;
   const { redaction } = options.network;
   const body =

@@ -3,7 +3,7 @@
  * its errors. What may be repeated is said by each call; a create or a send goes out once.
  */
 import { AppError } from '../../errors.ts';
-import type { ErrorDetails } from '../../errors.ts';
+import type { RequestDetails } from '../../errors.ts';
 import { isJsonType, serverText, statusError, wrongPlaceError } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { buildUrl, isLoopback, shownUrl } from './address.ts';
@@ -33,7 +33,7 @@ export function createTransport(options: TransportOptions): Transport {
 async function requestWithRetries(options: TransportOptions, exchange: Exchange, call: Call): Promise<Answer> {
   const url = buildUrl(options.baseUrl, call.path, call.query);
   const request = { method: call.method, url: options.network.redaction.text(shownUrl(url)) };
-  const details: ErrorDetails = { request };
+  const details: RequestDetails = { request };
   if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
   const firstAtMs = options.clock.now();
   let afterLostTry: Pick<Answer, 'afterLostTry'> = {};
@@ -83,7 +83,7 @@ function mayRepeatFailure(call: Call, failure: Failure): boolean {
   return failure.class === 'refused' || (failure.class === 'reset' && call.safe !== 'once');
 }
 
-function giveUp(call: Call, failure: Failure, details: ErrorDetails): AppError {
+function giveUp(call: Call, failure: Failure, details: RequestDetails): AppError {
   if (call.safe === 'once' && failure.sent === 'maybe') {
     return new AppError('unknown-outcome', `${failure.text}; whether the server acted on the request is not known`, {
       ...details,
@@ -95,13 +95,13 @@ function giveUp(call: Call, failure: Failure, details: ErrorDetails): AppError {
 }
 
 /** Throws when the server is another one than it was taken for. */
-async function surprise(options: TransportOptions, details: ErrorDetails): Promise<void> {
+async function surprise(options: TransportOptions, details: RequestDetails): Promise<void> {
   const changed = await options.surprised?.();
   if (changed) throw new AppError(changed.kind, changed.message, { ...details, ...changed.details });
 }
 
 /** A good answer, or the error it stands for. */
-async function judge(options: TransportOptions, call: Call, answer: Answer, details: ErrorDetails): Promise<Answer> {
+async function judge(options: TransportOptions, call: Call, answer: Answer, details: RequestDetails): Promise<Answer> {
   const { status } = answer;
   const noRoute = (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
   if (call.accept?.includes(status)) {

@@ -176,10 +176,8 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
 
   it('ends with 3 when a file cannot be read', async () => {
     const { code, err } = await acs('set', 'llm_model=@nowhere');
-    expect({ code, err }).toEqual({
-      code: 3,
-      err: 'error: cannot read nowhere: ENOENT\n  see: acs help environment\n',
-    });
+    expect(code).toBe(3);
+    expect(err).toMatch(/^error: cannot read nowhere: it does not exist\n {2}check the path; it stands for \/.+\n$/);
   });
 
   it('sets what a file holds, and keeps secrets that are masked there', async () => {
