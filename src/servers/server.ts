@@ -148,6 +148,8 @@ export interface Server {
      * `action_id`; `unsupported` for a reason where the dialect takes none.
      */
     answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
+    /** Throws `unsupported` for a reason where the dialect takes none; for use before a sandbox is started. */
+    checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
     /** Lets the agent go on where it stands. Throws `needs-input` while a confirmation waits, `conflict` when asleep. */
     run(id: string): Promise<RunStart>;
     /** Wakes what the conversation runs in; resolves when the server has taken it. Throws `conflict` when that is gone. */

@@ -95,6 +95,7 @@ async function startForAnswer(
 ): Promise<void> {
   if (!isAsleep(seen)) return;
   const { id } = seen;
+  await server.conversations.checkAnswer(id, reply);
   await refuseNeedlessStart(server, id, 'answer');
   const start = () => wake(ctx, server, seen, { resume, command: `acs conv confirm ${id} --${reply.decision}` });
   if (ctx.globals.mode === 'live') return void (await start());

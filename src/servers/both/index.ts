@@ -86,6 +86,7 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
       send: async (id, message) => (await ownerOf(id)).send(id, message),
       pending: async (id, paused) => (await ownerOf(id)).pending(id, paused),
       answer: async (id, answer) => (await ownerOf(id)).answer(id, answer),
+      checkAnswer: async (id, answer) => (await ownerOf(id)).checkAnswer(id, answer),
       run: async (id) => (await ownerOf(id)).run(id),
       wake: async (id) => (await ownerOf(id)).wake(id),
       stop: async (id) => (await ownerOf(id)).stop(id),

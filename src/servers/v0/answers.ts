@@ -62,12 +62,16 @@ async function pendingOf(links: Links, info: ConversationInfo): Promise<PendingA
   return (await poll(pending, { ...links, every: STEADY, until: links.clock.now() + ACTION_MS })) ?? [];
 }
 
+/** Throws `unsupported` for a reason. */
+export function checkAnswerV0(id: string, { reason }: ConfirmationAnswer): Promise<void> {
+  if (reason === null) return Promise.resolve();
+  const text = 'a V0 conversation takes no reason with a rejection; V1 conversations do';
+  const hint = `reject it without --reason, and say why in a message: acs conv send ${id} …`;
+  return Promise.reject(new AppError('unsupported', text, { hint }));
+}
+
 export async function answerV0(links: Links, id: string, answer: ConfirmationAnswer): Promise<PendingAction[]> {
-  if (answer.reason !== null) {
-    throw new AppError('unsupported', 'a V0 conversation takes no reason with a rejection; V1 conversations do', {
-      hint: `reject it without --reason, and say why in a message: acs conv send ${id} …`,
-    });
-  }
+  await checkAnswerV0(id, answer);
   const info = await getConversationV0(links, id);
   const pending = await pendingOf(links, info);
   if (pending.length === 0) throw nothingPending(id);

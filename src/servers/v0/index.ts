@@ -13,7 +13,7 @@ import { createSecrets } from '../secrets.ts';
 import type { EventQuery, FilesRead, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { foundNothing, serverText, statusError } from '../transport/answer.ts';
-import { answerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
+import { answerV0, checkAnswerV0, pendingV0, refuseWaitingV0, runV0, wakeV0 } from './answers.ts';
 import {
   eventPagesBackwardV0,
   eventPagesForwardV0,
@@ -77,6 +77,7 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       send: (id, message) => sendV0(links, id, message),
       pending: (id) => pendingV0(links, id),
       answer: (id, answer) => answerV0(links, id, answer),
+      checkAnswer: (id, answer) => checkAnswerV0(id, answer),
       run: (id) => runV0(links, id),
       wake: (id) => wakeV0(links, id),
       stop: (id) => stopV0(links, id),

@@ -20,7 +20,7 @@ import { settle } from './settled.ts';
 import { startV1 } from './start.ts';
 import { stopV1 } from './stop.ts';
 
-export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'getSettled'> & {
+export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'getSettled' | 'checkAnswer'> & {
   /** As `getSettled`, of a conversation that is known so far. */
   settled(known: Conversation): Promise<Conversation>;
 };

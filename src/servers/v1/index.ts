@@ -49,6 +49,7 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
     send: async (id, message) => (await work()).send(id, message),
     pending: async (id, paused) => (await work()).pending(id, paused),
     answer: async (id, answer) => (await work()).answer(id, answer),
+    checkAnswer: () => Promise.resolve(),
     run: async (id) => (await work()).run(id),
     wake: async (id) => (await work()).wake(id),
     stop: async (id) => (await work()).stop(id),

@@ -346,6 +346,21 @@ describe('confirmations', () => {
 });
 
 describe('over V0', () => {
+  it('a rejection with a reason of a stopped conversation exits 12 and starts nothing', async () => {
+    const world = await createWorld({ api: 'v0', spec: 'process' });
+    const proxy = await recordingProxy(world.service.url);
+    try {
+      const { id } = await startWaitingRun(world);
+      await world.restart();
+      const args = ['conv', 'confirm', id, '--reject', '--reason', 'no', '--resume'];
+      const { code, err } = await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
+      expect({ code, writes: proxy.writes() }, err).toEqual({ code: 12, writes: [] });
+    } finally {
+      await proxy.close();
+      await world.close();
+    }
+  });
+
   it('sends a change of state only while it is waited for, and takes no reason', async () => {
     const world = await createWorld({ api: 'v0', spec: 'process' });
     const proxy = await recordingProxy(world.service.url);
