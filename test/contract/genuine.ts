@@ -109,7 +109,8 @@ interface ServerOptions {
 }
 
 /**
- * Resolves when it answers. Events reach it up to 10 s late (upstream: 30), which is late enough to be noticed. It ends by itself when this process does: its stdin is ours.
+ * Resolves when it is ready: it answers, and has made its OpenAPI document. Events reach it up to 10 s late (upstream:
+ * 30), which is late enough to be noticed. It ends by itself when this process does: its stdin is ours.
  */
 async function startServer({ python, port, sandboxPort, dir, modelUrl }: ServerOptions): Promise<ChildProcess> {
   const script = path.join(import.meta.dirname, '..', 'genuine', 'serve.py');

@@ -213,6 +213,9 @@ def announce(a):
             break
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
+    # Made at its first request, which on a busy machine takes longer than a client waits.
+    with contextlib.suppress(OSError):
+        call(a, '/openapi.json')
     if a.model_url:
         if serves_v0():
             call(a, '/api/settings', {'language': 'en', 'agent': 'CodeActAgent', 'llm_model': a.model,
