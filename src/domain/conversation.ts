@@ -79,3 +79,9 @@ export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'miss
 export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'>): string | null {
   return id || chosen_id || null;
 }
+
+/** How the run of a conversation stands, and what it waits for. */
+export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
+
+/** The sandbox runs and its record has no status of the run: that passes, and is no end. */
+export const NO_STATUS = 'unknown(no-status)';

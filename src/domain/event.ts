@@ -5,6 +5,20 @@ export async function* eachEvent(
   for await (const page of pages) yield* page;
 }
 
+/**
+ * What an event says about the run of its conversation, the same for both dialects. `message` is one of the user, which
+ * begins a run; `activity` is anything the agent does; `status:…` is a status of the run that the server reports.
+ */
+export type RunSignal =
+  | 'message'
+  | 'activity'
+  | 'rejection'
+  | 'status:running'
+  | 'status:starting'
+  | 'status:rejected'
+  | 'status:awaiting-user'
+  | 'status:other';
+
 export interface ConversationEvent {
   type: 'event';
   /** V1: uuid with dashes. V0: the number as text. */
@@ -20,4 +34,6 @@ export interface ConversationEvent {
   text: string;
   /** The event as served, redacted. */
   payload: Record<string, unknown>;
+  /** Null: the event says nothing about the run. Not printed. */
+  signal: RunSignal | null;
 }

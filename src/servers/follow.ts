@@ -5,8 +5,7 @@
  * the record, and the one who listens stops when he has heard enough.
  */
 import { AppError, isAppError } from '../errors.ts';
-import type { Conversation } from '../domain/conversation.ts';
-import { NO_STATUS } from '../domain/run-status.ts';
+import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
 import { createFollowWindow, type FollowWindow } from './follow-window.ts';

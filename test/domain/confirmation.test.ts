@@ -11,6 +11,7 @@ const event = (id: string, source: string, kind: string, payload: Record<string,
   kind,
   text: '',
   payload,
+  signal: null,
 });
 const command = (id: string, source: string) =>
   event(id, source, 'ActionEvent', { tool_call_id: `call-${id}`, action: { kind: 'TerminalAction', command: id } });

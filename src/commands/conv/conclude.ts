@@ -2,7 +2,8 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { beforeRun, isOfLatestRun } from '../../domain/outcome.ts';
+import { beforeRun } from '../../runs/evidence.ts';
+import { isOfLatestRun } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Limits } from '../deadline.ts';
 import { answerer, type OnConfirmOptions } from './answering.ts';

@@ -1,6 +1,5 @@
 /** Events as rows and as the lines of a run that a person watches. */
 import type { ConversationEvent } from '../../domain/event.ts';
-import { isUserMessage, runWord } from '../../domain/outcome.ts';
 import type { LinePart, View } from '../../output/view.ts';
 import { parseTime } from '../../text/time.ts';
 import { commandOf, exitCodeOf, fullText, isErrorOf, member, string, thoughtOf } from './event-words.ts';
@@ -37,7 +36,7 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
     ],
     table: ['timestamp', 'source', 'kind', 'text'],
     tsv: ['id', 'timestamp', 'source', 'kind', 'text'],
-    record: (event) => event,
+    record: ({ signal: _, ...event }) => event,
     lineIndent: 7, // under the text, beside the clock
     line(event) {
       const ms = parseTime(event.timestamp);
@@ -65,8 +64,8 @@ export function elapsed(ms: number): string {
 
 function eventLine(event: ConversationEvent, clock: string): LinePart[] {
   const start: LinePart = { text: `${clock.padStart(5)}  `, tone: 'dim' };
-  if (isUserMessage(event)) return [start, { text: 'you    ', tone: 'accent' }, ...message(event, REQUEST)];
-  const word = runWord(event);
+  if (event.signal === 'message') return [start, { text: 'you    ', tone: 'accent' }, ...message(event, REQUEST)];
+  const word = statusWordOf(event);
   if (word !== null) return [start, { text: `· ${word.replaceAll('_', ' ')}`, tone: 'dim' }];
   switch (shapeOf(event)) {
     case 'message':
@@ -84,6 +83,12 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
     case 'other':
       return [start, { text: `· ${event.text}`, tone: 'dim' }];
   }
+}
+
+/** The status of the run in the server's word; null for other events. */
+function statusWordOf({ signal, payload }: ConversationEvent): string | null {
+  if (!signal?.startsWith('status:')) return null;
+  return (string(payload, 'value') || string(member(payload, 'extras'), 'agent_state')).toLowerCase();
 }
 
 type Shape = 'message' | 'command' | 'finish' | 'output' | 'error' | 'action' | 'other';

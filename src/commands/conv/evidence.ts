@@ -1,6 +1,6 @@
 /** What is known of a run before it is watched: the events since the latest user message, read backwards. */
 import { type ConversationEvent, eachEvent } from '../../domain/event.ts';
-import { afterEvent, isUserMessage, NO_EVIDENCE, type RunEvidence } from '../../domain/outcome.ts';
+import { afterEvent, NO_EVIDENCE, type RunEvidence } from '../../runs/evidence.ts';
 import type { Server } from '../../servers/server.ts';
 
 /** A run of more events than this is judged without its message. */
@@ -18,7 +18,7 @@ export async function readKnownRun(server: Server, id: string): Promise<KnownRun
     server.conversations.eventPages(id, { order: 'newest-first', limit: EVENTS_MAX }),
   )) {
     newestFirst.push(event);
-    if (isUserMessage(event) || newestFirst.length >= EVENTS_MAX) break;
+    if (event.signal === 'message' || newestFirst.length >= EVENTS_MAX) break;
   }
   // A message that is further back than all these is there nevertheless.
   const before: RunEvidence = newestFirst.length < EVENTS_MAX ? NO_EVIDENCE : { ...NO_EVIDENCE, since_message: 'some' };

@@ -1,7 +1,6 @@
 /** Whether a conversation with a chosen id is there already, and whether it came from the same request. */
 import type { Conversation } from '../../domain/conversation.ts';
 import { eachEvent } from '../../domain/event.ts';
-import { isUserMessage } from '../../domain/outcome.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -26,7 +25,7 @@ export async function isSameStart(server: Server, known: Conversation, request: 
   if (request.message === null) return true;
   const query = { order: 'oldest-first' as const, limit: EVENTS_LOOKED_AT };
   for await (const event of eachEvent(server.conversations.eventPages(known.id, query))) {
-    if (isUserMessage(event)) return fullText(event).trim() === request.message.trim();
+    if (event.signal === 'message') return fullText(event).trim() === request.message.trim();
   }
   return false;
 }

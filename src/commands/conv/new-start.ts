@@ -5,7 +5,7 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { NO_EVIDENCE } from '../../domain/outcome.ts';
+import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';

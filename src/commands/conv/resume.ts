@@ -9,7 +9,6 @@ import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
 import { addSelectorOptions, readSelection } from '../selectors.ts';
-import { isUserMessage } from '../../domain/outcome.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { readKnownRun } from './evidence.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
@@ -174,7 +173,7 @@ async function isUnfinished(server: Server, { id, status }: Conversation): Promi
   if (status === 'finished' || status === 'starting') return false;
   if (status !== 'idle') return true;
   for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'oldest-first' }))) {
-    if (isUserMessage(event)) return true;
+    if (event.signal === 'message') return true;
   }
   return false;
 }

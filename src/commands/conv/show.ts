@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { exitCodeOfStatus } from '../../domain/outcome.ts';
+import { exitCodeOfStatus } from '../../runs/outcome.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
 import { conversationView } from './view.ts';

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
-import { NO_STATUS } from '../../domain/run-status.ts';
+import { CONVERSATION_STATUSES, NO_STATUS, type Conversation } from '../../domain/conversation.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';

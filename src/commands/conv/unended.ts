@@ -1,7 +1,8 @@
 /** What is said when acs stops waiting before the run has ended: deadline, silence, signal. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { openOutcome, type RunEvidence } from '../../domain/outcome.ts';
+import type { RunEvidence } from '../../runs/evidence.ts';
+import { openOutcome } from '../../runs/outcome.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { NOT_READ } from './blank.ts';

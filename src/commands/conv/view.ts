@@ -1,5 +1,5 @@
 import { knownId, type Conversation } from '../../domain/conversation.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../runs/outcome.ts';
 import type { JsonShape, LinePart, RecordShape, View } from '../../output/view.ts';
 
 const REASON: JsonShape = { members: ['code', 'text'] };

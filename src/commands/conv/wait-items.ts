@@ -1,6 +1,6 @@
 /** What `conv wait` prints for several ids, and with which code it ends: an outcome each, or why there is none. */
 import type { Context } from '../../context.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../runs/outcome.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { errorRecord } from '../../output/notices.ts';
 import type { Field, RecordShape, View } from '../../output/view.ts';

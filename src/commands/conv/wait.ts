@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
-import { judge, judgeFor, type Outcome } from '../../domain/outcome.ts';
+import { judge, judgeFor, type Outcome } from '../../runs/outcome.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';

@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { NO_EVIDENCE, openOutcome } from '../../domain/outcome.ts';
+import { NO_EVIDENCE } from '../../runs/evidence.ts';
+import { openOutcome } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
 import { duration } from '../options.ts';

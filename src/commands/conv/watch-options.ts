@@ -1,7 +1,8 @@
 /** What a watch of a run is told, and what it gives back. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import type { Outcome, RunEvidence } from '../../domain/outcome.ts';
+import type { RunEvidence } from '../../runs/evidence.ts';
+import type { Outcome } from '../../runs/outcome.ts';
 import type { AppError } from '../../errors.ts';
 import type { FollowOptions } from '../../servers/server.ts';
 

@@ -1,7 +1,7 @@
 /** What a watch reads besides following. */
-import type { Conversation } from '../../domain/conversation.ts';
-import { afterStanding, isOfLatestRun, type RunEvidence } from '../../domain/outcome.ts';
-import { NO_STATUS } from '../../domain/run-status.ts';
+import { NO_STATUS, type Conversation } from '../../domain/conversation.ts';
+import { afterStanding, type RunEvidence } from '../../runs/evidence.ts';
+import { isOfLatestRun } from '../../runs/outcome.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { WatchOptions } from './watch-options.ts';

@@ -1,13 +1,13 @@
 /**
- * Watching one run to its end: what follow, wait and `conv new --wait` have in common. The server's port tells events
- * and changes of the record; here they are judged, and deadlines and silences are kept. A state that may be older than
- * the latest message is not believed at once: it is read again until the events agree, or until it has stood long
- * enough. So a fast run that ends where it began is not missed, and none is waited for without end.
+ * Watching one run to its end, for follow, wait and `conv new --wait`: events and records are judged as they come, and
+ * deadlines and silences are kept. A status that may be older than the latest message is read again until the events
+ * agree, or until it has been stable for long enough: a short run is not missed, and no wait is without an end.
  */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { afterEvent, afterStanding, deletedOutcome, judge, type RunEvidence } from '../../domain/outcome.ts';
+import { afterEvent, afterStanding, type RunEvidence } from '../../runs/evidence.ts';
+import { deletedOutcome, judge } from '../../runs/outcome.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { FollowItem, Server } from '../../servers/server.ts';
 import { LAST_LOOK_MS } from '../deadline.ts';

@@ -1,8 +1,9 @@
 /** From V0's records to the domain's. */
 import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
+import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-text.ts';
-import { reasonOfStateV0, runStateV0, sandboxStatus, type RunFactsV0 } from '../../domain/run-status.ts';
+import { reasonOfStateV0, runStateV0, type RunFactsV0 } from './run-status.ts';
+import { sandboxStatus } from '../sandbox-status.ts';
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { normalizeTime } from '../../text/time.ts';
@@ -81,7 +82,25 @@ export function toEventV0(record: EventRecordV0, conversationId: string, redacti
     kind: kindOf(record),
     text: eventTextV0(record.action, record.observation, payload),
     payload,
+    signal: signalOf(record),
   };
+}
+
+/** The states of an agent (interface 3.4) that mean more for a run than that it does not go on. */
+const STATE_SIGNALS: Readonly<Record<string, RunSignal>> = {
+  running: 'status:running',
+  loading: 'status:starting',
+  user_rejected: 'status:rejected',
+  awaiting_user_input: 'status:awaiting-user',
+};
+
+function signalOf(record: EventRecordV0): RunSignal | null {
+  if (isUserMessage(record)) return 'message';
+  const state = agentStateOf(record)?.state.toLowerCase();
+  if (state !== undefined) return STATE_SIGNALS[state] ?? 'status:other';
+  // The source of this observation is the agent.
+  if (record.observation === 'user_rejected') return 'rejection';
+  return record.source === 'agent' ? 'activity' : null;
 }
 
 export function kindOf(record: EventRecordV0): string {

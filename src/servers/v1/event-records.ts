@@ -1,5 +1,5 @@
 /** From V1's events to the domain's. */
-import type { ConversationEvent } from '../../domain/event.ts';
+import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV1 } from '../../domain/event-text.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import { normalizeTime } from '../../text/time.ts';
@@ -16,7 +16,19 @@ export function toEvent(record: EventRecord, conversationId: string, redaction: 
     kind: record.kind,
     text: eventTextV1(record.kind, payload),
     payload,
+    signal: signalOf(record),
   };
+}
+
+/** `execution_status` is idle, running, paused, waiting_for_confirmation, finished, error or stuck (interface 7.2). */
+function signalOf({ kind, source, payload }: EventRecord): RunSignal | null {
+  if (kind === 'MessageEvent' && source === 'user') return 'message';
+  const { key, value } = payload;
+  if (kind === 'ConversationStateUpdateEvent' && key === 'execution_status' && typeof value === 'string') {
+    return value.toLowerCase() === 'running' ? 'status:running' : 'status:other';
+  }
+  if (kind === 'UserRejectObservation') return 'rejection';
+  return source === 'agent' ? 'activity' : null;
 }
 
 /** Pieces of a text that is being written, and snapshots of the whole state: neither is something that happened. */

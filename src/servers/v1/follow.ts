@@ -1,7 +1,6 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
 import { AppError, isAppError } from '../../errors.ts';
-import type { Conversation, Reason } from '../../domain/conversation.ts';
-import { NO_STATUS } from '../../domain/run-status.ts';
+import { NO_STATUS, type Conversation, type Reason } from '../../domain/conversation.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';

@@ -1,6 +1,7 @@
 /** From V1's records to the domain's. */
 import type { Conversation } from '../../domain/conversation.ts';
-import { runStateV1, sandboxStatus } from '../../domain/run-status.ts';
+import { runStateV1 } from './run-status.ts';
+import { sandboxStatus } from '../sandbox-status.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import type { Spec } from '../../domain/spec.ts';
 import { normalizeTime } from '../../text/time.ts';

@@ -1,7 +1,7 @@
 /** What the record of a conversation may lack: the last state of a run whose sandbox does not run, why one failed, and its metrics. */
 import { isAppError } from '../../errors.ts';
-import type { Conversation, ConversationStatus, Reason } from '../../domain/conversation.ts';
-import { NO_STATUS, runStateV1 } from '../../domain/run-status.ts';
+import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../../domain/conversation.ts';
+import { runStateV1 } from './run-status.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';

@@ -130,6 +130,7 @@ describe('the line of an event', () => {
       kind: 'ActionEvent',
       text: 'does it',
       payload: {},
+      signal: null,
       ...members,
     };
     const parts = eventView(startedAt).line?.(event) ?? [];
@@ -181,7 +182,7 @@ describe('the line of an event', () => {
   it('shows messages whole, over both dialects', () => {
     const content = [{ type: 'text', text: 'one\ntwo' }];
     expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(' 0:00  agent  one\ntwo');
-    expect(line({ kind: 'action:message', source: 'user', payload: { args: { content: 'one\ntwo' } } })).toBe(
+    expect(line({ kind: 'action:message', signal: 'message', payload: { args: { content: 'one\ntwo' } } })).toBe(
       ' 0:00  you    one\ntwo',
     );
   });

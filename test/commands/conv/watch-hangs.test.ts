@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
 import type { Context } from '../../../src/context.ts';
-import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
+import { NO_EVIDENCE } from '../../../src/runs/evidence.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { connectTo } from '../../servers/support/connect.ts';
 import {

@@ -4,9 +4,10 @@ import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
 import type { Clock } from '../../../src/clock.ts';
 import type { Context } from '../../../src/context.ts';
 import type { Conversation } from '../../../src/domain/conversation.ts';
-import { NO_EVIDENCE } from '../../../src/domain/outcome.ts';
-import { NO_STATUS } from '../../../src/domain/run-status.ts';
+import { NO_EVIDENCE } from '../../../src/runs/evidence.ts';
+import { NO_STATUS } from '../../../src/domain/conversation.ts';
 import { AppError } from '../../../src/errors.ts';
+import type { RunSignal } from '../../../src/domain/event.ts';
 import type { FollowItem, Server } from '../../../src/servers/server.ts';
 
 /** Time that passes only when a test says so. */
@@ -113,22 +114,22 @@ class Stage {
 }
 
 let count = 0;
-const event = (kind: string, source: string, payload: Record<string, unknown> = {}): FollowItem => ({
+const event = (signal: RunSignal): FollowItem => ({
   type: 'event',
   event: {
     type: 'event',
     id: `e${(count += 1)}`,
     conversation_id: 'c',
     timestamp: null,
-    source,
-    kind,
-    text: `${kind} of ${source}`,
-    payload,
+    source: null,
+    kind: 'any',
+    text: `the event ${signal}`,
+    payload: {},
+    signal,
   },
 });
-const message = () => event('MessageEvent', 'user');
-const word = (value: string) =>
-  event('ConversationStateUpdateEvent', 'environment', { key: 'execution_status', value });
+const message = () => event('message');
+const word = (value: string) => event(value === 'running' ? 'status:running' : 'status:other');
 
 describe('watching a run', () => {
   it('ends with the state the server tells', async () => {
@@ -177,10 +178,10 @@ describe('watching a run', () => {
     await stage.tell(message(), word('running'), stage.state('running'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(60_000);
-    await stage.tell(event('MessageEvent', 'agent'), word('finished'));
+    await stage.tell(event('activity'), word('finished'));
     await stage.clock.pass(1_000);
     expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
-    expect(shown).toContain('MessageEvent of agent');
+    expect(shown).toContain('the event activity');
   });
 
   it('does not wait for ever for events of a run that ended while the machine slept', async () => {
@@ -205,9 +206,9 @@ describe('watching a run', () => {
     await stage.tell(message(), word('running'), word('waiting_for_confirmation'), stage.state('waiting'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(1_000);
-    await stage.tell(event('MessageEvent', 'agent'), word('finished'), stage.state('finished'));
+    await stage.tell(event('activity'), word('finished'), stage.state('finished'));
     expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
-    expect(shown).toContain('MessageEvent of agent');
+    expect(shown).toContain('the event activity');
   });
 
   it('gives up at its deadline and names the last state', async () => {
@@ -232,11 +233,11 @@ describe('watching a run', () => {
   it('says after ten minutes without an event what the last one was', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 1_500_000, waitMs: 1_500_000 });
-    await stage.tell(stage.state('running'), event('ActionEvent', 'agent'));
+    await stage.tell(stage.state('running'), event('activity'));
     await stage.clock.pass(599_000);
     expect(stage.notices).toEqual([]);
     await stage.clock.pass(2_000);
-    expect(stage.notices).toEqual(['no event of c for 10m; the last was: ActionEvent of agent']);
+    expect(stage.notices).toEqual(['no event of c for 10m; the last was: the event activity']);
     await stage.clock.pass(1_500_000);
     expect((await watched).failure?.kind).toBe('timeout');
   });
@@ -256,7 +257,7 @@ describe('watching a run', () => {
     const watched = stage.watch({ failOnStallMs: 30_000 });
     await stage.tell(stage.state('running'));
     await stage.clock.pass(20_000);
-    await stage.tell(event('ActionEvent', 'agent'));
+    await stage.tell(event('activity'));
     await stage.clock.pass(29_000);
     await stage.clock.pass(2_000);
     expect((await watched).outcome).toMatchObject({ exit_code: 124, reason: { code: 'no-events' } });

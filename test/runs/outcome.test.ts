@@ -1,16 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../src/domain/conversation.ts';
-import type { ConversationEvent } from '../../src/domain/event.ts';
-import {
-  afterEvent,
-  afterStanding,
-  deletedOutcome,
-  exitCodeOfStatus,
-  judge,
-  judgeFor,
-  NO_EVIDENCE,
-  type RunEvidence,
-} from '../../src/domain/outcome.ts';
+import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
+import { afterEvent, afterStanding, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
+import { deletedOutcome, exitCodeOfStatus, judge, judgeFor } from '../../src/runs/outcome.ts';
 
 const conversation = (members: Partial<Conversation>): Conversation => ({
   id: 'c',
@@ -36,20 +28,21 @@ const conversation = (members: Partial<Conversation>): Conversation => ({
 });
 
 let count = 0;
-const event = (kind: string, source: string, payload: Record<string, unknown> = {}): ConversationEvent => ({
+const event = (signal: RunSignal | null): ConversationEvent => ({
   type: 'event',
   id: `e${(count += 1)}`,
   conversation_id: 'c',
   timestamp: null,
-  source,
-  kind,
+  source: null,
+  kind: 'any',
   text: '',
-  payload,
+  payload: {},
+  signal,
 });
-const message = () => event('MessageEvent', 'user');
-const state = (value: string) =>
-  event('ConversationStateUpdateEvent', 'environment', { key: 'execution_status', value });
-const action = () => event('ActionEvent', 'agent');
+const message = () => event('message');
+const running = () => event('status:running');
+const ended = () => event('status:other');
+const action = () => event('activity');
 const known = (...events: ConversationEvent[]): RunEvidence => events.reduce(afterEvent, NO_EVIDENCE);
 
 describe('the outcome of a run', () => {
@@ -74,7 +67,7 @@ describe('the outcome of a run', () => {
 
   it('of a run that died with its sandbox is failed, whatever the last word was', () => {
     const dead = conversation({ status: 'failed', sandbox_status: 'error' });
-    expect(judge(dead, known(message(), state('running')))?.exit_code).toBe(1);
+    expect(judge(dead, known(message(), running()))?.exit_code).toBe(1);
     expect(judge(dead, known(message()))?.exit_code).toBe(1);
     expect(judge({ ...dead, sandbox_status: 'running' }, known(message()))).toBeNull();
   });
@@ -107,11 +100,11 @@ describe('the outcome of a run', () => {
 
 describe('idle', () => {
   it('is no end right after the start', () => {
-    expect(judge(conversation({}), known(message(), state('idle')))).toBeNull();
+    expect(judge(conversation({}), known(message(), ended()))).toBeNull();
   });
 
   it('waits for the user after a rejection', () => {
-    const evidence = known(message(), action(), event('UserRejectObservation', 'environment'), state('idle'));
+    const evidence = known(message(), action(), event('rejection'), ended());
     expect(judge(conversation({}), evidence)).toMatchObject({
       exit_code: 8,
       waiting_for: 'user',
@@ -120,56 +113,45 @@ describe('idle', () => {
   });
 
   it('waits no more once a message followed the rejection', () => {
-    const evidence = known(message(), event('UserRejectObservation', 'environment'), message(), state('idle'));
+    const evidence = known(message(), event('rejection'), message(), ended());
     expect(judge(conversation({}), evidence)).toBeNull();
   });
 
-  it('waits for the user after a rejection over V0', () => {
-    const rejected = event('observation:agent_state_changed', 'environment', {
-      extras: { agent_state: 'user_rejected' },
-    });
-    expect(judge(conversation({}), known(event('action:message', 'user'), rejected))).toMatchObject({ exit_code: 8 });
-    // As release 1.6.0 tells it: the action again, the state, the observation in the name of the agent.
-    const observation = event('observation:user_rejected', 'agent');
-    const inputWanted = event('observation:agent_state_changed', 'environment', {
-      extras: { agent_state: 'awaiting_user_input' },
-    });
-    const story = [event('action:message', 'user'), event('action:run', 'agent'), rejected, observation, inputWanted];
-    expect(judge(conversation({}), known(...story))).toMatchObject({ exit_code: 8 });
+  it('waits for the user after a rejection over V0, as release 1.6.0 reports it', () => {
+    expect(judge(conversation({}), known(message(), event('status:rejected')))).toMatchObject({ exit_code: 8 });
+    const reported = [action(), event('status:rejected'), event('rejection'), event('status:awaiting-user')];
+    expect(judge(conversation({}), known(message(), ...reported))).toMatchObject({ exit_code: 8 });
   });
 });
 
-describe('an agent of V0 that stands still for a word of its user', () => {
-  const agentState = (agent_state: string) =>
-    event('observation:agent_state_changed', 'environment', { extras: { agent_state } });
-  const woken = [agentState('stopped'), agentState('loading'), agentState('awaiting_user_input')];
-  const said = event('action:message', 'user');
+describe('an agent that awaits the user without having answered', () => {
+  const started = [event('status:other'), event('status:starting'), event('status:awaiting-user')];
+  const said = message();
 
-  it('has ended with 8 once it stood so for a while, and not at once', () => {
-    const evidence = known(said, agentState('running'), event('action:run', 'agent'), ...woken);
+  it('has ended with 8 once that was stable, and not at once', () => {
+    const evidence = known(said, running(), action(), ...started);
     expect(judge(conversation({}), evidence)).toBeNull();
     expect(judge(conversation({}), afterStanding(evidence))).toMatchObject({ exit_code: 8, waiting_for: 'user' });
   });
 
   it('has not ended while it was never asked anything, or has been asked again', () => {
-    for (const evidence of [known(agentState('loading'), ...woken), known(said, ...woken, said)])
+    for (const evidence of [known(event('status:starting'), ...started), known(said, ...started, said)])
       expect(judge(conversation({}), afterStanding(evidence))).toBeNull();
-    const again = known(said, ...woken, said, agentState('running'));
-    expect(judge(conversation({}), afterStanding(again))).toBeNull();
+    expect(judge(conversation({}), afterStanding(known(said, ...started, said, running())))).toBeNull();
   });
 });
 
 describe('a state that is older than the latest message', () => {
   it('does not count', () => {
-    const before = known(message(), action(), state('finished'));
+    const before = known(message(), action(), ended());
     expect(judge(conversation({ status: 'finished' }), before)?.exit_code).toBe(0);
     expect(judge(conversation({ status: 'finished' }), afterEvent(before, message()))).toBeNull();
   });
 
   it('does not count while the events say that the agent runs', () => {
-    const evidence = known(message(), action(), state('finished'), message(), state('running'));
+    const evidence = known(message(), action(), ended(), message(), running());
     expect(judge(conversation({ status: 'failed' }), evidence)).toBeNull();
-    expect(judge(conversation({ status: 'finished' }), afterEvent(evidence, state('finished')))?.exit_code).toBe(0);
+    expect(judge(conversation({ status: 'finished' }), afterEvent(evidence, ended()))?.exit_code).toBe(0);
   });
 
   it('counts when the sandbox is gone, because nothing can change any more', () => {

@@ -1,13 +1,13 @@
 /**
- * How a run ended, and with which exit code (`acs help exit-codes`). Pure: records and events in, an outcome out, or
- * null while the run has not ended.
+ * How a run ended, and with which exit code (`acs help exit-codes`): from the record of the conversation and the evidence
+ * of its events an outcome, or null while the run has not ended.
  *
- * A run is judged by the latest user message. A state that was read before that message, or before the agent took it
- * up, says how the run before ended; `RunEvidence` is what keeps the two apart.
+ * A run is judged by the latest user message. A status that was read before that message, or before the agent started
+ * on it, is of the run before; the evidence shows which of the two it is.
  */
-import type { Conversation, ConversationStatus, Reason } from './conversation.ts';
-import type { ConversationEvent } from './event.ts';
+import type { Conversation, ConversationStatus, Reason } from '../domain/conversation.ts';
 import { EXIT_CODES } from '../errors.ts';
+import { NO_EVIDENCE, type RunEvidence } from './evidence.ts';
 
 /** The last line of follow, wait and `conv new --wait`. */
 export interface Outcome {
@@ -19,77 +19,6 @@ export interface Outcome {
   exit_code: number;
   cost_usd: number | null;
   last_event_id: string | null;
-}
-
-/** What the events tell of the run since the latest user message. */
-export interface RunEvidence {
-  last_event_id: string | null;
-  /** `none`: the message is the newest that is known; whatever state was read may be older than it. */
-  since_message: 'unknown' | 'none' | 'some';
-  /** Whether an action was rejected, and nothing of the agent came after it. */
-  rejected: boolean;
-  /** The newest state of the run an event told: the server's own word, lower case. */
-  last_word: string | null;
-  /**
-   * V0: whether the agent stands still for a word of its user that is not the end of its run, as one does that was
-   * stopped and woken. `perhaps`: it has said so, and may be about to take the message up all the same.
-   */
-  awaits_user: 'no' | 'perhaps' | 'yes';
-}
-
-export const NO_EVIDENCE: RunEvidence = {
-  last_event_id: null,
-  since_message: 'unknown',
-  rejected: false,
-  last_word: null,
-  awaits_user: 'no',
-};
-
-/** The evidence once a state has stood for long enough: what speaks against it was not about it. */
-export function afterStanding(known: RunEvidence): RunEvidence {
-  const awaits_user = known.awaits_user === 'no' ? 'no' : 'yes';
-  return { ...known, since_message: 'unknown', last_word: null, awaits_user };
-}
-
-/** What is known after one more event. */
-export function afterEvent(known: RunEvidence, event: ConversationEvent): RunEvidence {
-  const seen = { ...known, last_event_id: event.id };
-  if (isUserMessage(event))
-    return { ...seen, since_message: 'none', rejected: false, last_word: null, awaits_user: 'no' };
-  const word = runWord(event);
-  if (word !== null) {
-    return {
-      ...seen,
-      ...noted(known),
-      last_word: word,
-      // Without a message there is no run: an agent that has just been made says the same.
-      awaits_user: word === 'awaiting_user_input' && known.since_message !== 'unknown' ? 'perhaps' : 'no',
-      rejected: word === 'user_rejected' || (known.rejected && word !== 'running'),
-    };
-  }
-  // V0 tells it under the name of the agent.
-  if (event.kind === 'UserRejectObservation' || event.kind === 'observation:user_rejected') {
-    return { ...seen, ...noted(known), rejected: true };
-  }
-  if (event.source === 'agent') return { ...seen, ...noted(known), rejected: false };
-  return seen;
-}
-
-/** A new message of the user begins a new run. */
-export function isUserMessage({ source, kind }: Pick<ConversationEvent, 'source' | 'kind'>): boolean {
-  return source === 'user' && (kind === 'MessageEvent' || kind === 'action:message');
-}
-
-/** The state of the run an event tells, in the server's word; null for other events. */
-export function runWord({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): string | null {
-  if (kind === 'ConversationStateUpdateEvent' && payload['key'] === 'execution_status') {
-    return typeof payload['value'] === 'string' ? payload['value'].toLowerCase() : null;
-  }
-  if (kind !== 'observation:agent_state_changed') return null;
-  const extras = payload['extras'];
-  const state =
-    typeof extras === 'object' && extras !== null ? (extras as Record<string, unknown>)['agent_state'] : null;
-  return typeof state === 'string' ? state.toLowerCase() : null;
 }
 
 /**
@@ -194,19 +123,10 @@ export function isOfLatestRun(conversation: Conversation, evidence: RunEvidence)
   return status === 'running' || status === 'starting' || !isStale(conversation, evidence);
 }
 
-/** The evidence right after a run was started: nothing that was read before is about it. */
-export function beforeRun(lastEventId: string | null): RunEvidence {
-  return { ...NO_EVIDENCE, last_event_id: lastEventId, since_message: 'none' };
-}
-
 /** Whether the state may be older than what the events tell. In a sandbox that failed or is gone nothing goes on. */
-function isStale({ status, sandbox_status }: Conversation, { since_message, last_word }: RunEvidence): boolean {
+function isStale({ status, sandbox_status }: Conversation, { since_message, in_progress }: RunEvidence): boolean {
   if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;
-  return since_message === 'none' || last_word === 'running' || last_word === 'loading';
-}
-
-function noted({ since_message }: RunEvidence): Pick<RunEvidence, 'since_message'> {
-  return { since_message: since_message === 'unknown' ? 'unknown' : 'some' };
+  return since_message === 'none' || in_progress;
 }
 
 /** States no run of this conversation leaves again by itself or by an answer. */
