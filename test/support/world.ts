@@ -63,6 +63,8 @@ export interface WorldOptions {
   /** Which routes the service serves: an old server, a new one, both. */
   api?: 'v0' | 'v1' | 'both';
   spec?: 'bubblewrap' | 'process';
+  /** PATH of the service; that of the test without one. */
+  path?: string;
   /** Sandboxes that may run at once. */
   maxRunning?: number;
   /** Where it listens; any port without one. */
@@ -76,7 +78,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const home = path.join(dir, 'home');
   const dataDir = path.join(dir, 'data');
   await mkdir(home);
-  const serviceEnv = { PATH: process.env.PATH, HOME: home };
+  const serviceEnv = { PATH: options.path ?? process.env.PATH, HOME: home };
   const scenario = options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) };
   const start = (port = options.port): Promise<RunningService> =>
     startService({

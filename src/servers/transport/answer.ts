@@ -96,8 +96,8 @@ export function statusError(answer: Answer, details: RequestDetails): AppError {
   const text = isJsonType(answer.contentType) ? serverText(answer.body) : plainText(answer);
   const kind = KINDS[status] ?? 'server';
   const said = text === null ? '' : `: ${text}`;
-  // 507: no room, which asking again does not make.
-  const retryable = status === 429 || status === 408 || (status >= 500 && status !== 507);
+  // A repetition changes neither 501 (not supported) nor 507 (no room).
+  const retryable = status === 429 || status === 408 || (status >= 500 && status !== 501 && status !== 507);
   if (status === 404 && text === null) return wrongPlaceError(answer, details);
   if (status === 429) {
     return new AppError(kind, `the server limits how fast it is asked${said}`, {
@@ -106,6 +106,9 @@ export function statusError(answer: Answer, details: RequestDetails): AppError {
       retryable,
       hint: 'try again later, or lower --rate',
     });
+  }
+  if (status === 501 && text !== null) {
+    return new AppError(kind, `the server does not support this: ${text}`, { ...details, status, retryable });
   }
   const hint = status === 500 && text === UNHANDLED ? UNHANDLED_HINT : undefined;
   return new AppError(kind, `the server answered ${status}${said}`, { ...details, status, retryable, hint });

@@ -56,8 +56,8 @@ export class SpecRefused extends Error {
 export function assertSpecWorks(spec: SandboxSpecName, { whyNoBubblewrap }: SpecChoice): void {
   if (spec === 'process' || whyNoBubblewrap === null) return;
   throw new SpecRefused(
-    `the spec ${spec} cannot be had: bubblewrap does not work here (${whyNoBubblewrap}); ` +
-      'the spec process runs commands without isolation',
+    `the spec ${spec} needs bubblewrap, which does not work here: ${whyNoBubblewrap}. ` +
+      'Make it work and restart the service, or use the spec process, which runs commands without isolation',
   );
 }
 

@@ -71,6 +71,35 @@ describe('a start that the local service refuses', () => {
   });
 });
 
+describe('a start where bubblewrap is not installed', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ path: '' });
+  });
+  afterAll(() => world.close());
+
+  it.each([
+    ['conv new', ['conv', 'new', '--replay', 'demo', '--no-repo', '--spec', 'bubblewrap', '--json']],
+    ['sandbox start', ['sandbox', 'start', '--spec', 'bubblewrap', '--json']],
+  ])(
+    'exits 12 for %s --spec bubblewrap, names what is missing and the next step, and leaves no sandbox',
+    async (_, args) => {
+      const ended = await world.acs(...args);
+      const { message, status, retryable } = errorOf(ended);
+      expect({ code: ended.code, message, status, retryable }).toEqual({
+        code: 12,
+        message:
+          'the server does not support this: the spec bubblewrap needs bubblewrap, which does not work here: ' +
+          'bubblewrap (bwrap) is not installed. Make it work and restart the service, or use the spec process, ' +
+          'which runs commands without isolation',
+        status: 501,
+        retryable: false,
+      });
+      expect(json<{ items: unknown[] }>(await world.acs('sandbox', 'list', '--json')).items).toEqual([]);
+    },
+  );
+});
+
 describe('a start at a server where acs creates the sandbox for --spec', () => {
   let trap: V1Trap;
   let replies: Record<string, Reply>;
