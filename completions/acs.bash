@@ -58,6 +58,62 @@ _acs_child() {
     'acs profile use') REPLY='acs profile use' ;;
     'acs profile rename') REPLY='acs profile rename' ;;
     'acs profile delete' | 'acs profile rm' | 'acs profile remove') REPLY='acs profile delete' ;;
+    'acs help conv' | 'acs help conversation') REPLY='acs help conv' ;;
+    'acs help sandbox' | 'acs help sb') REPLY='acs help sandbox' ;;
+    'acs help specs' | 'acs help spec') REPLY='acs help specs' ;;
+    'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
+    'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help profile') REPLY='acs help profile' ;;
+    'acs help whoami') REPLY='acs help whoami' ;;
+    'acs help serve') REPLY='acs help serve' ;;
+    'acs help completion') REPLY='acs help completion' ;;
+    'acs help exit-codes') REPLY='acs help exit-codes' ;;
+    'acs help environment') REPLY='acs help environment' ;;
+    'acs help output') REPLY='acs help output' ;;
+    'acs help conv new' | 'acs help conv create') REPLY='acs help conv new' ;;
+    'acs help conv list' | 'acs help conv ls') REPLY='acs help conv list' ;;
+    'acs help conv show' | 'acs help conv view' | 'acs help conv get') REPLY='acs help conv show' ;;
+    'acs help conv follow') REPLY='acs help conv follow' ;;
+    'acs help conv events' | 'acs help conv logs') REPLY='acs help conv events' ;;
+    'acs help conv wait') REPLY='acs help conv wait' ;;
+    'acs help conv result') REPLY='acs help conv result' ;;
+    'acs help conv send') REPLY='acs help conv send' ;;
+    'acs help conv confirm') REPLY='acs help conv confirm' ;;
+    'acs help conv stop') REPLY='acs help conv stop' ;;
+    'acs help conv resume') REPLY='acs help conv resume' ;;
+    'acs help conv diff') REPLY='acs help conv diff' ;;
+    'acs help conv rename') REPLY='acs help conv rename' ;;
+    'acs help conv delete' | 'acs help conv rm' | 'acs help conv remove') REPLY='acs help conv delete' ;;
+    'acs help sandbox list' | 'acs help sandbox ls') REPLY='acs help sandbox list' ;;
+    'acs help sandbox show' | 'acs help sandbox view' | 'acs help sandbox get') REPLY='acs help sandbox show' ;;
+    'acs help sandbox start') REPLY='acs help sandbox start' ;;
+    'acs help sandbox pause') REPLY='acs help sandbox pause' ;;
+    'acs help sandbox resume') REPLY='acs help sandbox resume' ;;
+    'acs help sandbox wait') REPLY='acs help sandbox wait' ;;
+    'acs help sandbox delete' | 'acs help sandbox rm' | 'acs help sandbox remove') REPLY='acs help sandbox delete' ;;
+    'acs help specs list' | 'acs help specs ls') REPLY='acs help specs list' ;;
+    'acs help specs show' | 'acs help specs view' | 'acs help specs get') REPLY='acs help specs show' ;;
+    'acs help settings get' | 'acs help settings show' | 'acs help settings view' | 'acs help settings list' | 'acs help settings ls') REPLY='acs help settings get' ;;
+    'acs help settings set') REPLY='acs help settings set' ;;
+    'acs help settings unset' | 'acs help settings rm' | 'acs help settings remove' | 'acs help settings delete') REPLY='acs help settings unset' ;;
+    'acs help settings edit') REPLY='acs help settings edit' ;;
+    'acs help settings schema') REPLY='acs help settings schema' ;;
+    'acs help settings profile' | 'acs help settings profiles') REPLY='acs help settings profile' ;;
+    'acs help settings profile list' | 'acs help settings profile ls') REPLY='acs help settings profile list' ;;
+    'acs help settings profile show' | 'acs help settings profile view' | 'acs help settings profile get') REPLY='acs help settings profile show' ;;
+    'acs help settings profile save') REPLY='acs help settings profile save' ;;
+    'acs help settings profile use') REPLY='acs help settings profile use' ;;
+    'acs help settings profile rename') REPLY='acs help settings profile rename' ;;
+    'acs help settings profile delete' | 'acs help settings profile rm' | 'acs help settings profile remove') REPLY='acs help settings profile delete' ;;
+    'acs help secret list' | 'acs help secret ls') REPLY='acs help secret list' ;;
+    'acs help secret set') REPLY='acs help secret set' ;;
+    'acs help secret delete' | 'acs help secret rm' | 'acs help secret remove') REPLY='acs help secret delete' ;;
+    'acs help profile add' | 'acs help profile create') REPLY='acs help profile add' ;;
+    'acs help profile list' | 'acs help profile ls') REPLY='acs help profile list' ;;
+    'acs help profile show' | 'acs help profile view' | 'acs help profile get') REPLY='acs help profile show' ;;
+    'acs help profile use') REPLY='acs help profile use' ;;
+    'acs help profile rename') REPLY='acs help profile rename' ;;
+    'acs help profile delete' | 'acs help profile rm' | 'acs help profile remove') REPLY='acs help profile delete' ;;
     *) return 1 ;;
   esac
 }
@@ -119,6 +175,62 @@ _acs_flags() {
     'acs serve') REPLY='--detach --status --stop --logs --prune --host --port --data-dir --api --idle-timeout --scenario --replay -h --help' ;;
     'acs completion') REPLY='-h --help' ;;
     'acs help') REPLY='-h --help' ;;
+    'acs help conv') REPLY='' ;;
+    'acs help conv new') REPLY='' ;;
+    'acs help conv list') REPLY='' ;;
+    'acs help conv show') REPLY='' ;;
+    'acs help conv follow') REPLY='' ;;
+    'acs help conv events') REPLY='' ;;
+    'acs help conv wait') REPLY='' ;;
+    'acs help conv result') REPLY='' ;;
+    'acs help conv send') REPLY='' ;;
+    'acs help conv confirm') REPLY='' ;;
+    'acs help conv stop') REPLY='' ;;
+    'acs help conv resume') REPLY='' ;;
+    'acs help conv diff') REPLY='' ;;
+    'acs help conv rename') REPLY='' ;;
+    'acs help conv delete') REPLY='' ;;
+    'acs help sandbox') REPLY='' ;;
+    'acs help sandbox list') REPLY='' ;;
+    'acs help sandbox show') REPLY='' ;;
+    'acs help sandbox start') REPLY='' ;;
+    'acs help sandbox pause') REPLY='' ;;
+    'acs help sandbox resume') REPLY='' ;;
+    'acs help sandbox wait') REPLY='' ;;
+    'acs help sandbox delete') REPLY='' ;;
+    'acs help specs') REPLY='' ;;
+    'acs help specs list') REPLY='' ;;
+    'acs help specs show') REPLY='' ;;
+    'acs help settings') REPLY='' ;;
+    'acs help settings get') REPLY='' ;;
+    'acs help settings set') REPLY='' ;;
+    'acs help settings unset') REPLY='' ;;
+    'acs help settings edit') REPLY='' ;;
+    'acs help settings schema') REPLY='' ;;
+    'acs help settings profile') REPLY='' ;;
+    'acs help settings profile list') REPLY='' ;;
+    'acs help settings profile show') REPLY='' ;;
+    'acs help settings profile save') REPLY='' ;;
+    'acs help settings profile use') REPLY='' ;;
+    'acs help settings profile rename') REPLY='' ;;
+    'acs help settings profile delete') REPLY='' ;;
+    'acs help secret') REPLY='' ;;
+    'acs help secret list') REPLY='' ;;
+    'acs help secret set') REPLY='' ;;
+    'acs help secret delete') REPLY='' ;;
+    'acs help profile') REPLY='' ;;
+    'acs help profile add') REPLY='' ;;
+    'acs help profile list') REPLY='' ;;
+    'acs help profile show') REPLY='' ;;
+    'acs help profile use') REPLY='' ;;
+    'acs help profile rename') REPLY='' ;;
+    'acs help profile delete') REPLY='' ;;
+    'acs help whoami') REPLY='' ;;
+    'acs help serve') REPLY='' ;;
+    'acs help completion') REPLY='' ;;
+    'acs help exit-codes') REPLY='' ;;
+    'acs help environment') REPLY='' ;;
+    'acs help output') REPLY='' ;;
   esac
   [ "$1" = acs ] || REPLY="$REPLY -p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help"
 }
@@ -133,53 +245,62 @@ _acs_commands() {
     'acs settings profile') REPLY='list show save use rename delete' ;;
     'acs secret') REPLY='list set delete' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
+    'acs help') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
+    'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff rename delete' ;;
+    'acs help sandbox') REPLY='list show start pause resume wait delete' ;;
+    'acs help specs') REPLY='list show' ;;
+    'acs help settings') REPLY='get set unset edit schema profile' ;;
+    'acs help settings profile') REPLY='list show save use rename delete' ;;
+    'acs help secret') REPLY='list set delete' ;;
+    'acs help profile') REPLY='add list show use rename delete' ;;
     *) return 1 ;;
   esac
 }
 
-# What a flag or the first argument takes: words in REPLY, or nothing for files. Fails for a flag without a value.
+# What a flag, the first argument or a further one takes: words in REPLY, the kind of names that acs knows, or files.
+# Fails for a flag without a value.
 _acs_values() {
-  REPLY=''
+  REPLY='' names='' files=''
   case "$1 $2" in
-    *' -p' | *' --profile') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
+    *' -p' | *' --profile') names=profiles ;;
     *' --base-url') : ;;
-    *' --api-key-file') : ;;
+    *' --api-key-file') files=1 ;;
     *' --request-timeout') : ;;
     *' --rate') : ;;
     *' --format') REPLY='table tsv json ndjson id' ;;
     *' --fields') : ;;
-    *' -o' | *' --output') : ;;
-    'acs conv new -F' | 'acs conv new --file') : ;;
+    *' -o' | *' --output') files=1 ;;
+    'acs conv new -F' | 'acs conv new --file') files=1 ;;
     'acs conv new -r' | 'acs conv new --repo') : ;;
     'acs conv new -b' | 'acs conv new --branch') : ;;
-    'acs conv new --git-provider') : ;;
+    'acs conv new --git-provider') REPLY='github gitlab bitbucket bitbucket_data_center forgejo azure_devops enterprise_sso' ;;
     'acs conv new --title') : ;;
-    'acs conv new --image') : ;;
-    'acs conv new --instructions') : ;;
-    'acs conv new --suggested-task') : ;;
-    'acs conv new --microagent') : ;;
-    'acs conv new --replay') : ;;
+    'acs conv new --image') files=1 ;;
+    'acs conv new --instructions') files=1 ;;
+    'acs conv new --suggested-task') files=1 ;;
+    'acs conv new --microagent') files=1 ;;
+    'acs conv new --replay') files=1 ;;
     'acs conv new --model') : ;;
-    'acs conv new --spec') : ;;
-    'acs conv new --sandbox') : ;;
-    'acs conv new --mcp-config') : ;;
+    'acs conv new --spec') names=specs ;;
+    'acs conv new --sandbox') names=sandboxes ;;
+    'acs conv new --mcp-config') files=1 ;;
     'acs conv new --secret') : ;;
-    'acs conv new --members') : ;;
-    'acs conv new --confirm') : ;;
+    'acs conv new --members') files=1 ;;
+    'acs conv new --confirm') REPLY='never risky always' ;;
     'acs conv new --id') : ;;
-    'acs conv new --api') : ;;
-    'acs conv new --on-confirm') : ;;
+    'acs conv new --api') REPLY='auto v0 v1' ;;
+    'acs conv new --on-confirm') REPLY='ask accept reject exit' ;;
     'acs conv new --start-timeout') : ;;
     'acs conv new --wait-timeout') : ;;
-    'acs conv new --id-file') : ;;
-    'acs conv list --status') : ;;
-    'acs conv list --not-status') : ;;
+    'acs conv new --id-file') files=1 ;;
+    'acs conv list --status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
+    'acs conv list --not-status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv list --older-than') : ;;
     'acs conv list --not-older-than') : ;;
     'acs conv list --idle') : ;;
     'acs conv list --not-idle') : ;;
-    'acs conv list --spec') : ;;
-    'acs conv list --not-spec') : ;;
+    'acs conv list --spec') names=specs ;;
+    'acs conv list --not-spec') names=specs ;;
     'acs conv list --repo') : ;;
     'acs conv list --not-repo') : ;;
     'acs conv list -L' | 'acs conv list --limit') : ;;
@@ -189,7 +310,7 @@ _acs_values() {
     'acs conv follow --tail') : ;;
     'acs conv follow --fail-on-stall') : ;;
     'acs conv follow --wait-timeout') : ;;
-    'acs conv follow --on-confirm') : ;;
+    'acs conv follow --on-confirm') REPLY='ask accept reject exit' ;;
     'acs conv events -L' | 'acs conv events --limit') : ;;
     'acs conv events --kind') : ;;
     'acs conv events --source') : ;;
@@ -197,99 +318,99 @@ _acs_values() {
     'acs conv events --tail') : ;;
     'acs conv events --fail-on-stall') : ;;
     'acs conv events --wait-timeout') : ;;
-    'acs conv events --on-confirm') : ;;
-    'acs conv wait --for') : ;;
+    'acs conv events --on-confirm') REPLY='ask accept reject exit' ;;
+    'acs conv wait --for') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv wait --fail-on-stall') : ;;
-    'acs conv wait --on-confirm') : ;;
+    'acs conv wait --on-confirm') REPLY='exit' ;;
     'acs conv wait --wait-timeout') : ;;
-    'acs conv send -F' | 'acs conv send --file') : ;;
-    'acs conv send --image') : ;;
+    'acs conv send -F' | 'acs conv send --file') files=1 ;;
+    'acs conv send --image') files=1 ;;
     'acs conv send --wait-timeout') : ;;
-    'acs conv send --on-confirm') : ;;
+    'acs conv send --on-confirm') REPLY='ask accept reject exit' ;;
     'acs conv confirm --reason') : ;;
     'acs conv confirm --action') : ;;
-    'acs conv stop --status') : ;;
-    'acs conv stop --not-status') : ;;
+    'acs conv stop --status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
+    'acs conv stop --not-status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv stop --older-than') : ;;
     'acs conv stop --not-older-than') : ;;
     'acs conv stop --idle') : ;;
     'acs conv stop --not-idle') : ;;
-    'acs conv stop --spec') : ;;
-    'acs conv stop --not-spec') : ;;
+    'acs conv stop --spec') names=specs ;;
+    'acs conv stop --not-spec') names=specs ;;
     'acs conv stop --repo') : ;;
     'acs conv stop --not-repo') : ;;
-    'acs conv resume --status') : ;;
-    'acs conv resume --not-status') : ;;
+    'acs conv resume --status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
+    'acs conv resume --not-status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv resume --older-than') : ;;
     'acs conv resume --not-older-than') : ;;
     'acs conv resume --idle') : ;;
     'acs conv resume --not-idle') : ;;
-    'acs conv resume --spec') : ;;
-    'acs conv resume --not-spec') : ;;
+    'acs conv resume --spec') names=specs ;;
+    'acs conv resume --not-spec') names=specs ;;
     'acs conv resume --repo') : ;;
     'acs conv resume --not-repo') : ;;
     'acs conv resume --wait-timeout') : ;;
-    'acs conv resume --on-confirm') : ;;
-    'acs conv delete --status') : ;;
-    'acs conv delete --not-status') : ;;
+    'acs conv resume --on-confirm') REPLY='ask accept reject exit' ;;
+    'acs conv delete --status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
+    'acs conv delete --not-status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv delete --older-than') : ;;
     'acs conv delete --not-older-than') : ;;
     'acs conv delete --idle') : ;;
     'acs conv delete --not-idle') : ;;
-    'acs conv delete --spec') : ;;
-    'acs conv delete --not-spec') : ;;
+    'acs conv delete --spec') names=specs ;;
+    'acs conv delete --not-spec') names=specs ;;
     'acs conv delete --repo') : ;;
     'acs conv delete --not-repo') : ;;
-    'acs sandbox list --status') : ;;
-    'acs sandbox list --not-status') : ;;
+    'acs sandbox list --status') REPLY='starting running paused error missing' ;;
+    'acs sandbox list --not-status') REPLY='starting running paused error missing' ;;
     'acs sandbox list --older-than') : ;;
     'acs sandbox list --not-older-than') : ;;
     'acs sandbox list --idle') : ;;
     'acs sandbox list --not-idle') : ;;
-    'acs sandbox list --spec') : ;;
-    'acs sandbox list --not-spec') : ;;
+    'acs sandbox list --spec') names=specs ;;
+    'acs sandbox list --not-spec') names=specs ;;
     'acs sandbox list --repo') : ;;
     'acs sandbox list --not-repo') : ;;
     'acs sandbox list -L' | 'acs sandbox list --limit') : ;;
-    'acs sandbox start --spec') : ;;
+    'acs sandbox start --spec') names=specs ;;
     'acs sandbox start --wait-timeout') : ;;
-    'acs sandbox pause --status') : ;;
-    'acs sandbox pause --not-status') : ;;
+    'acs sandbox pause --status') REPLY='starting running paused error missing' ;;
+    'acs sandbox pause --not-status') REPLY='starting running paused error missing' ;;
     'acs sandbox pause --older-than') : ;;
     'acs sandbox pause --not-older-than') : ;;
     'acs sandbox pause --idle') : ;;
     'acs sandbox pause --not-idle') : ;;
-    'acs sandbox pause --spec') : ;;
-    'acs sandbox pause --not-spec') : ;;
+    'acs sandbox pause --spec') names=specs ;;
+    'acs sandbox pause --not-spec') names=specs ;;
     'acs sandbox pause --repo') : ;;
     'acs sandbox pause --not-repo') : ;;
     'acs sandbox pause --wait-timeout') : ;;
-    'acs sandbox resume --status') : ;;
-    'acs sandbox resume --not-status') : ;;
+    'acs sandbox resume --status') REPLY='starting running paused error missing' ;;
+    'acs sandbox resume --not-status') REPLY='starting running paused error missing' ;;
     'acs sandbox resume --older-than') : ;;
     'acs sandbox resume --not-older-than') : ;;
     'acs sandbox resume --idle') : ;;
     'acs sandbox resume --not-idle') : ;;
-    'acs sandbox resume --spec') : ;;
-    'acs sandbox resume --not-spec') : ;;
+    'acs sandbox resume --spec') names=specs ;;
+    'acs sandbox resume --not-spec') names=specs ;;
     'acs sandbox resume --repo') : ;;
     'acs sandbox resume --not-repo') : ;;
     'acs sandbox resume --wait-timeout') : ;;
-    'acs sandbox wait --for') : ;;
+    'acs sandbox wait --for') REPLY='starting running paused error missing' ;;
     'acs sandbox wait --wait-timeout') : ;;
-    'acs sandbox delete --status') : ;;
-    'acs sandbox delete --not-status') : ;;
+    'acs sandbox delete --status') REPLY='starting running paused error missing' ;;
+    'acs sandbox delete --not-status') REPLY='starting running paused error missing' ;;
     'acs sandbox delete --older-than') : ;;
     'acs sandbox delete --not-older-than') : ;;
     'acs sandbox delete --idle') : ;;
     'acs sandbox delete --not-idle') : ;;
-    'acs sandbox delete --spec') : ;;
-    'acs sandbox delete --not-spec') : ;;
+    'acs sandbox delete --spec') names=specs ;;
+    'acs sandbox delete --not-spec') names=specs ;;
     'acs sandbox delete --repo') : ;;
     'acs sandbox delete --not-repo') : ;;
     'acs sandbox delete --wait-timeout') : ;;
     'acs specs list -L' | 'acs specs list --limit') : ;;
-    'acs settings set --file') : ;;
+    'acs settings set --file') files=1 ;;
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
     'acs secret set --description') : ;;
@@ -297,56 +418,55 @@ _acs_values() {
     'acs serve --prune') : ;;
     'acs serve --host') : ;;
     'acs serve --port') : ;;
-    'acs serve --data-dir') : ;;
+    'acs serve --data-dir') files=1 ;;
     'acs serve --api') REPLY='v0 v1 both' ;;
     'acs serve --idle-timeout') : ;;
-    'acs serve --scenario') : ;;
-    'acs serve --replay') : ;;
+    'acs serve --scenario') files=1 ;;
+    'acs serve --replay') files=1 ;;
     'acs conv new argument') : ;;
-    'acs conv show argument') : ;;
-    'acs conv follow argument') : ;;
-    'acs conv events argument') : ;;
-    'acs conv wait argument') : ;;
-    'acs conv result argument') : ;;
-    'acs conv send argument') : ;;
-    'acs conv confirm argument') : ;;
-    'acs conv stop argument') : ;;
-    'acs conv resume argument') : ;;
-    'acs conv diff argument') : ;;
-    'acs conv rename argument') : ;;
-    'acs conv delete argument') : ;;
-    'acs sandbox show argument') : ;;
-    'acs sandbox start argument') : ;;
-    'acs sandbox pause argument') : ;;
-    'acs sandbox resume argument') : ;;
-    'acs sandbox wait argument') : ;;
-    'acs sandbox delete argument') : ;;
-    'acs specs show argument') : ;;
-    'acs settings get argument') : ;;
-    'acs settings set argument') : ;;
-    'acs settings unset argument') : ;;
-    'acs settings schema argument') : ;;
-    'acs settings profile show argument') : ;;
-    'acs settings profile save argument') : ;;
-    'acs settings profile use argument') : ;;
-    'acs settings profile rename argument') : ;;
-    'acs settings profile delete argument') : ;;
-    'acs secret set argument') : ;;
-    'acs secret delete argument') : ;;
+    'acs conv show argument') names=conversations ;;
+    'acs conv follow argument') names=conversations ;;
+    'acs conv events argument') names=conversations ;;
+    'acs conv wait argument' | 'acs conv wait further') names=conversations ;;
+    'acs conv result argument') names=conversations ;;
+    'acs conv send argument') names=conversations ;;
+    'acs conv confirm argument') names=conversations ;;
+    'acs conv stop argument' | 'acs conv stop further') names=conversations ;;
+    'acs conv resume argument' | 'acs conv resume further') names=conversations ;;
+    'acs conv diff argument') names=conversations ;;
+    'acs conv rename argument') names=conversations ;;
+    'acs conv delete argument' | 'acs conv delete further') names=conversations ;;
+    'acs sandbox show argument') names=sandboxes ;;
+    'acs sandbox start argument') names=sandboxes ;;
+    'acs sandbox pause argument' | 'acs sandbox pause further') names=sandboxes ;;
+    'acs sandbox resume argument' | 'acs sandbox resume further') names=sandboxes ;;
+    'acs sandbox wait argument' | 'acs sandbox wait further') names=sandboxes ;;
+    'acs sandbox delete argument' | 'acs sandbox delete further') names=sandboxes ;;
+    'acs specs show argument') names=specs ;;
+    'acs settings get argument' | 'acs settings get further') names=settings ;;
+    'acs settings set argument' | 'acs settings set further') names=settings ;;
+    'acs settings unset argument' | 'acs settings unset further') names=settings ;;
+    'acs settings schema argument' | 'acs settings schema further') names=settings ;;
+    'acs settings profile show argument') names=model-profiles ;;
+    'acs settings profile save argument') names=model-profiles ;;
+    'acs settings profile use argument') names=model-profiles ;;
+    'acs settings profile rename argument') names=model-profiles ;;
+    'acs settings profile delete argument') names=model-profiles ;;
+    'acs secret set argument') names=secrets ;;
+    'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
     'acs profile add argument') : ;;
-    'acs profile show argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
-    'acs profile use argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
-    'acs profile rename argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
-    'acs profile delete argument') REPLY="$(acs __complete profiles 2>/dev/null)" ;;
+    'acs profile show argument') names=profiles ;;
+    'acs profile use argument') names=profiles ;;
+    'acs profile rename argument') names=profiles ;;
+    'acs profile delete argument' | 'acs profile delete further') names=profiles ;;
     'acs completion argument') REPLY='bash zsh fish powershell' ;;
-    'acs help argument') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
     *) return 1 ;;
   esac
-  return 0 # though no names of profiles could be had
 }
 
 _acs() {
-  local at=acs current="${COMP_WORDS[COMP_CWORD]}" flag='' word i REPLY
+  local at=acs current="${COMP_WORDS[COMP_CWORD]}" flag='' place=argument prefix='' names='' files='' word i REPLY
+  local server=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="${COMP_WORDS[i]}"
     case "$word" in
@@ -357,22 +477,35 @@ _acs() {
           ((i++))
           # bash splits --flag=value at the sign
           [ "${COMP_WORDS[i]}" = '=' ] && [ "$i" -lt "$COMP_CWORD" ] && ((i++))
-          [ "$i" -lt "$COMP_CWORD" ] && flag=''
+          if [ "$i" -lt "$COMP_CWORD" ]; then
+            case "$flag" in -p | --profile | --base-url) server+=("$flag" "${COMP_WORDS[i]}") ;; esac
+            flag=''
+          fi
         fi
         ;;
-      *) _acs_child "$at" "$word" && at="$REPLY" ;;
+      *) if _acs_child "$at" "$word"; then at="$REPLY"; else place=further; fi ;;
     esac
   done
   [ "$current" = '=' ] && current=''
-  REPLY=''
+  REPLY='' names='' files=''
   if [ -n "$flag" ]; then
     _acs_values "$at" "$flag"
   elif [[ "$current" == -* ]]; then
     _acs_flags "$at"
   elif ! _acs_commands "$at"; then
-    _acs_values "$at" argument
+    _acs_values "$at" "$place"
   fi
-  COMPREPLY=($(compgen -W "$REPLY" -- "$current"))
+  if [ -n "$files" ]; then
+    compopt -o filenames 2>/dev/null
+    local IFS=$'\n'
+    COMPREPLY=($(compgen -f -- "$current"))
+    return
+  fi
+  # Without titles; bash breaks a word at a colon, so that such a name cannot be completed.
+  [ -n "$names" ] && REPLY="$(acs __complete "$names" ${server[@]+"${server[@]}"} 2>/dev/null | cut -f 1 | grep -v :)"
+  # Of several values separated by commas the last one is completed.
+  case "$current" in *,*) prefix="${current%,*}," ;; esac
+  COMPREPLY=($(compgen -P "$prefix" -W "$REPLY" -- "${current#"$prefix"}"))
 }
 
-complete -o bashdefault -o default -F _acs acs
+complete -F _acs acs

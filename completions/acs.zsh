@@ -59,6 +59,62 @@ _acs_child() {
     'acs profile use') REPLY='acs profile use' ;;
     'acs profile rename') REPLY='acs profile rename' ;;
     'acs profile delete' | 'acs profile rm' | 'acs profile remove') REPLY='acs profile delete' ;;
+    'acs help conv' | 'acs help conversation') REPLY='acs help conv' ;;
+    'acs help sandbox' | 'acs help sb') REPLY='acs help sandbox' ;;
+    'acs help specs' | 'acs help spec') REPLY='acs help specs' ;;
+    'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
+    'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help profile') REPLY='acs help profile' ;;
+    'acs help whoami') REPLY='acs help whoami' ;;
+    'acs help serve') REPLY='acs help serve' ;;
+    'acs help completion') REPLY='acs help completion' ;;
+    'acs help exit-codes') REPLY='acs help exit-codes' ;;
+    'acs help environment') REPLY='acs help environment' ;;
+    'acs help output') REPLY='acs help output' ;;
+    'acs help conv new' | 'acs help conv create') REPLY='acs help conv new' ;;
+    'acs help conv list' | 'acs help conv ls') REPLY='acs help conv list' ;;
+    'acs help conv show' | 'acs help conv view' | 'acs help conv get') REPLY='acs help conv show' ;;
+    'acs help conv follow') REPLY='acs help conv follow' ;;
+    'acs help conv events' | 'acs help conv logs') REPLY='acs help conv events' ;;
+    'acs help conv wait') REPLY='acs help conv wait' ;;
+    'acs help conv result') REPLY='acs help conv result' ;;
+    'acs help conv send') REPLY='acs help conv send' ;;
+    'acs help conv confirm') REPLY='acs help conv confirm' ;;
+    'acs help conv stop') REPLY='acs help conv stop' ;;
+    'acs help conv resume') REPLY='acs help conv resume' ;;
+    'acs help conv diff') REPLY='acs help conv diff' ;;
+    'acs help conv rename') REPLY='acs help conv rename' ;;
+    'acs help conv delete' | 'acs help conv rm' | 'acs help conv remove') REPLY='acs help conv delete' ;;
+    'acs help sandbox list' | 'acs help sandbox ls') REPLY='acs help sandbox list' ;;
+    'acs help sandbox show' | 'acs help sandbox view' | 'acs help sandbox get') REPLY='acs help sandbox show' ;;
+    'acs help sandbox start') REPLY='acs help sandbox start' ;;
+    'acs help sandbox pause') REPLY='acs help sandbox pause' ;;
+    'acs help sandbox resume') REPLY='acs help sandbox resume' ;;
+    'acs help sandbox wait') REPLY='acs help sandbox wait' ;;
+    'acs help sandbox delete' | 'acs help sandbox rm' | 'acs help sandbox remove') REPLY='acs help sandbox delete' ;;
+    'acs help specs list' | 'acs help specs ls') REPLY='acs help specs list' ;;
+    'acs help specs show' | 'acs help specs view' | 'acs help specs get') REPLY='acs help specs show' ;;
+    'acs help settings get' | 'acs help settings show' | 'acs help settings view' | 'acs help settings list' | 'acs help settings ls') REPLY='acs help settings get' ;;
+    'acs help settings set') REPLY='acs help settings set' ;;
+    'acs help settings unset' | 'acs help settings rm' | 'acs help settings remove' | 'acs help settings delete') REPLY='acs help settings unset' ;;
+    'acs help settings edit') REPLY='acs help settings edit' ;;
+    'acs help settings schema') REPLY='acs help settings schema' ;;
+    'acs help settings profile' | 'acs help settings profiles') REPLY='acs help settings profile' ;;
+    'acs help settings profile list' | 'acs help settings profile ls') REPLY='acs help settings profile list' ;;
+    'acs help settings profile show' | 'acs help settings profile view' | 'acs help settings profile get') REPLY='acs help settings profile show' ;;
+    'acs help settings profile save') REPLY='acs help settings profile save' ;;
+    'acs help settings profile use') REPLY='acs help settings profile use' ;;
+    'acs help settings profile rename') REPLY='acs help settings profile rename' ;;
+    'acs help settings profile delete' | 'acs help settings profile rm' | 'acs help settings profile remove') REPLY='acs help settings profile delete' ;;
+    'acs help secret list' | 'acs help secret ls') REPLY='acs help secret list' ;;
+    'acs help secret set') REPLY='acs help secret set' ;;
+    'acs help secret delete' | 'acs help secret rm' | 'acs help secret remove') REPLY='acs help secret delete' ;;
+    'acs help profile add' | 'acs help profile create') REPLY='acs help profile add' ;;
+    'acs help profile list' | 'acs help profile ls') REPLY='acs help profile list' ;;
+    'acs help profile show' | 'acs help profile view' | 'acs help profile get') REPLY='acs help profile show' ;;
+    'acs help profile use') REPLY='acs help profile use' ;;
+    'acs help profile rename') REPLY='acs help profile rename' ;;
+    'acs help profile delete' | 'acs help profile rm' | 'acs help profile remove') REPLY='acs help profile delete' ;;
     *) return 1 ;;
   esac
 }
@@ -120,6 +176,62 @@ _acs_flags() {
     'acs serve') reply=('--detach:start the service in the background, unless it is running' '--status:show whether the service is running, without starting it' '--stop:stop the service and its sandboxes' '--logs:print the log of the background service' '--prune:delete conversations and sandboxes that are not running and were unused for this long' '--host:listen on this address (default: loopback)' '--port:listen on this port (default: a free port)' '--data-dir:directory of its data (default: ACS_DATA_DIR, or the data directory of the platform)' '--api:dialects that it serves (default both)' '--idle-timeout:stop after this long without a run or client (default 30m; 0s: never)' '--scenario:inject faults into requests as a file describes, to test scripts' '--replay:replay this run in conversations that name none, while no model is set' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs completion') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs help') reply=('-h:print help' '--help:print help') ;;
+    'acs help conv') reply=() ;;
+    'acs help conv new') reply=() ;;
+    'acs help conv list') reply=() ;;
+    'acs help conv show') reply=() ;;
+    'acs help conv follow') reply=() ;;
+    'acs help conv events') reply=() ;;
+    'acs help conv wait') reply=() ;;
+    'acs help conv result') reply=() ;;
+    'acs help conv send') reply=() ;;
+    'acs help conv confirm') reply=() ;;
+    'acs help conv stop') reply=() ;;
+    'acs help conv resume') reply=() ;;
+    'acs help conv diff') reply=() ;;
+    'acs help conv rename') reply=() ;;
+    'acs help conv delete') reply=() ;;
+    'acs help sandbox') reply=() ;;
+    'acs help sandbox list') reply=() ;;
+    'acs help sandbox show') reply=() ;;
+    'acs help sandbox start') reply=() ;;
+    'acs help sandbox pause') reply=() ;;
+    'acs help sandbox resume') reply=() ;;
+    'acs help sandbox wait') reply=() ;;
+    'acs help sandbox delete') reply=() ;;
+    'acs help specs') reply=() ;;
+    'acs help specs list') reply=() ;;
+    'acs help specs show') reply=() ;;
+    'acs help settings') reply=() ;;
+    'acs help settings get') reply=() ;;
+    'acs help settings set') reply=() ;;
+    'acs help settings unset') reply=() ;;
+    'acs help settings edit') reply=() ;;
+    'acs help settings schema') reply=() ;;
+    'acs help settings profile') reply=() ;;
+    'acs help settings profile list') reply=() ;;
+    'acs help settings profile show') reply=() ;;
+    'acs help settings profile save') reply=() ;;
+    'acs help settings profile use') reply=() ;;
+    'acs help settings profile rename') reply=() ;;
+    'acs help settings profile delete') reply=() ;;
+    'acs help secret') reply=() ;;
+    'acs help secret list') reply=() ;;
+    'acs help secret set') reply=() ;;
+    'acs help secret delete') reply=() ;;
+    'acs help profile') reply=() ;;
+    'acs help profile add') reply=() ;;
+    'acs help profile list') reply=() ;;
+    'acs help profile show') reply=() ;;
+    'acs help profile use') reply=() ;;
+    'acs help profile rename') reply=() ;;
+    'acs help profile delete') reply=() ;;
+    'acs help whoami') reply=() ;;
+    'acs help serve') reply=() ;;
+    'acs help completion') reply=() ;;
+    'acs help exit-codes') reply=() ;;
+    'acs help environment') reply=() ;;
+    'acs help output') reply=() ;;
   esac
   [[ "$1" == acs ]] || reply+=('-p:use this profile; lists and bulk commands take several: a,b,c' '--profile:use this profile; lists and bulk commands take several: a,b,c' '--base-url:use this server' '--api-key-file:read the key from a file, or from stdin' '--request-timeout:limit of one request without data (default 30s)' '--rate:limit of requests per second to the server' '--json:print JSON (same as --format json)' '--format:output format (acs help output)' '-q:print ids only (same as --format id)' '--quiet:print ids only (same as --format id)' '--fields:choose and order the fields of table, tsv and json' '-o:write the data to a file' '--output:write the data to a file' '--no-color:print without colours' '--debug:log requests and answers to stderr, without secrets' '--no-input:never prompt; this is the default off a terminal' '-y:answer yes to the questions of acs, not to those of an agent' '--yes:answer yes to the questions of acs, not to those of an agent' '--dry-run:print the write requests instead of sending them' '-V:print the version' '--version:print the version' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command')
 }
@@ -134,53 +246,62 @@ _acs_commands() {
     'acs settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
     'acs secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
+    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:list, pause, resume and delete sandboxes' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
+    'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
+    'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files') ;;
+    'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
+    'acs help settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
+    'acs help settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
+    'acs help secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
+    'acs help profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
     *) return 1 ;;
   esac
 }
 
-# What a flag or the first argument takes: words in reply, or nothing for files. Fails for a flag without a value.
+# What a flag, the first argument or a further one takes: words in reply, the kind of names that acs knows, or files.
+# Fails for a flag without a value.
 _acs_values() {
-  reply=()
+  reply=() names='' files=''
   case "$1 $2" in
-    *' -p' | *' --profile') reply=(${(f)"$(acs __complete profiles 2>/dev/null)"}) ;;
+    *' -p' | *' --profile') names=profiles ;;
     *' --base-url') : ;;
-    *' --api-key-file') : ;;
+    *' --api-key-file') files=1 ;;
     *' --request-timeout') : ;;
     *' --rate') : ;;
     *' --format') reply=('table' 'tsv' 'json' 'ndjson' 'id') ;;
     *' --fields') : ;;
-    *' -o' | *' --output') : ;;
-    'acs conv new -F' | 'acs conv new --file') : ;;
+    *' -o' | *' --output') files=1 ;;
+    'acs conv new -F' | 'acs conv new --file') files=1 ;;
     'acs conv new -r' | 'acs conv new --repo') : ;;
     'acs conv new -b' | 'acs conv new --branch') : ;;
-    'acs conv new --git-provider') : ;;
+    'acs conv new --git-provider') reply=('github' 'gitlab' 'bitbucket' 'bitbucket_data_center' 'forgejo' 'azure_devops' 'enterprise_sso') ;;
     'acs conv new --title') : ;;
-    'acs conv new --image') : ;;
-    'acs conv new --instructions') : ;;
-    'acs conv new --suggested-task') : ;;
-    'acs conv new --microagent') : ;;
-    'acs conv new --replay') : ;;
+    'acs conv new --image') files=1 ;;
+    'acs conv new --instructions') files=1 ;;
+    'acs conv new --suggested-task') files=1 ;;
+    'acs conv new --microagent') files=1 ;;
+    'acs conv new --replay') files=1 ;;
     'acs conv new --model') : ;;
-    'acs conv new --spec') : ;;
-    'acs conv new --sandbox') : ;;
-    'acs conv new --mcp-config') : ;;
+    'acs conv new --spec') names=specs ;;
+    'acs conv new --sandbox') names=sandboxes ;;
+    'acs conv new --mcp-config') files=1 ;;
     'acs conv new --secret') : ;;
-    'acs conv new --members') : ;;
-    'acs conv new --confirm') : ;;
+    'acs conv new --members') files=1 ;;
+    'acs conv new --confirm') reply=('never' 'risky' 'always') ;;
     'acs conv new --id') : ;;
-    'acs conv new --api') : ;;
-    'acs conv new --on-confirm') : ;;
+    'acs conv new --api') reply=('auto' 'v0' 'v1') ;;
+    'acs conv new --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
     'acs conv new --start-timeout') : ;;
     'acs conv new --wait-timeout') : ;;
-    'acs conv new --id-file') : ;;
-    'acs conv list --status') : ;;
-    'acs conv list --not-status') : ;;
+    'acs conv new --id-file') files=1 ;;
+    'acs conv list --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
+    'acs conv list --not-status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv list --older-than') : ;;
     'acs conv list --not-older-than') : ;;
     'acs conv list --idle') : ;;
     'acs conv list --not-idle') : ;;
-    'acs conv list --spec') : ;;
-    'acs conv list --not-spec') : ;;
+    'acs conv list --spec') names=specs ;;
+    'acs conv list --not-spec') names=specs ;;
     'acs conv list --repo') : ;;
     'acs conv list --not-repo') : ;;
     'acs conv list -L' | 'acs conv list --limit') : ;;
@@ -190,7 +311,7 @@ _acs_values() {
     'acs conv follow --tail') : ;;
     'acs conv follow --fail-on-stall') : ;;
     'acs conv follow --wait-timeout') : ;;
-    'acs conv follow --on-confirm') : ;;
+    'acs conv follow --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
     'acs conv events -L' | 'acs conv events --limit') : ;;
     'acs conv events --kind') : ;;
     'acs conv events --source') : ;;
@@ -198,99 +319,99 @@ _acs_values() {
     'acs conv events --tail') : ;;
     'acs conv events --fail-on-stall') : ;;
     'acs conv events --wait-timeout') : ;;
-    'acs conv events --on-confirm') : ;;
-    'acs conv wait --for') : ;;
+    'acs conv events --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
+    'acs conv wait --for') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv wait --fail-on-stall') : ;;
-    'acs conv wait --on-confirm') : ;;
+    'acs conv wait --on-confirm') reply=('exit') ;;
     'acs conv wait --wait-timeout') : ;;
-    'acs conv send -F' | 'acs conv send --file') : ;;
-    'acs conv send --image') : ;;
+    'acs conv send -F' | 'acs conv send --file') files=1 ;;
+    'acs conv send --image') files=1 ;;
     'acs conv send --wait-timeout') : ;;
-    'acs conv send --on-confirm') : ;;
+    'acs conv send --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
     'acs conv confirm --reason') : ;;
     'acs conv confirm --action') : ;;
-    'acs conv stop --status') : ;;
-    'acs conv stop --not-status') : ;;
+    'acs conv stop --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
+    'acs conv stop --not-status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv stop --older-than') : ;;
     'acs conv stop --not-older-than') : ;;
     'acs conv stop --idle') : ;;
     'acs conv stop --not-idle') : ;;
-    'acs conv stop --spec') : ;;
-    'acs conv stop --not-spec') : ;;
+    'acs conv stop --spec') names=specs ;;
+    'acs conv stop --not-spec') names=specs ;;
     'acs conv stop --repo') : ;;
     'acs conv stop --not-repo') : ;;
-    'acs conv resume --status') : ;;
-    'acs conv resume --not-status') : ;;
+    'acs conv resume --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
+    'acs conv resume --not-status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv resume --older-than') : ;;
     'acs conv resume --not-older-than') : ;;
     'acs conv resume --idle') : ;;
     'acs conv resume --not-idle') : ;;
-    'acs conv resume --spec') : ;;
-    'acs conv resume --not-spec') : ;;
+    'acs conv resume --spec') names=specs ;;
+    'acs conv resume --not-spec') names=specs ;;
     'acs conv resume --repo') : ;;
     'acs conv resume --not-repo') : ;;
     'acs conv resume --wait-timeout') : ;;
-    'acs conv resume --on-confirm') : ;;
-    'acs conv delete --status') : ;;
-    'acs conv delete --not-status') : ;;
+    'acs conv resume --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
+    'acs conv delete --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
+    'acs conv delete --not-status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv delete --older-than') : ;;
     'acs conv delete --not-older-than') : ;;
     'acs conv delete --idle') : ;;
     'acs conv delete --not-idle') : ;;
-    'acs conv delete --spec') : ;;
-    'acs conv delete --not-spec') : ;;
+    'acs conv delete --spec') names=specs ;;
+    'acs conv delete --not-spec') names=specs ;;
     'acs conv delete --repo') : ;;
     'acs conv delete --not-repo') : ;;
-    'acs sandbox list --status') : ;;
-    'acs sandbox list --not-status') : ;;
+    'acs sandbox list --status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
+    'acs sandbox list --not-status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
     'acs sandbox list --older-than') : ;;
     'acs sandbox list --not-older-than') : ;;
     'acs sandbox list --idle') : ;;
     'acs sandbox list --not-idle') : ;;
-    'acs sandbox list --spec') : ;;
-    'acs sandbox list --not-spec') : ;;
+    'acs sandbox list --spec') names=specs ;;
+    'acs sandbox list --not-spec') names=specs ;;
     'acs sandbox list --repo') : ;;
     'acs sandbox list --not-repo') : ;;
     'acs sandbox list -L' | 'acs sandbox list --limit') : ;;
-    'acs sandbox start --spec') : ;;
+    'acs sandbox start --spec') names=specs ;;
     'acs sandbox start --wait-timeout') : ;;
-    'acs sandbox pause --status') : ;;
-    'acs sandbox pause --not-status') : ;;
+    'acs sandbox pause --status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
+    'acs sandbox pause --not-status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
     'acs sandbox pause --older-than') : ;;
     'acs sandbox pause --not-older-than') : ;;
     'acs sandbox pause --idle') : ;;
     'acs sandbox pause --not-idle') : ;;
-    'acs sandbox pause --spec') : ;;
-    'acs sandbox pause --not-spec') : ;;
+    'acs sandbox pause --spec') names=specs ;;
+    'acs sandbox pause --not-spec') names=specs ;;
     'acs sandbox pause --repo') : ;;
     'acs sandbox pause --not-repo') : ;;
     'acs sandbox pause --wait-timeout') : ;;
-    'acs sandbox resume --status') : ;;
-    'acs sandbox resume --not-status') : ;;
+    'acs sandbox resume --status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
+    'acs sandbox resume --not-status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
     'acs sandbox resume --older-than') : ;;
     'acs sandbox resume --not-older-than') : ;;
     'acs sandbox resume --idle') : ;;
     'acs sandbox resume --not-idle') : ;;
-    'acs sandbox resume --spec') : ;;
-    'acs sandbox resume --not-spec') : ;;
+    'acs sandbox resume --spec') names=specs ;;
+    'acs sandbox resume --not-spec') names=specs ;;
     'acs sandbox resume --repo') : ;;
     'acs sandbox resume --not-repo') : ;;
     'acs sandbox resume --wait-timeout') : ;;
-    'acs sandbox wait --for') : ;;
+    'acs sandbox wait --for') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
     'acs sandbox wait --wait-timeout') : ;;
-    'acs sandbox delete --status') : ;;
-    'acs sandbox delete --not-status') : ;;
+    'acs sandbox delete --status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
+    'acs sandbox delete --not-status') reply=('starting' 'running' 'paused' 'error' 'missing') ;;
     'acs sandbox delete --older-than') : ;;
     'acs sandbox delete --not-older-than') : ;;
     'acs sandbox delete --idle') : ;;
     'acs sandbox delete --not-idle') : ;;
-    'acs sandbox delete --spec') : ;;
-    'acs sandbox delete --not-spec') : ;;
+    'acs sandbox delete --spec') names=specs ;;
+    'acs sandbox delete --not-spec') names=specs ;;
     'acs sandbox delete --repo') : ;;
     'acs sandbox delete --not-repo') : ;;
     'acs sandbox delete --wait-timeout') : ;;
     'acs specs list -L' | 'acs specs list --limit') : ;;
-    'acs settings set --file') : ;;
+    'acs settings set --file') files=1 ;;
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
     'acs secret set --description') : ;;
@@ -298,71 +419,93 @@ _acs_values() {
     'acs serve --prune') : ;;
     'acs serve --host') : ;;
     'acs serve --port') : ;;
-    'acs serve --data-dir') : ;;
+    'acs serve --data-dir') files=1 ;;
     'acs serve --api') reply=('v0' 'v1' 'both') ;;
     'acs serve --idle-timeout') : ;;
-    'acs serve --scenario') : ;;
-    'acs serve --replay') : ;;
+    'acs serve --scenario') files=1 ;;
+    'acs serve --replay') files=1 ;;
     'acs conv new argument') : ;;
-    'acs conv show argument') : ;;
-    'acs conv follow argument') : ;;
-    'acs conv events argument') : ;;
-    'acs conv wait argument') : ;;
-    'acs conv result argument') : ;;
-    'acs conv send argument') : ;;
-    'acs conv confirm argument') : ;;
-    'acs conv stop argument') : ;;
-    'acs conv resume argument') : ;;
-    'acs conv diff argument') : ;;
-    'acs conv rename argument') : ;;
-    'acs conv delete argument') : ;;
-    'acs sandbox show argument') : ;;
-    'acs sandbox start argument') : ;;
-    'acs sandbox pause argument') : ;;
-    'acs sandbox resume argument') : ;;
-    'acs sandbox wait argument') : ;;
-    'acs sandbox delete argument') : ;;
-    'acs specs show argument') : ;;
-    'acs settings get argument') : ;;
-    'acs settings set argument') : ;;
-    'acs settings unset argument') : ;;
-    'acs settings schema argument') : ;;
-    'acs settings profile show argument') : ;;
-    'acs settings profile save argument') : ;;
-    'acs settings profile use argument') : ;;
-    'acs settings profile rename argument') : ;;
-    'acs settings profile delete argument') : ;;
-    'acs secret set argument') : ;;
-    'acs secret delete argument') : ;;
+    'acs conv show argument') names=conversations ;;
+    'acs conv follow argument') names=conversations ;;
+    'acs conv events argument') names=conversations ;;
+    'acs conv wait argument' | 'acs conv wait further') names=conversations ;;
+    'acs conv result argument') names=conversations ;;
+    'acs conv send argument') names=conversations ;;
+    'acs conv confirm argument') names=conversations ;;
+    'acs conv stop argument' | 'acs conv stop further') names=conversations ;;
+    'acs conv resume argument' | 'acs conv resume further') names=conversations ;;
+    'acs conv diff argument') names=conversations ;;
+    'acs conv rename argument') names=conversations ;;
+    'acs conv delete argument' | 'acs conv delete further') names=conversations ;;
+    'acs sandbox show argument') names=sandboxes ;;
+    'acs sandbox start argument') names=sandboxes ;;
+    'acs sandbox pause argument' | 'acs sandbox pause further') names=sandboxes ;;
+    'acs sandbox resume argument' | 'acs sandbox resume further') names=sandboxes ;;
+    'acs sandbox wait argument' | 'acs sandbox wait further') names=sandboxes ;;
+    'acs sandbox delete argument' | 'acs sandbox delete further') names=sandboxes ;;
+    'acs specs show argument') names=specs ;;
+    'acs settings get argument' | 'acs settings get further') names=settings ;;
+    'acs settings set argument' | 'acs settings set further') names=settings ;;
+    'acs settings unset argument' | 'acs settings unset further') names=settings ;;
+    'acs settings schema argument' | 'acs settings schema further') names=settings ;;
+    'acs settings profile show argument') names=model-profiles ;;
+    'acs settings profile save argument') names=model-profiles ;;
+    'acs settings profile use argument') names=model-profiles ;;
+    'acs settings profile rename argument') names=model-profiles ;;
+    'acs settings profile delete argument') names=model-profiles ;;
+    'acs secret set argument') names=secrets ;;
+    'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
     'acs profile add argument') : ;;
-    'acs profile show argument') reply=(${(f)"$(acs __complete profiles 2>/dev/null)"}) ;;
-    'acs profile use argument') reply=(${(f)"$(acs __complete profiles 2>/dev/null)"}) ;;
-    'acs profile rename argument') reply=(${(f)"$(acs __complete profiles 2>/dev/null)"}) ;;
-    'acs profile delete argument') reply=(${(f)"$(acs __complete profiles 2>/dev/null)"}) ;;
+    'acs profile show argument') names=profiles ;;
+    'acs profile use argument') names=profiles ;;
+    'acs profile rename argument') names=profiles ;;
+    'acs profile delete argument' | 'acs profile delete further') names=profiles ;;
     'acs completion argument') reply=('bash' 'zsh' 'fish' 'powershell') ;;
-    'acs help argument') reply=('conv' 'sandbox' 'specs' 'settings' 'secret' 'profile' 'whoami' 'serve' 'completion' 'exit-codes' 'environment' 'output') ;;
     *) return 1 ;;
   esac
-  return 0 # though no names of profiles could be had
+}
+
+# Offers what _acs_values has found; of several values separated by commas the last one is completed.
+_acs_offer() {
+  local line
+  if [[ -n "$files" ]]; then
+    _files
+    return
+  fi
+  compset -P '*,'
+  if [[ -n "$names" ]]; then
+    for line in "${(@f)$(acs __complete "$names" "${server[@]}" 2>/dev/null)}"; do
+      [[ -n "$line" ]] || continue
+      word="${line%%$'\t'*}"
+      line="${line#"$word"}"
+      reply+=("${word//:/\\:}${line:+:${line#$'\t'}}")
+    done
+    ((${#reply})) && _describe 'value' reply
+  else
+    ((${#reply})) && compadd -- "${reply[@]}"
+  fi
 }
 
 _acs() {
-  local at=acs flag='' word REPLY
-  local -a reply
+  local at=acs flag='' place=argument names='' files='' word REPLY
+  local -a reply server
   local -i i
   for ((i = 2; i < CURRENT; i++)); do
     word="${words[i]}"
     case "$word" in
-      --) _files; return ;;
+      --) return 1 ;;
       --*=*) ;;
       -*)
         if _acs_values "$at" "$word"; then
           flag="$word"
           ((i++))
-          ((i < CURRENT)) && flag=''
+          if ((i < CURRENT)); then
+            case "$flag" in -p | --profile | --base-url) server+=("$flag" "${(Q)words[i]}") ;; esac
+            flag=''
+          fi
         fi
         ;;
-      *) _acs_child "$at" "$word" && at="$REPLY" ;;
+      *) if _acs_child "$at" "$word"; then at="$REPLY"; else place=further; fi ;;
     esac
   done
   word="${words[CURRENT]}"
@@ -371,15 +514,13 @@ _acs() {
     compset -P '*='
   fi
   if [[ -n "$flag" ]]; then
-    _acs_values "$at" "$flag" && ((${#reply})) && compadd -- "${reply[@]}" || _files
+    _acs_values "$at" "$flag" && _acs_offer
   elif [[ "$word" == -* ]]; then
     _acs_flags "$at" && _describe -o 'flag' reply
   elif _acs_commands "$at"; then
     _describe 'command' reply
-  elif _acs_values "$at" argument && ((${#reply})); then
-    compadd -- "${reply[@]}"
   else
-    _files
+    _acs_values "$at" "$place" && _acs_offer
   fi
 }
 

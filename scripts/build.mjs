@@ -45,8 +45,12 @@ const GROUPS = [
     takes: (file, importers) => isSharedBy(file, importers, /^src\/commands\/conv\//, 8),
   },
   {
+    name: 'completion',
+    sources: ['index', 'names'].map((name) => `src/commands/completion/${name}.ts`),
+  },
+  {
     name: 'help',
-    sources: ['command', 'layout', 'topics'].map((name) => `src/commands/help/${name}.ts`),
+    sources: ['src/commands/help/command.ts', 'src/commands/help/layout.ts', 'src/commands/help-topics.ts'],
   },
   {
     // But for the list of records, which reads the views of all nouns.

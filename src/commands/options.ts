@@ -17,14 +17,14 @@ export function collectList(value: string, previous: string[] | undefined): stri
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (parts.length === 0) throw invalidValue('It holds no value.');
+  if (parts.length === 0) throw invalidValue('It must not be empty.');
   return [...(previous ?? []), ...parts];
 }
 
 /** Milliseconds. */
 export function duration(value: string): number {
   const ms = parseDuration(value);
-  if (ms === null) throw invalidValue('Write a duration such as 500ms, 30s, 5m, 2h, 7d or 2w.');
+  if (ms === null) throw invalidValue('It must be a duration such as 500ms, 30s, 5m, 2h, 7d or 2w.');
   return ms;
 }
 
@@ -41,11 +41,35 @@ export function wholeNumber(value: string): number {
   return value === '0' ? 0 : positiveInteger(value);
 }
 
-/** A reader that takes one of the words and names them otherwise. */
-export function oneOf<T extends string>(...words: readonly T[]): (value: string) => T {
-  return (value) => {
-    const found = words.find((word) => word === value);
-    if (found === undefined) throw invalidValue(`It must be one of ${words.join(', ')}.`);
-    return found;
-  };
+/** Members of the readers below: the completion offers these words. */
+export interface WithWords {
+  words: readonly string[];
+}
+
+/** A reader that takes one of the words. */
+export function oneOf<T extends string>(...words: readonly T[]): ((value: string) => T) & WithWords {
+  return Object.assign((value: string): T => oneOfThese(value, words), { words });
+}
+
+/**
+ * A reader that takes several of the words, separated by commas, in any case.
+ * @param also what is taken besides
+ */
+export function someOf<T extends string>(
+  words: readonly T[],
+  also?: RegExp,
+): ((value: string, previous: T[] | undefined) => T[]) & WithWords {
+  const read = (value: string, previous: T[] | undefined): T[] => [
+    ...(previous ?? []),
+    ...collectList(value.toLowerCase(), undefined).map((word) =>
+      also?.test(word) ? (word as T) : oneOfThese(word, words),
+    ),
+  ];
+  return Object.assign(read, { words });
+}
+
+function oneOfThese<T extends string>(value: string, words: readonly T[]): T {
+  const found = words.find((word) => word === value);
+  if (found === undefined) throw invalidValue(`It must be one of ${words.join(', ')}.`);
+  return found;
 }

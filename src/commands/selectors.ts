@@ -1,7 +1,7 @@
 /** The selectors of lists and bulk commands as options: --status --older-than --idle --spec --repo and their twins. */
 import type { Command } from 'commander';
 import type { Selection } from '../domain/selectors.ts';
-import { collectList, duration, invalidValue } from './options.ts';
+import { collectList, duration, someOf } from './options.ts';
 
 export interface SelectorOptions {
   status?: string[];
@@ -18,7 +18,7 @@ export interface SelectorOptions {
 
 /** @param statuses the words of this noun; a word invented later is given as it is shown, `unknown(<word>)`. */
 export function addSelectorOptions(command: Command, statuses: readonly string[]): Command {
-  const status = statusReader(statuses);
+  const status = someOf(statuses, /^unknown\(.+\)$/);
   return command
     .optionsGroup('Selectors:')
     .option('--status <word,…>', `status is one of ${statuses.join(', ')}`, status)
@@ -54,13 +54,4 @@ export function readSelection(options: SelectorOptions): Selection | null {
 /** Whether the selection needs the conversations of a sandbox. */
 export function asksForRuns(selection: Selection | null): boolean {
   return selection?.idleMs !== undefined || selection?.notIdleMs !== undefined;
-}
-
-function statusReader(statuses: readonly string[]) {
-  return (value: string, previous: string[] | undefined): string[] => {
-    const words = collectList(value.toLowerCase(), undefined);
-    const unknown = words.find((word) => !statuses.includes(word) && !/^unknown\(.+\)$/.test(word));
-    if (unknown !== undefined) throw invalidValue(`It must be one of ${statuses.join(', ')}.`);
-    return [...(previous ?? []), ...words];
-  };
 }

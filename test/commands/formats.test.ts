@@ -6,7 +6,9 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realTree } from '../../scripts/generate.ts';
+import { RECORDS } from '../../src/commands/help/records.ts';
 import { completionTree, flatten } from '../../src/commands/completion/tree.ts';
+import { documentsOf, fits, formsOf, nounsOf } from '../support/json-shapes.ts';
 import { createWorld, type Ended, type World } from '../support/world.ts';
 import { endedRun, git, json, makeRepository, type ConversationJson } from './conv/support.ts';
 import { startWaitingRun } from './conv/waiting-run.ts';
@@ -132,6 +134,9 @@ const TABLE: Record<string, Row> = {
   help: { args: ['output'] },
 };
 
+/** What each command printed with --format json. */
+const printedJson = new Map<string, unknown[]>();
+
 /** Needs an editor; writes what `settings set` prints. */
 const ON_TERMINALS = ['settings edit'];
 
@@ -145,12 +150,27 @@ describe('what is printed by', () => {
   it.each(Object.keys(TABLE))('%s', async (command) => {
     const { args, before } = TABLE[command] ?? { args: [] };
     let text = '';
+    const forms = formsOf(await realTree(), command);
     for (const format of FORMATS) {
       const words = (await before?.()) ?? [];
       const result = await world.acs(...command.split(' '), ...words, ...args, '--format', format);
       text += shown(format, result);
+      if (format === 'json' && forms.length > 0) printedJson.set(command, documentsOf(result.out));
     }
     await expect(text).toMatchFileSnapshot(`formats/${command.replaceAll(' ', '-')}.txt`);
+  });
+
+  it.each(Object.keys(TABLE))('%s as JSON has the members that help lists for it', async (command) => {
+    const forms = formsOf(await realTree(), command);
+    const misfits = (printedJson.get(command) ?? []).filter((document) => !forms.some((form) => fits(document, form)));
+    expect({ forms, misfits }).toEqual({ forms, misfits: [] });
+  });
+
+  it('only nouns that acs help output lists are named in the JSON forms of help', async () => {
+    const known = RECORDS.map(({ noun }) => noun);
+    const root = await realTree();
+    const forms = [...Object.keys(TABLE), ...ON_TERMINALS].flatMap((command) => formsOf(root, command));
+    expect(forms.flatMap(nounsOf).filter((noun) => !known.includes(noun))).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { flatten, type CompletionCommand, type Values } from './tree.ts';
-import { childLine, quote, valueLines } from './cases.ts';
+import { childLine, quote, SERVER_FLAGS, valueLines } from './cases.ts';
 
-/** Works from bash 3.2 on and without the package bash-completion. Where it has nothing to say, bash completes files. */
+/** Works from bash 3.2 on and without the package bash-completion. */
 export function bashScript(root: CompletionCommand): string {
   const all = flatten(root);
   return `# bash completion for acs. Generated: acs completion bash
@@ -35,18 +35,19 @@ ${all
   esac
 }
 
-# What a flag or the first argument takes: words in REPLY, or nothing for files. Fails for a flag without a value.
+# What a flag, the first argument or a further one takes: words in REPLY, the kind of names that acs knows, or files.
+# Fails for a flag without a value.
 _acs_values() {
-  REPLY=''
+  REPLY='' names='' files=''
   case "$1 $2" in
 ${valueLines(root, all, reply).join('\n')}
     *) return 1 ;;
   esac
-  return 0 # though no names of profiles could be had
 }
 
 _acs() {
-  local at=${root.path} current="\${COMP_WORDS[COMP_CWORD]}" flag='' word i REPLY
+  local at=${root.path} current="\${COMP_WORDS[COMP_CWORD]}" flag='' place=argument prefix='' names='' files='' word i REPLY
+  local server=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"
     case "$word" in
@@ -57,31 +58,52 @@ _acs() {
           ((i++))
           # bash splits --flag=value at the sign
           [ "\${COMP_WORDS[i]}" = '=' ] && [ "$i" -lt "$COMP_CWORD" ] && ((i++))
-          [ "$i" -lt "$COMP_CWORD" ] && flag=''
+          if [ "$i" -lt "$COMP_CWORD" ]; then
+            case "$flag" in ${SERVER_FLAGS.join(' | ')}) server+=("$flag" "\${COMP_WORDS[i]}") ;; esac
+            flag=''
+          fi
         fi
         ;;
-      *) _acs_child "$at" "$word" && at="$REPLY" ;;
+      *) if _acs_child "$at" "$word"; then at="$REPLY"; else place=further; fi ;;
     esac
   done
   [ "$current" = '=' ] && current=''
-  REPLY=''
+  REPLY='' names='' files=''
   if [ -n "$flag" ]; then
     _acs_values "$at" "$flag"
   elif [[ "$current" == -* ]]; then
     _acs_flags "$at"
   elif ! _acs_commands "$at"; then
-    _acs_values "$at" argument
+    _acs_values "$at" "$place"
   fi
-  COMPREPLY=($(compgen -W "$REPLY" -- "$current"))
+  if [ -n "$files" ]; then
+    compopt -o filenames 2>/dev/null
+    local IFS=$'\\n'
+    COMPREPLY=($(compgen -f -- "$current"))
+    return
+  fi
+  # Without titles; bash breaks a word at a colon, so that such a name cannot be completed.
+  [ -n "$names" ] && REPLY="$(acs __complete "$names" \${server[@]+"\${server[@]}"} 2>/dev/null | cut -f 1 | grep -v :)"
+  # Of several values separated by commas the last one is completed.
+  case "$current" in *,*) prefix="\${current%,*}," ;; esac
+  COMPREPLY=($(compgen -P "$prefix" -W "$REPLY" -- "\${current#"$prefix"}"))
 }
 
-complete -o bashdefault -o default -F _acs acs
+complete -F _acs acs
 `;
 }
 
 function reply(values: Values): string {
-  if (values.kind === 'choices') return `REPLY=${quote(values.words.join(' '))}`;
-  return values.kind === 'profiles' ? 'REPLY="$(acs __complete profiles 2>/dev/null)"' : ':';
+  switch (values.kind) {
+    case 'choices':
+      return `REPLY=${quote(values.words.join(' '))}`;
+    case 'names':
+      return `names=${values.of}`;
+    case 'files':
+      return 'files=1';
+    case 'free':
+      return ':';
+  }
 }
 
 function flagNames(command: CompletionCommand): string[] {

@@ -1,5 +1,8 @@
-/** What bash and zsh write alike: the branches of a `case`, each a place on the command line and what can stand there. */
+/** The branches of a `case` that bash and zsh share: places on the command line, and what can stand there. */
 import type { CompletionCommand, Values } from './tree.ts';
+
+/** Flags that choose the server, which the hidden command has to know too. */
+export const SERVER_FLAGS = ['-p', '--profile', '--base-url'];
 
 /** From a command and the name of one of its own to that command. */
 export function childLine(parent: CompletionCommand, child: CompletionCommand): string {
@@ -29,7 +32,16 @@ export function valueLines(
         ];
       }),
     ),
-    ...all.flatMap(({ path, argument }) => (argument ? [line([quote(`${path} argument`)], argument)] : [])),
+    ...all.flatMap(({ path, argument, isVariadic }) => {
+      if (argument === null) return [];
+      const places = isVariadic ? ['argument', 'further'] : ['argument'];
+      return [
+        line(
+          places.map((place) => quote(`${path} ${place}`)),
+          argument,
+        ),
+      ];
+    }),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { SERVER_FLAGS } from './cases.ts';
 import { flatten, type CompletionCommand, type CompletionFlag, type Values } from './tree.ts';
 
 export function fishScript(root: CompletionCommand): string {
@@ -5,8 +6,19 @@ export function fishScript(root: CompletionCommand): string {
   return `# fish completion for acs. Generated: acs completion fish
 # To use it: acs completion fish > ~/.config/fish/completions/acs.fish
 
-# The command that the words before the cursor lead to: an alias gives the name.
+# Names that acs knows, of the server that the line names.
+function __acs_names
+    set -l server
+    set -l words (commandline -opc)
+    for i in (seq 2 (math (count $words) - 1))
+        contains -- $words[$i] ${SERVER_FLAGS.join(' ')}; and set server $server $words[$i] $words[(math $i + 1)]
+    end
+    acs __complete $argv[1] $server 2>/dev/null
+end
+
+# The command that the words before the cursor lead to: an alias gives the name. Counts its arguments in __acs_count.
 function __acs_at
+    set -g __acs_count 0
     set -l at ${root.path}
     set -l value 0
     set -l words (commandline -opc)
@@ -20,6 +32,10 @@ function __acs_at
                 continue
 ${flagCases(root, all)}
 ${all.flatMap((parent) => parent.commands.map((child) => childCase(parent, child))).join('\n')}
+            case '* -*'
+                continue
+            case '*'
+                set __acs_count (math $__acs_count + 1)
         end
     end
     echo $at
@@ -52,24 +68,29 @@ function commandLines(command: CompletionCommand, root: CompletionCommand): stri
   const children = command.commands.map(
     (child) => `${at} -a ${quote(child.names[0] ?? '')} -d ${quote(child.description)}`,
   );
-  return [...flags, ...children, ...argumentLine(command.argument, at)];
+  const first = `complete -c acs -n ${quote(`${condition}; and test $__acs_count = 0`)}`;
+  return [...flags, ...children, ...argumentLine(command.argument, command.isVariadic ? at : first)];
 }
 
 function argumentLine(argument: Values | null, at: string): string[] {
-  if (argument === null) return [];
-  return [argument.kind === 'any' ? `${at} -F` : `${at} -a ${candidates(argument)}`];
+  if (argument === null || argument.kind === 'free') return [];
+  return [argument.kind === 'files' ? `${at} -F` : `${at} -a ${candidates(argument)}`];
 }
 
 function flagLine(flag: CompletionFlag, condition: string | null): string {
   const names = flag.names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-  const values =
-    flag.value === null ? [] : flag.value.kind === 'any' ? ['-r', '-F'] : ['-x', '-a', candidates(flag.value)];
+  const values = flag.value === null ? [] : valueWords(flag.value);
   const parts = ['complete -c acs', ...(condition === null ? [] : ['-n', quote(condition)]), ...names, ...values];
   return [...parts, '-d', quote(flag.description)].join(' ');
 }
 
-function candidates(values: Exclude<Values, { kind: 'any' }>): string {
-  return quote(values.kind === 'profiles' ? '(acs __complete profiles 2>/dev/null)' : values.words.join(' '));
+function valueWords(values: Values): string[] {
+  if (values.kind === 'free') return ['-x'];
+  return values.kind === 'files' ? ['-r', '-F'] : ['-x', '-a', candidates(values)];
+}
+
+function candidates(values: Extract<Values, { kind: 'names' | 'choices' }>): string {
+  return quote(values.kind === 'names' ? `(__acs_names ${values.of})` : values.words.join(' '));
 }
 
 function quote(text: string): string {

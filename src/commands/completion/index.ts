@@ -1,6 +1,6 @@
 /**
- * `acs completion <shell>`: scripts made from the tree of commands, and the hidden command they ask for names that only
- * this machine knows. The writers of scripts are loaded on use.
+ * `acs completion <shell>`: scripts generated from the tree of commands, and the hidden command from which they read
+ * names of this moment. The generators are loaded on use.
  */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
@@ -16,7 +16,9 @@ export function declareCompletion(root: Command, ctx: Context): void {
     .description('print a shell completion script')
     .action(async (shell: string) => completion(shell, root, ctx));
   explain(command, {
-    notes: ['Commands, flags and their values are completed, and the names of profiles as they are at that moment.'],
+    notes: [
+      'Completes commands, flags, the values of flags, names of profiles and settings, and, while the local service is running, its ids with their titles. It starts nothing and asks no other server; of another server only the last conversation is offered.',
+    ],
     examples: [
       {
         command: 'acs completion bash > ~/.local/share/bash-completion/completions/acs',
@@ -29,20 +31,19 @@ export function declareCompletion(root: Command, ctx: Context): void {
   root
     .command('__complete <what>', { hidden: true })
     .description('names for a completion script')
-    .action(async (what: string) => completeNames(what, ctx));
+    .action(async (what: string) => (await import('./names.ts')).printNames(what, ctx));
 }
 
 async function completion(name: string, root: Command, ctx: Context): Promise<void> {
   ctx.out.check(null, 'raw');
   const shell = SHELLS.find((known) => known === name);
-  if (!shell)
-    throw new AppError('usage', `there is no completion for "${name}"`, { hint: `one of ${SHELLS.join(', ')}` });
+  if (!shell) throw new AppError('usage', `no completion for "${name}"`, { hint: `shells: ${SHELLS.join(', ')}` });
   await ctx.out.raw(await completionScript(shell, root));
 }
 
 export async function completionScript(shell: Shell, root: Command): Promise<string> {
-  const { completionTree } = await import('./tree.ts');
-  const tree = completionTree(root);
+  const { completionTree, withHelp } = await import('./tree.ts');
+  const tree = withHelp(completionTree(root));
   switch (shell) {
     case 'bash':
       return (await import('./bash.ts')).bashScript(tree);
@@ -52,16 +53,5 @@ export async function completionScript(shell: Shell, root: Command): Promise<str
       return (await import('./fish.ts')).fishScript(tree);
     case 'powershell':
       return (await import('./powershell.ts')).powershellScript(tree);
-  }
-}
-
-/** Silent whatever happens: what it prints goes into a line that somebody is typing. */
-async function completeNames(what: string, ctx: Context): Promise<void> {
-  if (what !== 'profiles') return;
-  try {
-    const stored = await (await ctx.profiles()).list();
-    await ctx.out.raw([...stored.map((profile) => profile.name), 'local'].map((name) => `${name}\n`).join(''));
-  } catch {
-    return;
   }
 }

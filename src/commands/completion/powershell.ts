@@ -1,3 +1,4 @@
+import { SERVER_FLAGS } from './cases.ts';
 import { flatten, type CompletionCommand, type CompletionFlag, type Values } from './tree.ts';
 
 export function powershellScript(root: CompletionCommand): string {
@@ -22,20 +23,27 @@ ${all
   .join('\n')}
   $flags = New-Object System.Collections.Hashtable ([StringComparer]::Ordinal)
 ${all.map((command) => `  $flags[${quote(command.path)}] = @(${pairs(flagPairs(command.flags))})`).join('\n')}
-  # Words for a flag or the first argument; an empty list leaves it to files.
+  # Words for a flag, the first argument or a further one; for an empty list PowerShell offers files.
   $values = New-Object System.Collections.Hashtable ([StringComparer]::Ordinal)
 ${valueLines(root, all).join('\n')}
 
   $at = ${quote(root.path)}
   $flag = $null
+  $place = 'argument'
+  $server = @()
   $words = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
   foreach ($word in $words) {
-    if ($flag) { $flag = $null; continue }
+    if ($flag) {
+      if ($flag -cmatch ' (${SERVER_FLAGS.join('|')})$') { $server += @($Matches[1], $word) }
+      $flag = $null
+      continue
+    }
     if ($word.StartsWith('-')) {
       if ($values.ContainsKey("$at $word")) { $flag = "$at $word" }
       elseif ($values.ContainsKey("* $word")) { $flag = "* $word" }
     }
     elseif ($children.ContainsKey("$at $word")) { $at = $children["$at $word"] }
+    else { $place = 'further' }
   }
 
   $found = @()
@@ -45,9 +53,11 @@ ${valueLines(root, all).join('\n')}
     if ($at -ne ${quote(root.path)}) { $found += @($flags[${quote(root.path)}]) }
   }
   elseif ($commands.ContainsKey($at)) { $found = @($commands[$at]) }
-  elseif ($values.ContainsKey("$at argument")) { $found = @($values["$at argument"] | ForEach-Object { , @($_, $_) }) }
+  elseif ($values.ContainsKey("$at $place")) { $found = @($values["$at $place"] | ForEach-Object { , @($_, $_) }) }
   $found | ForEach-Object {
-    if ($_[0] -eq 'profiles:') { acs __complete profiles 2>$null | ForEach-Object { , @($_, $_) } } else { , $_ }
+    if ($_[0] -clike 'names:*') {
+      acs __complete $_[0].Substring(6) @server 2>$null | ForEach-Object { $name, $title = $_.Split([char[]]@(9), 2); , @($name, $(if ($title) { $title } else { $name })) }
+    } else { , $_ }
   } | Where-Object { $_[0].StartsWith($wordToComplete) } | ForEach-Object {
     [System.Management.Automation.CompletionResult]::new($_[0], $_[0], 'ParameterValue', $_[1])
   }
@@ -67,13 +77,17 @@ function valueLines(root: CompletionCommand, all: CompletionCommand[]): string[]
         value === null ? [] : names.map((name) => line(`${command === root ? '*' : command.path} ${name}`, value)),
       ),
     ),
-    ...all.flatMap(({ path, argument }) => (argument ? [line(`${path} argument`, argument)] : [])),
+    ...all.flatMap(({ path, argument, isVariadic }) =>
+      argument
+        ? (isVariadic ? ['argument', 'further'] : ['argument']).map((place) => line(`${path} ${place}`, argument))
+        : [],
+    ),
   ];
 }
 
 function words(values: Values): string {
   if (values.kind === 'choices') return values.words.map(quote).join(', ');
-  return values.kind === 'profiles' ? quote('profiles:') : '';
+  return values.kind === 'names' ? quote(`names:${values.of}`) : '';
 }
 
 function flagPairs(flags: CompletionFlag[]): [string, string][] {

@@ -1,7 +1,17 @@
 /** The commands as a completion needs them: read off the real tree, so that nothing can be forgotten. */
 import type { Command, Option } from 'commander';
+import { TOPICS } from '../help-topics.ts';
+import type { WithWords } from '../options.ts';
 
-export type Values = { kind: 'choices'; words: string[] } | { kind: 'profiles' } | { kind: 'any' };
+/** What `acs __complete` prints names of. */
+export type NameKind = 'profiles' | 'conversations' | 'sandboxes' | 'specs' | 'settings' | 'model-profiles' | 'secrets';
+
+/** What can stand in a place; `free` is a text that cannot be offered. */
+export type Values =
+  | { kind: 'choices'; words: readonly string[] }
+  | { kind: 'names'; of: NameKind }
+  | { kind: 'files' }
+  | { kind: 'free' };
 
 export interface CompletionFlag {
   /** As typed: `-p`, `--profile`. */
@@ -21,6 +31,8 @@ export interface CompletionCommand {
   commands: CompletionCommand[];
   /** Of the first argument; null when it takes none. */
   argument: Values | null;
+  /** Whether the arguments after the first are like it. */
+  isVariadic: boolean;
 }
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
@@ -35,6 +47,36 @@ export function flatten(command: CompletionCommand): CompletionCommand[] {
   return [command, ...command.commands.flatMap(flatten)];
 }
 
+/** The tree in which `help` is followed by the commands and topics that it explains. */
+export function withHelp(root: CompletionCommand): CompletionCommand {
+  const topics = TOPICS.map((name) => leaf(`${root.path} help ${name}`, name));
+  const explained = root.commands.filter(({ names }) => !names.includes('help'));
+  return {
+    ...root,
+    commands: root.commands.map((command) =>
+      explained.includes(command)
+        ? command
+        : {
+            ...command,
+            argument: null,
+            commands: [...explained.map((each) => nameOnly(each, command.path)), ...topics],
+          },
+    ),
+  };
+}
+
+/** A command as the help takes it: a name, and the names below it. */
+function nameOnly(command: CompletionCommand, parent: string): CompletionCommand {
+  const [name = ''] = command.names;
+  const path = `${parent} ${name}`;
+  const commands = command.commands.map((each) => nameOnly(each, path));
+  return { ...leaf(path, name), names: command.names, description: command.description, commands };
+}
+
+function leaf(path: string, name: string): CompletionCommand {
+  return { path, names: [name], description: '', flags: [], commands: [], argument: null, isVariadic: false };
+}
+
 function describe(command: Command, path: string): CompletionCommand {
   const help = command.createHelp();
   const isRoot = command.parent === null;
@@ -46,6 +88,7 @@ function describe(command: Command, path: string): CompletionCommand {
     flags: help.visibleOptions(command).map(describeFlag),
     commands: children.map((child) => describe(child, `${path} ${child.name()}`)),
     argument: argumentOf(command, path, children),
+    isVariadic: command.registeredArguments[0]?.variadic ?? false,
   };
 }
 
@@ -55,34 +98,42 @@ function describeFlag(option: Option): CompletionFlag {
   return { names, description: oneLine(option.description), value: takesValue ? valuesOf(option) : null };
 }
 
-/** A flag names its choices in its own help: `--api <v0|v1|both>`; `<file|->` and `<path|url>` are kinds, not words. */
+const NAMES_OF_FLAGS: Readonly<Record<string, NameKind>> = {
+  '--profile': 'profiles',
+  '--sandbox': 'sandboxes',
+  '--spec': 'specs',
+  '--not-spec': 'specs',
+};
+
+/**
+ * The words that the flag's reader takes, or those of its own form: `--api <v0|v1|both>`. `<file|->` and `<path>` are
+ * files; `<id>` and `<n>` are free.
+ */
 function valuesOf(option: Option): Values {
-  if (option.long === '--profile') return { kind: 'profiles' };
-  if (option.argChoices) return { kind: 'choices', words: [...option.argChoices] };
-  const words = /[<[]([^>\]]+)[>\]]/.exec(option.flags)?.[1]?.split('|') ?? [];
-  const isChoice =
-    words.length > 1 &&
-    words.every((word) => /^[a-z0-9]+$/.test(word) && !/^(file|path|url|dir|name|time|duration)$/.test(word));
-  return isChoice ? { kind: 'choices', words } : { kind: 'any' };
+  const of = NAMES_OF_FLAGS[option.long ?? ''];
+  if (of !== undefined) return { kind: 'names', of };
+  const { words } = (option.parseArg ?? {}) as Partial<WithWords>;
+  if (words !== undefined) return { kind: 'choices', words };
+  const forms = /[<[]([^>\]]+)[>\]]/.exec(option.flags)?.[1]?.split('|') ?? [];
+  return forms.some((form) => /^(file|path|dir|.*\.json)$/.test(form)) ? { kind: 'files' } : { kind: 'free' };
 }
+
+const NAMES_OF_ARGUMENTS: readonly (readonly [path: RegExp, argument: RegExp, of: NameKind])[] = [
+  [/^acs conv /, /^id$/, 'conversations'],
+  [/^acs sandbox /, /^id$/, 'sandboxes'],
+  [/^acs specs /, /^id$/, 'specs'],
+  [/^acs settings profile /, /^name$/, 'model-profiles'],
+  [/^acs settings /, /^key/, 'settings'],
+  [/^acs secret /, /^name$/, 'secrets'],
+  [/^acs profile (show|use|rename|delete)$/, /^name$/, 'profiles'],
+];
 
 function argumentOf(command: Command, path: string, children: Command[]): Values | null {
-  if (children.length > 0 || command.registeredArguments.length === 0) return null;
-  if (/^acs profile (show|use|rename|delete)$/.test(path)) return { kind: 'profiles' };
+  const [first] = command.registeredArguments;
+  if (children.length > 0 || first === undefined) return null;
   if (path === 'acs completion') return { kind: 'choices', words: SHELLS };
-  if (path === 'acs help') {
-    const topics = ['exit-codes', 'environment', 'output'];
-    return { kind: 'choices', words: [...(command.parent?.commands ?? []).map(nameOf).filter(isPublic), ...topics] };
-  }
-  return { kind: 'any' };
-}
-
-function nameOf(command: Command): string {
-  return command.name();
-}
-
-function isPublic(name: string): boolean {
-  return !name.startsWith('_') && name !== 'help';
+  const named = NAMES_OF_ARGUMENTS.find(([at, name]) => at.test(path) && name.test(first.name()));
+  return named === undefined ? { kind: 'free' } : { kind: 'names', of: named[2] };
 }
 
 function oneLine(text: string): string {

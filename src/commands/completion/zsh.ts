@@ -1,5 +1,5 @@
 import { flatten, type CompletionCommand, type CompletionFlag, type Values } from './tree.ts';
-import { childLine, quote, valueLines } from './cases.ts';
+import { childLine, quote, SERVER_FLAGS, valueLines } from './cases.ts';
 
 /** Serves both ways: found in $fpath as _acs, or evaluated. */
 export function zshScript(root: CompletionCommand): string {
@@ -36,33 +36,57 @@ ${all
   esac
 }
 
-# What a flag or the first argument takes: words in reply, or nothing for files. Fails for a flag without a value.
+# What a flag, the first argument or a further one takes: words in reply, the kind of names that acs knows, or files.
+# Fails for a flag without a value.
 _acs_values() {
-  reply=()
+  reply=() names='' files=''
   case "$1 $2" in
 ${valueLines(root, all, reply).join('\n')}
     *) return 1 ;;
   esac
-  return 0 # though no names of profiles could be had
+}
+
+# Offers what _acs_values has found; of several values separated by commas the last one is completed.
+_acs_offer() {
+  local line
+  if [[ -n "$files" ]]; then
+    _files
+    return
+  fi
+  compset -P '*,'
+  if [[ -n "$names" ]]; then
+    for line in "\${(@f)$(acs __complete "$names" "\${server[@]}" 2>/dev/null)}"; do
+      [[ -n "$line" ]] || continue
+      word="\${line%%$'\\t'*}"
+      line="\${line#"$word"}"
+      reply+=("\${word//:/\\\\:}\${line:+:\${line#$'\\t'}}")
+    done
+    ((\${#reply})) && _describe 'value' reply
+  else
+    ((\${#reply})) && compadd -- "\${reply[@]}"
+  fi
 }
 
 _acs() {
-  local at=${root.path} flag='' word REPLY
-  local -a reply
+  local at=${root.path} flag='' place=argument names='' files='' word REPLY
+  local -a reply server
   local -i i
   for ((i = 2; i < CURRENT; i++)); do
     word="\${words[i]}"
     case "$word" in
-      --) _files; return ;;
+      --) return 1 ;;
       --*=*) ;;
       -*)
         if _acs_values "$at" "$word"; then
           flag="$word"
           ((i++))
-          ((i < CURRENT)) && flag=''
+          if ((i < CURRENT)); then
+            case "$flag" in ${SERVER_FLAGS.join(' | ')}) server+=("$flag" "\${(Q)words[i]}") ;; esac
+            flag=''
+          fi
         fi
         ;;
-      *) _acs_child "$at" "$word" && at="$REPLY" ;;
+      *) if _acs_child "$at" "$word"; then at="$REPLY"; else place=further; fi ;;
     esac
   done
   word="\${words[CURRENT]}"
@@ -71,15 +95,13 @@ _acs() {
     compset -P '*='
   fi
   if [[ -n "$flag" ]]; then
-    _acs_values "$at" "$flag" && ((\${#reply})) && compadd -- "\${reply[@]}" || _files
+    _acs_values "$at" "$flag" && _acs_offer
   elif [[ "$word" == -* ]]; then
     _acs_flags "$at" && _describe -o 'flag' reply
   elif _acs_commands "$at"; then
     _describe 'command' reply
-  elif _acs_values "$at" argument && ((\${#reply})); then
-    compadd -- "\${reply[@]}"
   else
-    _files
+    _acs_values "$at" "$place" && _acs_offer
   fi
 }
 
@@ -92,8 +114,16 @@ fi
 }
 
 function reply(values: Values): string {
-  if (values.kind === 'choices') return `reply=(${values.words.map(quote).join(' ')})`;
-  return values.kind === 'profiles' ? 'reply=(${(f)"$(acs __complete profiles 2>/dev/null)"})' : ':';
+  switch (values.kind) {
+    case 'choices':
+      return `reply=(${values.words.map(quote).join(' ')})`;
+    case 'names':
+      return `names=${values.of}`;
+    case 'files':
+      return 'files=1';
+    case 'free':
+      return ':';
+  }
 }
 
 function flagList(flags: CompletionFlag[]): string {

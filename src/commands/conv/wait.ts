@@ -9,7 +9,7 @@ import { readIds } from '../bulk.ts';
 import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, conversationFinder, findConversation, type ConversationFinder } from '../ids.ts';
-import { collectList, duration, invalidValue, oneOf } from '../options.ts';
+import { duration, oneOf, someOf } from '../options.ts';
 import { blankConversation, NOT_READ } from './blank.ts';
 import { readKnownRun, type KnownRun } from './evidence.ts';
 import { deadlineOf } from './follow.ts';
@@ -35,7 +35,7 @@ export function declareWait(parent: Command, ctx: Context): void {
     .option(
       '--for <status,…>',
       'wait for one of these statuses; return at once when none is possible any more',
-      statuses,
+      someOf(CONVERSATION_STATUSES),
     )
     .option('--fail-on-stall <duration>', 'exit 124 when a running run has no event for this long', duration)
     .option('--on-confirm <exit>', 'exit 8 when a confirmation is pending (always so)', oneOf('exit'));
@@ -237,11 +237,4 @@ async function theFirst(ctx: Context, runs: readonly Promise<Waited>[]): Promise
 
 function needless(): AppError {
   return new AppError('interrupted', 'another run ended first', { exitCode: 0 });
-}
-
-function statuses(value: string, previous: string[] | undefined): string[] {
-  const words = collectList(value.toLowerCase(), undefined);
-  const known: readonly string[] = CONVERSATION_STATUSES;
-  if (words.some((word) => !known.includes(word))) throw invalidValue(`They must be among ${known.join(', ')}.`);
-  return [...(previous ?? []), ...words];
 }

@@ -5,7 +5,7 @@ import { explanationOf, type CommandHelp, type Example, type JsonForm } from '..
 import { JSON_FORMS } from './json-forms.ts';
 import { layoutFor, pageText, termWidthOf, type Layout } from './layout.ts';
 import type { Item, List, Page } from './page.ts';
-import { TOPICS } from './topics.ts';
+import { TOPICS } from '../help-topics.ts';
 
 /** Exit codes of every command. */
 const ALWAYS: (keyof typeof EXIT_CODES)[] = ['ok', 'usage', 'config', 'auth', 'server', 'network'];

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { childNamed } from '../entries.ts';
-import { TOPICS } from './topics.ts';
+import { TOPICS } from '../help-topics.ts';
 
 /** Takes the place of commander's own `help`, which knows no topics. */
 export function declareHelp(root: Command, ctx: Context): void {

@@ -1,7 +1,7 @@
 /** The pages of `acs help <topic>`. */
 import { EXIT_CODES } from '../../errors.ts';
 import type { Page } from './page.ts';
-import type { TOPICS } from './topics.ts';
+import type { TOPICS } from '../help-topics.ts';
 
 /** In the order of EXIT_CODES, which the compiler holds complete. */
 const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {

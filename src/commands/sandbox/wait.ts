@@ -8,7 +8,7 @@ import { changeEach, readIds } from '../bulk.ts';
 import { withinDeadline, type TimedContext } from '../deadline.ts';
 import { explain } from '../declare.ts';
 import { bulkShape } from '../../output/bulk.ts';
-import { collectList, invalidValue } from '../options.ts';
+import { someOf } from '../options.ts';
 import { sandboxFinder } from './find.ts';
 import { addWaitTimeout, gone, limitsOf, settle, settleWatched, unanswered, type WaitOptions } from './settle.ts';
 import { sandboxView } from './view.ts';
@@ -21,7 +21,11 @@ export function declareWait(parent: Command, ctx: Context): void {
   const command = parent.command('wait').description('wait until sandboxes are ready, or have a status');
   command
     .argument('<id...>', 'sandboxes; - reads ids from stdin')
-    .option('--for <status,…>', `wait for one of these statuses: ${SANDBOX_STATUSES.join(', ')}`, readStatuses);
+    .option(
+      '--for <status,…>',
+      `wait for one of these statuses: ${SANDBOX_STATUSES.join(', ')}`,
+      someOf(SANDBOX_STATUSES),
+    );
   addWaitTimeout(command);
   explain(command, {
     notes: [
@@ -124,12 +128,4 @@ async function idOf(
     if (wanted.includes('missing') && isAppError(error) && error.kind === 'not-found') return null;
     throw error;
   }
-}
-
-function readStatuses(value: string, previous: SandboxStatus[] | undefined): SandboxStatus[] {
-  return collectList(value.toLowerCase(), previous).map((word) => {
-    const known = SANDBOX_STATUSES.find((status) => status === word);
-    if (!known) throw invalidValue(`It must be one of ${SANDBOX_STATUSES.join(', ')}.`);
-    return known;
-  });
 }

@@ -22,10 +22,16 @@ beforeAll(async () => {
   writeStandIn();
 });
 
-/** Stands where acs would: what that prints is tested below. */
+/** Prints names in place of acs, whose own are tested in names.test.ts. */
 function writeStandIn(): void {
   const file = path.join(dir, 'bin', 'acs');
-  writeFileSync(file, '#!/bin/sh\n[ "$*" = "__complete profiles" ] && printf "work\\nworkshop\\nlocal\\n"\n');
+  const cases = [
+    '"__complete profiles") printf "work\\nworkshop\\nlocal\\n" ;;',
+    '"__complete conversations") printf "@last\\taa11\\naa11\\trunning: One\\nbb22\\n" ;;',
+    '"__complete conversations --profile work") printf "cc33\\tTwo\\n" ;;',
+    '"__complete settings") printf "llm_model\\nlanguage\\n" ;;',
+  ];
+  writeFileSync(file, `#!/bin/sh\ncase "$*" in\n${cases.join('\n')}\nesac\n`);
   chmodSync(file, 0o755);
 }
 
@@ -39,7 +45,8 @@ function found(program: string): boolean {
 function bash(...words: string[]): string[] {
   const typed = ['acs', ...words].map((word) => `'${word}'`).join(' ');
   const script = `source '${scripts['acs.bash']}'; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _acs; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return execFileSync('bash', ['--norc', '-c', script], { env: env(), encoding: 'utf8' }).split('\n').filter(Boolean);
+  const out = execFileSync('bash', ['--norc', '-c', script], { cwd: dir, env: env(), encoding: 'utf8' });
+  return out.split('\n').filter(Boolean);
 }
 
 describe('the generated files', () => {
@@ -109,9 +116,37 @@ describe('in bash', () => {
     writeStandIn();
   });
 
-  it('nothing is offered after --, and files are left to bash', () => {
+  it('nothing is offered after --', () => {
     expect(bash('conv', '--', 'li')).toEqual([]);
-    expect(bash('--output', '')).toEqual([]);
+  });
+
+  it('files are offered only where a file is meant', () => {
+    expect(bash('--output', 'acs.b')).toEqual(['acs.bash']);
+    expect(bash('conv', 'new', '--file', 'acs.z')).toEqual(['acs.zsh']);
+    expect(bash('conv', 'new', '--title', 'acs')).toEqual([]);
+    expect(bash('conv', 'new', 'acs')).toEqual([]);
+  });
+
+  it('statuses are offered, after a comma too', () => {
+    expect(bash('conv', 'list', '--status', 'st')).toEqual(['starting', 'stuck', 'stopped']);
+    expect(bash('conv', 'list', '--status', 'idle,wa')).toEqual(['idle,waiting']);
+    expect(bash('sandbox', 'wait', 'x', '--for', 'mis')).toEqual(['missing']);
+    expect(bash('conv', 'new', '--git-provider', 'git')).toEqual(['github', 'gitlab']);
+  });
+
+  it('ids are offered for the first argument, and for each where there may be several', () => {
+    expect(bash('conv', 'show', '')).toEqual(['@last', 'aa11', 'bb22']);
+    expect(bash('conv', 'show', 'aa11', '')).toEqual([]);
+    expect(bash('conv', 'wait', 'aa11', 'b')).toEqual(['bb22']);
+    expect(bash('--profile', 'work', 'conv', 'show', '')).toEqual(['cc33']);
+    expect(bash('settings', 'get', 'lan')).toEqual(['language']);
+  });
+
+  it('help is followed by commands, their verbs, and topics', () => {
+    expect(bash('help', 's')).toEqual(['sandbox', 'specs', 'settings', 'secret', 'serve']);
+    expect(bash('help', 'conv', 're')).toEqual(['result', 'resume', 'rename']);
+    expect(bash('help', 'settings', 'profile', 'sa')).toEqual(['save']);
+    expect(bash('help', 'output', '')).toEqual([]);
   });
 });
 
@@ -129,7 +164,7 @@ describe.each(['bash', 'zsh', 'fish'].filter(found))('the script for %s', (shell
 describe.each(['fish'].filter(found))('in %s', (shell) => {
   const complete = (line: string) => {
     const script = `source ${scripts['acs.fish']}; complete -C '${line}'`;
-    const out = execFileSync(shell, ['--no-config', '-c', script], { env: env(), encoding: 'utf8' });
+    const out = execFileSync(shell, ['--no-config', '-c', script], { cwd: dir, env: env(), encoding: 'utf8' });
     return out
       .split('\n')
       .filter(Boolean)
@@ -142,6 +177,17 @@ describe.each(['fish'].filter(found))('in %s', (shell) => {
     expect(complete('acs serve --st')).toEqual(['--status', '--stop']);
     expect(complete('acs serve --api v')).toEqual(['v0', 'v1']);
     expect(complete('acs profile use wo')).toEqual(['work', 'workshop']);
+  });
+
+  it('ids, statuses, the verbs of help, and files where a file is meant are offered', () => {
+    expect(complete('acs conv show ')).toEqual(['@last', 'aa11', 'bb22']);
+    expect(complete('acs --profile work conv show ')).toEqual(['cc33']);
+    expect(complete('acs conv show aa11 ')).toEqual([]);
+    expect(complete('acs conv wait aa11 b')).toEqual(['bb22']);
+    expect(complete('acs conv list --status wa')).toEqual(['waiting']);
+    expect(complete('acs help conv re')).toEqual(['rename', 'result', 'resume']);
+    expect(complete('acs --output acs.z')).toEqual(['acs.zsh']);
+    expect(complete('acs conv new --title acs.')).toEqual([]);
   });
 });
 
@@ -167,7 +213,13 @@ describe.each(['zsh'].filter(found))('in %s', (shell) => {
     ['acs profile use w', 'acs profile use work'],
     ['acs help ex', 'acs help exit-codes'],
     ['acs --output acs.z', 'acs --output acs.zsh'],
-    ['acs conv list -- acs.z', 'acs conv list -- acs.zsh'],
+    ['acs conv list -- acs.z', 'acs conv list -- acs.z'],
+    ['acs conv new --title acs.z', 'acs conv new --title acs.z'],
+    ['acs conv show aa', 'acs conv show aa11'],
+    ['acs --profile work conv show c', 'acs --profile work conv show cc33'],
+    ['acs conv list --status idle,wai', 'acs conv list --status idle,waiting'],
+    ['acs help conv rena', 'acs help conv rename'],
+    ['acs settings get lan', 'acs settings get language'],
   ])('%s becomes %s', (typed, completed) => {
     expect(pressTab(typed)).toBe(completed);
   });
@@ -196,7 +248,7 @@ describe('acs completion', () => {
     const { code, err } = await acs(['completion', 'tcsh']);
     expect({ code, err }).toEqual({
       code: 2,
-      err: 'error: there is no completion for "tcsh"\n  one of bash, zsh, fish, powershell\n',
+      err: 'error: no completion for "tcsh"\n  shells: bash, zsh, fish, powershell\n',
     });
     expect((await acs(['completion', 'bash', '--json'])).code).toBe(2);
   });

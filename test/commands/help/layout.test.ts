@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { realTree } from '../../../scripts/generate.ts';
 import { completionTree, flatten } from '../../../src/commands/completion/tree.ts';
-import { TOPICS } from '../../../src/commands/help/topics.ts';
+import { TOPICS } from '../../../src/commands/help-topics.ts';
 import { invoke } from '../../support/world.ts';
 
 const commands = flatten(completionTree(await realTree())).map(({ path }) => [...path.split(' ').slice(1), '--help']);
