@@ -172,11 +172,11 @@ describe('a list with its request and its table', () => {
 
   it('loads of the other verbs of its noun, and of what a server can do besides, next to nothing', async () => {
     const { sources } = await list();
-    const ofVerbs = sources.filter((source) => /conv\/(new|watch|follow|wait|send|resume|diff|events)/.test(source));
+    const ofVerbs = sources.filter((source) =>
+      /conv\/(new|follow|wait|send|resume|diff|events)|runs\/(tracker|follower|poll)/.test(source),
+    );
     const ofServers = sources.filter((source) =>
-      /^src\/servers\/(v0|both|agent-server|probe|follow|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(
-        source,
-      ),
+      /^src\/servers\/(v0|both|agent-server|probe|secrets|settings|v1\/(start|follow|settings|diff|send))/.test(source),
     );
 
     expect({ ofVerbs, ofServers }).toEqual({ ofVerbs: [], ofServers: [] });

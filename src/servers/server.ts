@@ -9,6 +9,7 @@ import type { Feature, Presence } from './features.ts';
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
+import type { FollowItem, FollowOptions } from '../runs/follow-source.ts';
 import type { ModelChoice, ModelProfile } from '../domain/model-profile.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
@@ -60,21 +61,6 @@ export interface EventQuery {
   /** Kinds as the event record shows them. */
   kinds?: readonly string[];
   limit?: number;
-}
-
-/** What a follower is told: events once and in order, and every change of the record. */
-export type FollowItem =
-  | { type: 'event'; event: ConversationEvent }
-  | { type: 'state'; conversation: Conversation }
-  /** Connection news worth a notice, e.g. a reconnect that took longer than 5 s. */
-  | { type: 'notice'; text: string };
-
-export interface FollowOptions {
-  /** Start after this event instead of at the beginning. */
-  afterEventId?: string;
-  /** Start at this time, inclusive: RFC 3339. */
-  since?: string;
-  signal: AbortSignal;
 }
 
 export interface FileChange {

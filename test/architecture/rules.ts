@@ -14,7 +14,7 @@ const ROOMS: Record<string, { loads: readonly string[]; types?: readonly string[
   domain: { loads: ['errors', 'text'] },
   errors: { loads: ['text'] },
   servers: { loads: ['protocol', 'domain', 'runs', 'errors', 'text'], types: ['context', 'clock'] },
-  runs: { loads: ['domain', 'errors', 'text'], types: ['clock'] },
+  runs: { loads: ['domain', 'errors', 'text'], types: ['context', 'clock', 'servers'] },
   service: { loads: ['protocol', 'text', 'files'] },
   protocol: { loads: [] },
   output: { loads: ['errors', 'domain', 'text'], types: ['context'] },

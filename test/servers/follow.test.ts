@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FollowItem, FollowOptions, Server } from '../../src/servers/server.ts';
+import type { FollowItem, FollowOptions } from '../../src/runs/follow-source.ts';
+import type { Server } from '../../src/servers/server.ts';
 import { until } from '../support/until.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';

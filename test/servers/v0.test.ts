@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eachEvent } from '../../src/domain/event.ts';
-import type { FollowItem, Server } from '../../src/servers/server.ts';
+import type { FollowItem } from '../../src/runs/follow-source.ts';
+import type { Server } from '../../src/servers/server.ts';
 import { connectTo } from './support/connect.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';

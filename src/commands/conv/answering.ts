@@ -7,7 +7,7 @@ import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { oneOf } from '../options.ts';
 import { askDecision, PAST } from './confirmation.ts';
-import type { Answerer } from './watch.ts';
+import type { Answerer } from '../../runs/tracker-options.ts';
 
 export type OnConfirm = 'ask' | 'accept' | 'reject' | 'exit';
 

@@ -17,7 +17,7 @@ import {
 import { checkIdWord, conversationFinder } from '../ids.ts';
 import { collectList, hasSeveralProfiles } from '../paging.ts';
 import { readSelection, type SelectorOptions } from '../selectors.ts';
-import { blankConversation } from './blank.ts';
+import { blankConversation } from '../../runs/endings.ts';
 import { conversationTest } from './selection.ts';
 import { conversationView, idOf } from './view.ts';
 import type { BulkItem } from '../../output/options.ts';

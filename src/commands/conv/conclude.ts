@@ -5,14 +5,14 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { beforeRun } from '../../runs/evidence.ts';
 import { isOfLatestRun } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
-import type { Limits } from '../deadline.ts';
+import type { Limits } from '../../runs/deadline.ts';
 import { answerer, type OnConfirmOptions } from './answering.ts';
 import { eventView } from './event-view.ts';
-import { readKnownRun } from './evidence.ts';
+import { readKnownRun } from '../../runs/run-reads.ts';
 import { showOutcome, showRun } from './follow.ts';
 import { conversationView, outcomeView } from './view.ts';
 import { beforeWatch, endAs, type WaitOptions } from './waiting.ts';
-import { watch } from './watch.ts';
+import { watch } from '../../runs/tracker.ts';
 
 export interface RunOptions extends WaitOptions, OnConfirmOptions {
   wait?: boolean;

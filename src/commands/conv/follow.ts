@@ -6,19 +6,20 @@ import { beforeRun, NO_EVIDENCE } from '../../runs/evidence.ts';
 import type { Outcome } from '../../runs/outcome.ts';
 import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { limitsAfter, type Limits } from '../deadline.ts';
+import { limitsAfter, type Limits } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, findConversation } from '../ids.ts';
 import { duration } from '../options.ts';
 import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView, isBookkeeping } from './event-view.ts';
-import { isUpTo, readKnownRun } from './evidence.ts';
+import { isUpTo, readKnownRun } from '../../runs/run-reads.ts';
 import { outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import { addWaitTimeout, beforeWatch, endAs, failedStart, waitMsOf, type WaitOptions } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
-import { watch, type Watched, type WatchOptions } from './watch.ts';
+import { watch } from '../../runs/tracker.ts';
+import type { Watched, WatchOptions } from '../../runs/tracker-options.ts';
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
   failOnStall?: number;

@@ -8,12 +8,12 @@ import { openOutcome } from '../../runs/outcome.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { rememberLast } from '../ids.ts';
-import { blankConversation, NOT_READ } from './blank.ts';
+import { blankConversation, NOT_READ } from '../../runs/endings.ts';
 import { showOutcome } from './follow.ts';
 import type { NewOptions } from './new-options.ts';
 import { conversationView, idOf } from './view.ts';
 import { endAs } from './waiting.ts';
-import type { Watched } from './watch.ts';
+import type { Watched } from '../../runs/tracker-options.ts';
 
 /** `changed`: false when the conversation was there before. */
 export type AnnounceOptions = Pick<NewOptions, 'idFile' | 'follow'> & { changed: boolean };

@@ -11,16 +11,17 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
-import { LAST_LOOK_MS, timeLimit, type Limits, type TimeLimit } from '../deadline.ts';
+import { LAST_LOOK_MS, timeLimit, type Limits, type TimeLimit } from '../../runs/deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
-import { blankConversation } from './blank.ts';
+import { blankConversation } from '../../runs/endings.ts';
 import { showRun } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
 import { Announcer } from './new-announce.ts';
 import { afterStopping, stopIfAsked } from './new-stop.ts';
-import { interruption } from './unended.ts';
-import { watch, type Watched } from './watch.ts';
+import { interruption } from '../../runs/endings.ts';
+import { watch } from '../../runs/tracker.ts';
+import type { Watched } from '../../runs/tracker-options.ts';
 
 /** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
 export type StartOptions = NewOptions &

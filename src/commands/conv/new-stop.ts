@@ -5,10 +5,10 @@ import { AppError, isAppError } from '../../errors.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
-import { LAST_LOOK_MS, timeLimit } from '../deadline.ts';
+import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
 import type { NewOptions } from './new-options.ts';
-import { notStopped, stoppedInstead } from './unended.ts';
-import type { Watched } from './watch.ts';
+import { notStopped, stoppedInstead } from '../../runs/endings.ts';
+import type { Watched } from '../../runs/tracker-options.ts';
 
 export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> & { waitMs: number };
 

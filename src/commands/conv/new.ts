@@ -4,7 +4,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation, SuggestedTask } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { limitsAfter, withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
+import { limitsAfter, withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { readChosenId } from '../ids.ts';
 import { eventView } from './event-view.ts';

@@ -13,7 +13,7 @@ import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { decisionOf } from './confirm.ts';
 import { PAST, refuseNeedlessStart, refuseWaiting } from './confirmation.ts';
-import { readKnownRun } from './evidence.ts';
+import { readKnownRun } from '../../runs/run-reads.ts';
 import { deadlineOf } from './follow.ts';
 import { readImages } from './images.ts';
 import { readMessage } from './message.ts';

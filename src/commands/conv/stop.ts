@@ -9,7 +9,7 @@ import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { addSelectorOptions } from '../selectors.ts';
 import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
-import { staysWaiting } from './unended.ts';
+import { staysWaiting } from '../../runs/endings.ts';
 import { conversationView, idOf } from './view.ts';
 
 const SETTLE_MS = 60_000;

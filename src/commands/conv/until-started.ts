@@ -2,8 +2,8 @@ import { knownId, type Conversation } from '../../domain/conversation.ts';
 import { isAppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
-import type { TimedContext } from '../deadline.ts';
-import { deadlinePassed, interruption } from './unended.ts';
+import type { TimedContext } from '../../runs/deadline.ts';
+import { deadlinePassed, interruption } from '../../runs/endings.ts';
 import { idOf } from './view.ts';
 
 /** A conversation that is still being started has only its start task: waits until it has an id or failed. */

@@ -6,7 +6,7 @@ import { errorRecord } from '../../output/notices.ts';
 import type { Field, RecordShape, View } from '../../output/view.ts';
 import { outcomeView } from './view.ts';
 import { endAs } from './waiting.ts';
-import type { Watched } from './watch.ts';
+import type { Watched } from '../../runs/tracker-options.ts';
 
 /** A conversation that could not be found, read or watched. */
 export interface Unread {

@@ -6,19 +6,20 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { readIds } from '../bulk.ts';
-import { withinDeadline, type TimedContext } from '../deadline.ts';
+import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord, conversationFinder, findConversation, type ConversationFinder } from '../ids.ts';
 import { duration, oneOf, someOf } from '../options.ts';
-import { blankConversation, NOT_READ } from './blank.ts';
-import { readKnownRun, type KnownRun } from './evidence.ts';
+import { blankConversation, NOT_READ } from '../../runs/endings.ts';
+import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
 import { deadlineOf } from './follow.ts';
-import { deadlinePassed, deadlinePassedUnseen } from './unended.ts';
+import { deadlinePassed, deadlinePassedUnseen } from '../../runs/endings.ts';
 import { idOf, outcomeView } from './view.ts';
 import { addWaitTimeout, failedStart, unbegun, type WaitOptions } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
 import { endAsWorst, isUnread, unreadShape, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
-import { watch, type Watched } from './watch.ts';
+import { watch } from '../../runs/tracker.ts';
+import type { Watched } from '../../runs/tracker-options.ts';
 
 export interface WaitCommandOptions extends WaitOptions {
   any?: boolean;

@@ -5,13 +5,13 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { openOutcome } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
-import { withinDeadline, type Limits, type TimedContext } from '../deadline.ts';
+import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { duration } from '../options.ts';
-import { blankConversation, NOT_READ } from './blank.ts';
-import { deadlinePassedUnseen } from './unended.ts';
+import { blankConversation, NOT_READ } from '../../runs/endings.ts';
+import { deadlinePassedUnseen } from '../../runs/endings.ts';
 import { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';
-import type { Watched } from './watch.ts';
+import type { Watched } from '../../runs/tracker-options.ts';
 
 const OFF_TERMINAL_WAIT_MS = 3_600_000;
 

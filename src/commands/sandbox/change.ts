@@ -9,7 +9,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { changeEach, changeOne, confirmChange, endOfDryRun, readIds, type Change } from '../bulk.ts';
-import type { TimedContext } from '../deadline.ts';
+import type { TimedContext } from '../../runs/deadline.ts';
 import { hasSeveralProfiles } from '../paging.ts';
 import { addSelectorOptions, asksForRuns, readSelection, type SelectorOptions } from '../selectors.ts';
 import { chooseByIds, chooseBySelector, type SandboxTarget } from './choose.ts';

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
 import type { Change } from '../bulk.ts';
-import { withinDeadline, type TimedContext } from '../deadline.ts';
+import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { sandboxView } from './view.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';

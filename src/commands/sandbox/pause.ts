@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { withinDeadline } from '../deadline.ts';
+import { withinDeadline } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { sandboxView } from './view.ts';
 import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
-import { withinDeadline } from '../deadline.ts';
+import { withinDeadline } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { sandboxView } from './view.ts';
 import { withPausedOthers } from '../paused-others.ts';

@@ -7,7 +7,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
-import { limitsAfter, type Limits, type TimedContext } from '../deadline.ts';
+import { limitsAfter, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { duration } from '../options.ts';
 
 const OFF_TERMINAL_DEADLINE_MS = 3_600_000;

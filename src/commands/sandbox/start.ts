@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
-import { withinDeadline, type TimedContext } from '../deadline.ts';
+import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandbox } from './resume.ts';

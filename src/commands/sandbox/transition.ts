@@ -3,7 +3,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
-import type { TimedContext } from '../deadline.ts';
+import type { TimedContext } from '../../runs/deadline.ts';
 import type { SandboxTarget } from './choose.ts';
 import { settle, settleWatched, unanswered, type Settling, type WaitOptions } from './settle.ts';
 

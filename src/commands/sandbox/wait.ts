@@ -5,7 +5,7 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { changeEach, readIds } from '../bulk.ts';
-import { withinDeadline, type TimedContext } from '../deadline.ts';
+import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { bulkShape } from '../../output/bulk.ts';
 import { someOf } from '../options.ts';

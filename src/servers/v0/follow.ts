@@ -1,11 +1,11 @@
 /** A V0 conversation to follow.ts: by reading, event number after event number. */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
-import type { FollowSource, Sighting } from '../follow-source.ts';
-import { follow } from '../follow.ts';
+import type { FollowSource, Sighting } from '../../runs/follow-source.ts';
+import { follow } from '../../runs/follower.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import { parseTime } from '../../text/time.ts';
-import type { FollowItem, FollowOptions } from '../server.ts';
+import type { FollowItem, FollowOptions } from '../../runs/follow-source.ts';
 import { eventsForwardV0, getConversationV0 } from './calls.ts';
 import { createNewsReader } from './news.ts';
 import { agentStateOf, toConversationV0, toEventV0 } from './records.ts';

@@ -1,12 +1,11 @@
-/** What is said when acs stops waiting before the run has ended: deadline, silence, signal. */
-import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
-import type { RunEvidence } from '../../runs/evidence.ts';
-import { openOutcome } from '../../runs/outcome.ts';
-import { AppError, EXIT_CODES } from '../../errors.ts';
-import { formatDuration } from '../../text/duration.ts';
-import { NOT_READ } from './blank.ts';
-import type { Watched } from './watch-options.ts';
+/** Errors and outcomes of tracking that ends before the run: by a deadline, a silence or a signal. */
+import type { Conversation } from '../domain/conversation.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import type { RunEvidence } from './evidence.ts';
+import { openOutcome } from './outcome.ts';
+import { AppError, EXIT_CODES } from '../errors.ts';
+import { formatDuration } from '../text/duration.ts';
+import type { Watched } from './tracker-options.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
   const passed = formatDuration(waitMs);
@@ -23,7 +22,7 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
   );
 }
 
-/** The deadline passed while the server did not answer: what has become of the run is not known. */
+/** The deadline passed while the server did not answer: the status of the run is not known. */
 export function deadlinePassedUnseen({ id, status }: Conversation, waitMs: number): AppError {
   const passed = `after ${formatDuration(waitMs)} the server does not answer; conversation ${id} was last seen ${status}`;
   return new AppError('timeout', passed, {
@@ -51,13 +50,13 @@ export function interruption(error: AppError, id: string, last: Conversation | n
   });
 }
 
-/** Of a run that asks for leave a stop changes nothing over V1: the agent does nothing anyway. */
+/** A stop changes nothing for a V1 run that awaits approval: the agent is not working. */
 export function staysWaiting(id: string): string {
   return `conversation ${id} waits for a confirmation: nothing of it runs until that is answered`;
 }
 
 /**
- * The failure of a command that was told to stop the run as well, and did: the run does not go on.
+ * The failure of a command that has also stopped the run, as it was asked to.
  * @param why what ended the waiting, in words
  */
 export function stoppedInstead(failure: AppError, why: string, { id, status }: Conversation): AppError {
@@ -101,4 +100,32 @@ export function openWatch(conversation: Conversation, evidence: RunEvidence, fai
 export function endOfItems(conversation: Conversation, evidence: RunEvidence): Watched {
   const reason = { code: conversation.status, text: `the conversation is ${conversation.status}` };
   return { outcome: openOutcome(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };
+}
+
+/** The status of a conversation whose latest run has not been read. */
+export const NOT_READ = 'unknown(not-read)';
+
+/** A record of a conversation of which only the id is known. */
+export function blankConversation(id: string, status: Conversation['status']): Conversation {
+  return {
+    id,
+    start_task_id: null,
+    title: null,
+    status,
+    reason: null,
+    waiting_for: null,
+    dialect: 'v1',
+    execution_status: null,
+    sandbox_id: null,
+    sandbox_status: null,
+    repository: null,
+    branch: null,
+    git_provider: null,
+    model: null,
+    created_at: null,
+    updated_at: null,
+    cost_usd: null,
+    tokens: null,
+    url: null,
+  };
 }

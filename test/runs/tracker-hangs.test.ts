@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
-import type { Context } from '../../../src/context.ts';
-import { NO_EVIDENCE } from '../../../src/runs/evidence.ts';
-import type { Server } from '../../../src/servers/server.ts';
-import { connectTo } from '../../servers/support/connect.ts';
+import { watch } from '../../src/runs/tracker.ts';
+import type { WatchOptions } from '../../src/runs/tracker-options.ts';
+import type { Context } from '../../src/context.ts';
+import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
+import type { Server } from '../../src/servers/server.ts';
+import { connectTo } from '../servers/support/connect.ts';
 import {
   agentMessage,
   createV1World,
@@ -12,9 +13,9 @@ import {
   status,
   userMessage,
   type V1World,
-} from '../../servers/support/v1-world.ts';
-import { idleClock } from '../../support/idle-clock.ts';
-import type { Clock } from '../../../src/clock.ts';
+} from '../servers/support/v1-world.ts';
+import { idleClock } from '../support/idle-clock.ts';
+import type { Clock } from '../../src/clock.ts';
 
 let world: V1World;
 let server: Server;
@@ -112,6 +113,7 @@ describe('watching a run', () => {
   it('gets over a server that is away when a doubtful state is read again', async () => {
     world.agentEvents.push(finish('of the run before'), status('finished'), userMessage('and now?'));
     world.conversations.get(ID)!['execution_status'] = 'finished';
+    world.agentState['execution_status'] = 'finished';
     let cuts = 0;
     const { outcome } = await watching({
       onState: () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { blankConversation } from '../../../src/commands/conv/blank.ts';
-import { deadlinePassed, interruption } from '../../../src/commands/conv/unended.ts';
-import { AppError } from '../../../src/errors.ts';
+import { blankConversation } from '../../src/runs/endings.ts';
+import { deadlinePassed, interruption } from '../../src/runs/endings.ts';
+import { AppError } from '../../src/errors.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 

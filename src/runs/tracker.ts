@@ -1,62 +1,64 @@
 /**
- * Watching one run to its end, for follow, wait and `conv new --wait`: events and records are judged as they come, and
+ * Tracks one run to its end, for follow, wait and `conv new --wait`: events and records are judged as they come, and
  * deadlines and silences are kept. A status that may be older than the latest message is read again until the events
  * agree, or until it has been stable for long enough: a short run is not missed, and no wait is without an end.
  */
-import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
-import { afterEvent, afterStanding, type RunEvidence } from '../../runs/evidence.ts';
-import { deletedOutcome, judge } from '../../runs/outcome.ts';
-import { type AppError, isAppError } from '../../errors.ts';
-import type { FollowItem, Server } from '../../servers/server.ts';
-import { LAST_LOOK_MS } from '../deadline.ts';
-import { blankConversation, NOT_READ } from './blank.ts';
-import { isUpTo } from './evidence.ts';
-import { beforeEnd, beforeTime } from './time-limit.ts';
-import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, openWatch } from './unended.ts';
-import { OpenQuestion } from './watch-question.ts';
-import { Following, watchServers, type WatchServers } from './watch-following.ts';
-import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS } from './watch-options.ts';
-import type { Watched, WatchOptions } from './watch-options.ts';
-import { isGone, ofLatestRun, readUnlessPassing, runsInSandbox, standing, tellingOf } from './watch-reads.ts';
-import { Silence } from './watch-silence.ts';
-
-export type { Answerer, Watched, WatchOptions } from './watch-options.ts';
+import type { Context } from '../context.ts';
+import type { Conversation } from '../domain/conversation.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import { afterEvent, afterStanding, type RunEvidence } from './evidence.ts';
+import { deletedOutcome, judge } from './outcome.ts';
+import { type AppError, isAppError } from '../errors.ts';
+import type { FollowItem } from './follow-source.ts';
+import type { Server } from '../servers/server.ts';
+import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
+import {
+  blankConversation,
+  deadlinePassed,
+  deadlinePassedUnseen,
+  endOfItems,
+  interruption,
+  NOT_READ,
+  openWatch,
+} from './endings.ts';
+import { OpenQuestion } from './question.ts';
+import { Following, trackerServers, type TrackerServers } from './tracker-servers.ts';
+import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS, type Watched, type WatchOptions } from './tracker-options.ts';
+import { isGone, isUpTo, lastKnown, ofLatestRun, readUnlessPassing, runsInSandbox, standing } from './run-reads.ts';
+import { Silence } from './silence.ts';
 
 /**
- * Watches a conversation that is known to exist. Throws what following throws: `auth`, `network`, `server`, and
- * `not-found` for an event to start after that is not there.
+ * Tracks the latest run of a conversation that exists. Throws what the follower throws: `auth`, `network`, `server`,
+ * and `not-found` where the event to start after does not exist.
  */
 export async function watch(ctx: Context, server: Server, id: string, options: WatchOptions): Promise<Watched> {
-  return await new Watch(ctx, await watchServers(ctx, server, options), id, options).run();
+  return await new Watch(ctx, await trackerServers(ctx, server, options), id, options).run();
 }
 
 class Watch {
   private readonly ctx: Context;
-  private readonly servers: WatchServers;
+  private readonly servers: TrackerServers;
   private readonly id: string;
   private readonly options: WatchOptions;
   private following: Following;
   private evidence: RunEvidence;
   private lastEvent: ConversationEvent | null = null;
   private last: Conversation | null = null;
-  /** The newest status that following has told: every event before it has been told too. */
-  private toldStatus: Conversation['status'] | null = null;
+  /** The newest status from the follower, which has delivered every event before it. */
+  private deliveredStatus: Conversation['status'] | null = null;
   private readonly silence: Silence;
   private recheckAtMs = Number.POSITIVE_INFINITY;
   private doubtSinceMs: number | null = null;
   private readonly question: OpenQuestion | null;
-  /** The outcome of a run that has ended, and until when the events before it may come. */
+  /** The outcome of a run that has ended, and until when its last events are waited for. */
   private late: { watched: Watched; untilMs: number } | null = null;
-  private isPastDeadline = false;
 
-  constructor(ctx: Context, servers: WatchServers, id: string, options: WatchOptions) {
+  constructor(ctx: Context, servers: TrackerServers, id: string, options: WatchOptions) {
     this.ctx = ctx;
     this.servers = servers;
     this.id = id;
     this.options = options;
-    this.following = new Following(servers.timed, id, options, null);
+    this.following = new Following(servers.current, id, options, null);
     this.question = options.answer === undefined ? null : new OpenQuestion(options.answer);
     this.evidence = options.evidence;
     this.silence = new Silence(options.failOnStallMs, ctx.clock.now());
@@ -87,19 +89,19 @@ class Watch {
     }
   }
 
-  /** The next item, or `time` when something is due before it comes, such as the deadline that ends following. */
+  /** The next item, or `time` when something else is due first, such as the deadline, which aborts the follower. */
   private async nextOrTime(): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
-    const deadlineMs = this.isPastDeadline ? Number.POSITIVE_INFINITY : this.options.deadlineMs;
+    const deadlineMs = this.servers.isPastDeadline ? Number.POSITIVE_INFINITY : this.options.deadlineMs;
     const endMs = Math.min(deadlineMs, this.late?.untilMs ?? this.silence.dueMs);
     const dueMs = Math.min(endMs, this.recheckAtMs) - this.ctx.clock.now();
     const awaited = [this.following.next(), ...(this.question?.answers ?? [])];
     return await beforeTime<Awaited<(typeof awaited)[number]>>(this.ctx, dueMs, awaited).catch((error: unknown) => {
-      if (!this.servers.isOver(error)) throw error;
+      if (!this.servers.current.isOver(error)) throw error;
       return 'time';
     });
   }
 
-  /** A run that waits goes on being watched while it is answered; its deadline ends that too. */
+  /** While a confirmation is answered the run is tracked further, until the deadline. */
   private isBeingAnswered(ended: Watched): boolean {
     const now = this.ctx.clock.now();
     const waits = ended.failure === null && ended.outcome.status === 'waiting';
@@ -112,11 +114,10 @@ class Watch {
   }
 
   private async take(item: FollowItem): Promise<Watched | null> {
-    if (item.type === 'notice') {
-      await this.notice(item.text);
-      return null;
-    }
-    return item.type === 'event' ? await this.onEvent(item.event) : await this.onState(item.conversation);
+    if (item.type === 'event') return await this.onEvent(item.event);
+    if (item.type === 'state') return await this.onState(item.conversation);
+    await this.notice(item.text);
+    return null;
   }
 
   private async notice(text: string | null): Promise<void> {
@@ -126,12 +127,12 @@ class Watch {
   private async onEvent(event: ConversationEvent): Promise<Watched | null> {
     this.lastEvent = event;
     if (!isUpTo(event, this.options.startedAfter ?? null)) this.evidence = afterEvent(this.evidence, event);
-    this.silence.heard(event, this.ctx.clock.now());
+    this.silence.onEvent(event, this.ctx.clock.now());
     const leftMs = Math.min(this.options.deadlineMs - this.ctx.clock.now(), LAST_LOOK_MS);
     await this.question?.closeIfAnswered(this.ctx, leftMs);
     await this.options.onEvent?.(event);
     if (this.last === null) return null;
-    // Idle becomes an end by what the events tell; other ends are read again before they are believed.
+    // `idle` is an end by the evidence of the events alone; other ends are read again first.
     const ended = this.last.status === 'idle' ? this.judged(this.last, this.evidence) : null;
     if (ended !== null) return ended;
     const soonMs = this.ctx.clock.now() + SOON_MS;
@@ -141,15 +142,13 @@ class Watch {
 
   private async onState(conversation: Conversation): Promise<Watched | null> {
     const { status, reason } = conversation;
-    // A run that stands still is none that has ended: whoever waits is told why nothing happens.
+    // The run has not ended and does nothing: the reason is shown.
     if (status === 'running' && reason !== null && reason.code !== this.last?.reason?.code)
       await this.notice(reason.text);
     this.last = conversation;
-    this.toldStatus = status;
-    this.options.onState?.(
-      conversation,
-      ofLatestRun(conversation, this.evidence) === null ? 'perhaps-older' : 'latest',
-    );
+    this.deliveredStatus = status;
+    const isOlder = ofLatestRun(conversation, this.evidence) === null;
+    this.options.onState?.(conversation, isOlder ? 'perhaps-older' : 'latest');
     const ended = this.judged(conversation, this.evidence);
     if (ended !== null) return ended;
     this.doubt(conversation);
@@ -161,7 +160,7 @@ class Watch {
     return outcome === null ? null : { outcome, failure: null };
   }
 
-  /** Whether the state would be an end if no event spoke against it. */
+  /** Whether the status would be an end if no event contradicted it. */
   private looksEnded(conversation: Conversation): boolean {
     return this.judged(conversation, afterStanding(this.evidence)) !== null;
   }
@@ -176,13 +175,11 @@ class Watch {
     this.recheckAtMs = this.ctx.clock.now() + 2 * SOON_MS;
   }
 
-  /** Null while it cannot be read, and where the deadline comes first: the verdict on that has a look of its own. */
+  /** The record as it is now; null while it cannot be read, and where the deadline comes first. */
   private async fresh(): Promise<Conversation | null> {
     const dueInMs = (this.late?.untilMs ?? this.options.deadlineMs) - this.ctx.clock.now();
     const leftMs = dueInMs > 0 ? dueInMs : LAST_LOOK_MS;
-    const { timed, late, isOver } = this.servers;
-    const { server } = this.isPastDeadline ? late : timed;
-    const look = await beforeTime(this.ctx, leftMs, [readUnlessPassing(server, this.id, isOver)]);
+    const look = await beforeTime(this.ctx, leftMs, [readUnlessPassing(this.servers.current, this.id)]);
     return look === 'time' ? null : look;
   }
 
@@ -193,15 +190,14 @@ class Watch {
       return null;
     }
     const ended = this.judged(fresh, this.evidence);
-    // What came before it has been shown when following has told it, or has told its events and then nothing more.
-    if (ended !== null && (fresh.status === this.toldStatus || this.late !== null)) return ended;
+    // The events before it are shown: the follower has delivered the status itself, or is waited for already.
+    if (ended !== null && (fresh.status === this.deliveredStatus || this.late !== null)) return ended;
     this.last = fresh;
     if (ended !== null) return this.afterItsEvents(ended, EVENTS_MS);
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
     if (stoodMs >= (this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some)) {
       const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
-      const { timed, isOver } = this.servers;
-      if (believed !== null && !(await runsInSandbox(timed.server, this.id, isOver))) return believed;
+      if (believed !== null && !(await this.goesOn(LAST_LOOK_MS))) return believed;
     }
     this.doubt(fresh);
     return null;
@@ -210,7 +206,7 @@ class Watch {
   private async onTime(): Promise<Watched | null> {
     const now = this.ctx.clock.now();
     const { deadlineMs, waitMs } = this.options;
-    if (now >= deadlineMs && !this.isPastDeadline) return await this.onDeadline(waitMs);
+    if (now >= deadlineMs && !this.servers.isPastDeadline) return await this.onDeadline(waitMs);
     if (now >= this.recheckAtMs) return await this.recheck();
     if (this.late !== null) return now >= this.late.untilMs ? this.late.watched : null;
     if (now < this.silence.dueMs) return null;
@@ -227,9 +223,9 @@ class Watch {
     return null;
   }
 
-  /** The deadline has aborted the follower. The machine may have slept: one fresh look before the verdict. */
+  /** The deadline has aborted the follower. The machine may have slept: the record is read once before the verdict. */
   private async onDeadline(waitMs: number): Promise<Watched | null> {
-    this.isPastDeadline = true;
+    this.servers.passDeadline();
     if (this.late !== null) return await this.readRest(this.late.watched, this.late.untilMs - this.ctx.clock.now());
     const last = this.lastOrBlank();
     if (this.options.atDeadline === 'stop') return this.unended(last, deadlinePassed(last, waitMs));
@@ -240,12 +236,17 @@ class Watch {
     if (ended !== null) return ended;
     const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
     const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
-    this.last = tellingOf(fresh, this.lastSeen());
-    if (believed !== null) return await this.readRest(believed, leftMs);
+    this.last = lastKnown(fresh, this.lastSeen());
+    if (believed !== null && !(await this.goesOn(leftMs))) return await this.readRest(believed, leftMs);
     return this.unended(null, deadlinePassed(this.lastOrBlank(), waitMs));
   }
 
-  /** Who is shown the events is shown those that wait to be read, too. */
+  /** Whether the sandbox reports that the run is in progress; false when it does not answer in time. */
+  private async goesOn(mostMs: number): Promise<boolean> {
+    return (await beforeTime(this.ctx, mostMs, [runsInSandbox(this.servers.current, this.id)])) === true;
+  }
+
+  /** Where events are shown, the last ones are waited for before the outcome. */
   private afterItsEvents(watched: Watched, mostMs: number): Watched | null {
     if (this.options.onEvent === undefined) return watched;
     this.recheckAtMs = Number.POSITIVE_INFINITY;
@@ -253,33 +254,31 @@ class Watch {
     return null;
   }
 
-  /** As afterItsEvents, once the deadline has aborted the follower: another one starts after the last event. */
+  /** As afterItsEvents, after the deadline has aborted the follower: another one starts after the last event. */
   private async readRest(watched: Watched, mostMs: number): Promise<Watched | null> {
     if (this.options.onEvent === undefined) return watched;
     await this.following.end();
-    this.following = new Following(this.servers.late, this.id, this.options, this.lastEvent);
+    this.following = new Following(this.servers.current, this.id, this.options, this.lastEvent);
     return this.afterItsEvents(watched, Math.min(CATCH_UP_MS, mostMs));
   }
 
-  /** Following ends by itself when the sandbox is gone for good. */
+  /** The follower ends by itself when the sandbox is gone for good. */
   private async onEndOfItems(): Promise<Watched> {
     const { server } = this.servers.late;
     const fresh = await beforeEnd(this.ctx, this.options, server.conversations.getSettled(this.id));
     if (fresh === 'time') return this.unended(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
-    const ended = this.judged(fresh, afterStanding(this.evidence));
-    return ended ?? endOfItems(fresh, this.evidence);
+    return this.judged(fresh, afterStanding(this.evidence)) ?? endOfItems(fresh, this.evidence);
   }
 
   private async onError(error: unknown): Promise<Watched> {
     if (!isAppError(error)) throw error;
     // The run has ended: events that cannot be read after the deadline do not change its outcome.
-    if (this.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.watched;
+    if (this.servers.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.watched;
     const { server } = this.servers.late;
     if (error.kind === 'not-found' && (await beforeEnd(this.ctx, this.options, isGone(server, this.id))) === true) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
-    // A reader that is gone needs no last word, and a watch that another one made needless has none.
-    // Ctrl-C at a question is no signal.
+    // No outcome where the reader of stdout is gone, or another run has ended first. Ctrl-C at a question is no signal.
     const isLeft = this.ctx.signal.aborted || this.question?.isOpen === true;
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
     return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));

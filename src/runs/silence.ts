@@ -1,12 +1,12 @@
-/** How long nothing has happened in a run that is watched, and when that is worth a word or ends the watch. */
-import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
-import type { AppError } from '../../errors.ts';
-import { formatDuration } from '../../text/duration.ts';
-import { noEvents } from './unended.ts';
+/** How long a tracked run has had no event, and when that is reported or ends the tracking. */
+import type { Conversation } from '../domain/conversation.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import type { AppError } from '../errors.ts';
+import { formatDuration } from '../text/duration.ts';
+import { noEvents } from './endings.ts';
 
 const STALL_NOTICE_MS = 600_000;
-/** Something should happen in these; an old server may say `starting` for ever. */
+/** Events are expected in these; an old server may report `starting` for ever. */
 const GOES_ON: ReadonlySet<string> = new Set(['running', 'starting']);
 
 export class Silence {
@@ -22,12 +22,12 @@ export class Silence {
     this.noticeAtMs = nowMs + STALL_NOTICE_MS;
   }
 
-  /** When something has to be said or done about it. */
+  /** When the silence is due to be reported, or to end the tracking. */
   get dueMs(): number {
     return Math.min(this.noticeAtMs, this.sinceMs + this.failAfterMs);
   }
 
-  heard(event: ConversationEvent, nowMs: number): void {
+  onEvent(event: ConversationEvent, nowMs: number): void {
     this.last = event;
     this.startAnew(nowMs);
   }
@@ -37,13 +37,13 @@ export class Silence {
     this.noticeAtMs = nowMs + STALL_NOTICE_MS;
   }
 
-  /** The error that ends the watch; null while it need not end. */
+  /** The error that ends the tracking; null while there is none. */
   failure(conversation: Conversation, nowMs: number): AppError | null {
     if (nowMs - this.sinceMs < this.failAfterMs || !GOES_ON.has(conversation.status)) return null;
     return noEvents(conversation, this.failAfterMs, this.last);
   }
 
-  /** What is to be said now, once; null for nothing. */
+  /** The notice that is due now; null for none. */
   notice(conversation: Conversation, nowMs: number): string | null {
     const quietMs = nowMs - this.sinceMs;
     this.noticeAtMs = nowMs + STALL_NOTICE_MS;

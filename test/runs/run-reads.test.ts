@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readKnownRun } from '../../../src/commands/conv/evidence.ts';
-import type { Server } from '../../../src/servers/server.ts';
-import { connectTo } from '../../servers/support/connect.ts';
-import { createV1World, event, ID, status, userMessage, type V1World } from '../../servers/support/v1-world.ts';
+import { readKnownRun } from '../../src/runs/run-reads.ts';
+import type { Server } from '../../src/servers/server.ts';
+import { connectTo } from '../servers/support/connect.ts';
+import { createV1World, event, ID, status, userMessage, type V1World } from '../servers/support/v1-world.ts';
 
 let world: V1World;
 let server: Server;

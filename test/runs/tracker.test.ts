@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { blankConversation } from '../../../src/commands/conv/blank.ts';
-import { watch, type WatchOptions } from '../../../src/commands/conv/watch.ts';
-import type { Clock } from '../../../src/clock.ts';
-import type { Context } from '../../../src/context.ts';
-import type { Conversation } from '../../../src/domain/conversation.ts';
-import { NO_EVIDENCE } from '../../../src/runs/evidence.ts';
-import { NO_STATUS } from '../../../src/domain/conversation.ts';
-import { AppError } from '../../../src/errors.ts';
-import type { RunSignal } from '../../../src/domain/event.ts';
-import type { FollowItem, Server } from '../../../src/servers/server.ts';
+import { blankConversation } from '../../src/runs/endings.ts';
+import { watch } from '../../src/runs/tracker.ts';
+import type { WatchOptions } from '../../src/runs/tracker-options.ts';
+import type { Clock } from '../../src/clock.ts';
+import type { Context } from '../../src/context.ts';
+import type { Conversation } from '../../src/domain/conversation.ts';
+import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
+import { NO_STATUS } from '../../src/domain/conversation.ts';
+import { AppError } from '../../src/errors.ts';
+import type { RunSignal } from '../../src/domain/event.ts';
+import type { FollowItem } from '../../src/runs/follow-source.ts';
+import type { Server } from '../../src/servers/server.ts';
 
 /** Time that passes only when a test says so. */
 class ManualClock implements Clock {

@@ -1,26 +1,26 @@
 /**
  * Following a conversation without a gap. The socket is opened first and what is stored is read afterwards, so nothing
- * falls between the two; repeated events are told by their id. Where there is no socket (V0, a sandbox that sleeps or
- * is gone, a cut) the stored events are read again and again. The follower judges nothing: it tells every change of
- * the record, and the one who listens stops when he has heard enough.
+ * falls between the two; repeated events are recognised by their id. Where there is no socket (V0, a sandbox that is
+ * paused or gone, a cut) the stored events are polled. The follower judges nothing: it yields every change of the
+ * record, and its caller stops when it has what it needs.
  */
 import { AppError, isAppError } from '../errors.ts';
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
-import { createFollowWindow, type FollowWindow } from './follow-window.ts';
-import type { FollowItem, FollowOptions } from './server.ts';
+import { createFollowWindow, type FollowWindow } from './follow-source.ts';
+import type { FollowItem, FollowOptions } from './follow-source.ts';
 import type { Clock } from '../clock.ts';
 
 const SILENT_MS = 5_000;
 const GIVE_UP_MS = 300_000;
 const LONGEST_BACKOFF_MS = 5_000;
-/** How long a status may be missing before it is told as missing. */
+/** How long a status may be missing before it is reported as missing. */
 const NULL_STATUS_MS = 15_000;
 const WORD_LOOKS = 5;
 /** A socket that stood for less than this was refused rather than cut: the next one waits. */
 const STABLE_MS = 10_000;
-/** A socket that is silent for this long may be dead without a word: what is stored tells. */
+/** A socket that is silent for this long may be dead without a close: the stored events show it. */
 const QUIET_MS = 30_000;
 
 const ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'waiting', 'paused', 'stopped', 'archived']);
@@ -47,7 +47,7 @@ class Follower {
   /** Events up to this one are passed over. */
   private skipTo: string | null;
   private socket: FollowSocket | null = null;
-  private told: Conversation | null = null;
+  private reported: Conversation | null = null;
   private word: string | null = null;
   private nullSinceMs: number | null = null;
   private cutAtMs: number | null = null;
@@ -56,7 +56,7 @@ class Follower {
   private reopenAtMs = 0;
   private lookAtMs = 0;
   private openedAtMs = 0;
-  private heardAtMs = 0;
+  private frameAtMs = 0;
   private quickCuts = 0;
   private resting: AbortController | null = null;
 
@@ -79,7 +79,7 @@ class Follower {
     if (this.skipTo !== null)
       throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
     try {
-      yield* this.tell(this.word === null ? first : await this.freshLook(), 'time');
+      yield* this.report(this.word === null ? first : await this.freshLook(), 'time');
     } catch (error) {
       this.failed(error);
     }
@@ -103,13 +103,13 @@ class Follower {
       } catch (error) {
         this.failed(error);
       }
-      yield* this.tellCut();
+      yield* this.reportCut();
       await this.clock.sleep(Math.max(this.reopenAtMs - this.clock.now(), 20), this.signal);
     }
   }
 
   private isArchived(): boolean {
-    return this.told?.status === 'archived';
+    return this.reported?.status === 'archived';
   }
 
   /** One round: reconnect or read where there is no socket, look at the record when it is time. */
@@ -119,32 +119,32 @@ class Follower {
         const conversation = await this.source.look();
         await this.connect();
         yield* this.readStored();
-        if (this.word === null) yield* this.tell(conversation, 'time');
+        if (this.word === null) yield* this.report(conversation, 'time');
         this.recovered();
-      } else if (this.socket !== null && this.clock.now() - this.heardAtMs >= QUIET_MS) {
+      } else if (this.socket !== null && this.clock.now() - this.frameAtMs >= QUIET_MS) {
         yield* this.listenAgain();
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
         const why = this.word === null ? 'time' : 'word';
-        yield* this.tell(await this.freshLook(), why);
+        yield* this.report(await this.freshLook(), why);
         this.recovered();
       }
     } catch (error) {
       this.failed(error);
     }
-    yield* this.tellCut();
+    yield* this.reportCut();
   }
 
-  /** Short cuts are nobody's business; of a longer one there is one word. */
-  private *tellCut(): Generator<FollowItem, void, void> {
+  /** A cut of more than 5 s is reported once; shorter ones are not. */
+  private *reportCut(): Generator<FollowItem, void, void> {
     if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < SILENT_MS) return;
     this.noticed = true;
-    yield { type: 'notice', text: 'the connection is cut; acs goes on trying, and shows what it missed then' };
+    yield { type: 'notice', text: 'the connection is cut; acs keeps trying, and then shows the events it missed' };
   }
 
-  /** Reads what a silent socket should have told; one that missed something is dead. */
+  /** Reads what a silent socket should have delivered; one that missed an event is dead. */
   private async *listenAgain(): AsyncGenerator<FollowItem, void, void> {
-    this.heardAtMs = this.clock.now();
+    this.frameAtMs = this.clock.now();
     const { lastId } = this.window;
     yield* this.readStored();
     if (this.socket === null || this.window.lastId === lastId) return;
@@ -172,7 +172,7 @@ class Follower {
   private async connect(): Promise<void> {
     this.socket?.close();
     this.socket = await this.source.openSocket(this.window);
-    this.openedAtMs = this.heardAtMs = this.clock.now();
+    this.openedAtMs = this.frameAtMs = this.clock.now();
     this.reopenAtMs = this.openedAtMs + (this.socket === null ? this.source.pollMs.reading : 0);
   }
 
@@ -180,10 +180,10 @@ class Follower {
     if (this.socket === null) return;
     const sightings = this.socket.take();
     const now = this.clock.now();
-    if (sightings.length > 0) this.heardAtMs = now;
+    if (sightings.length > 0) this.frameAtMs = now;
     for (const sighting of sightings) yield* this.meet(sighting);
     if (this.socket.closed === null) return;
-    // What came before the cut is told already; the rest is stored.
+    // Events before the cut are delivered already; the rest is stored.
     this.socket = null;
     this.quickCuts = now - this.openedAtMs < STABLE_MS ? this.quickCuts + 1 : 0;
     this.reopenAtMs = this.lookAtMs = now + (this.quickCuts < 2 ? 0 : backoffMs(this.quickCuts));
@@ -207,7 +207,7 @@ class Follower {
     if (sighting.event !== null) yield { type: 'event', event: sighting.event() };
   }
 
-  /** The record, asked again while it has not caught up with the word an event told. */
+  /** The record, read again while its status is older than the one that an event reported. */
   private async freshLook(): Promise<Conversation> {
     const { word } = this;
     this.word = null;
@@ -226,7 +226,7 @@ class Follower {
     return conversation;
   }
 
-  private async *tell(conversation: Conversation, why: 'time' | 'word'): AsyncGenerator<FollowItem, void, void> {
+  private async *report(conversation: Conversation, why: 'time' | 'word'): AsyncGenerator<FollowItem, void, void> {
     const now = this.clock.now();
     this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
     if (conversation.status === NO_STATUS) {
@@ -238,18 +238,18 @@ class Follower {
     } else {
       this.nullSinceMs = null;
     }
-    // A short run may begin and end between two looks: its end is told though the state before it was the same.
+    // A short run may begin and end between two reads: its end is reported though the status before it was the same.
     const again = why === 'word' && ENDS.has(conversation.status);
-    if (!again && this.told !== null && !differs(this.told, conversation)) return;
+    if (!again && this.reported !== null && !differs(this.reported, conversation)) return;
     let state = conversation;
     if (ENDS.has(conversation.status)) {
-      // Events that were stored before the end are told before it.
+      // Events that were stored before the end are delivered before it.
       yield* this.readStored();
       if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();
       state = await this.source.settle(conversation);
     }
-    if (!again && this.told !== null && !differs(this.told, state)) return;
-    this.told = state;
+    if (!again && this.reported !== null && !differs(this.reported, state)) return;
+    this.reported = state;
     yield { type: 'state', conversation: state };
   }
 
@@ -271,12 +271,12 @@ function backoffMs(failures: number): number {
   return Math.min(250 * 2 ** Math.min(failures, 6), LONGEST_BACKOFF_MS);
 }
 
-/** `told` may be richer than a plain record: what only the events know does not count. */
-function differs(told: Conversation, now: Conversation): boolean {
-  if (told.execution_status !== now.execution_status || told.sandbox_status !== now.sandbox_status) return true;
-  if (told.title !== now.title) return true;
+/** `reported` may have more than a plain record: what comes from the events alone does not count. */
+function differs(reported: Conversation, now: Conversation): boolean {
+  if (reported.execution_status !== now.execution_status || reported.sandbox_status !== now.sandbox_status) return true;
+  if (reported.title !== now.title) return true;
   // Why a run stands still; the reason of one that has ended may be known better than the record knows it.
-  if (now.status === 'running' && told.reason?.code !== now.reason?.code) return true;
+  if (now.status === 'running' && reported.reason?.code !== now.reason?.code) return true;
   const asleep = now.execution_status === null && now.sandbox_status !== null && now.sandbox_status !== 'running';
-  return !asleep && told.status !== now.status;
+  return !asleep && reported.status !== now.status;
 }

@@ -1,7 +1,7 @@
-/** The confirmation that a waiting run asks for, while the run is watched. */
-import type { Context } from '../../context.ts';
-import { beforeTime } from './time-limit.ts';
-import type { Answerer, Watched } from './watch-options.ts';
+/** The confirmation that a run waits for, while the run is tracked. */
+import type { Context } from '../context.ts';
+import { beforeTime } from './deadline.ts';
+import type { Answerer, Watched } from './tracker-options.ts';
 
 export class OpenQuestion {
   private readonly answerer: Answerer;
@@ -26,7 +26,7 @@ export class OpenQuestion {
     this.unanswered = unanswered;
     if (this.answering !== null) return;
     this.answering = this.answerer.onWaiting();
-    // Its rejection is that of `answers`; a watch that ends otherwise does not read them.
+    // Its rejection is handled through `answers`, which is not read when tracking ends otherwise.
     this.answering.catch(() => undefined);
   }
 
@@ -36,7 +36,7 @@ export class OpenQuestion {
     return how === 'left' ? this.unanswered : null;
   }
 
-  /** Closes it where it was answered elsewhere. It reads from the server, which may hang just then. */
+  /** Closes it where another client has answered. This reads from the server, which may not answer. */
   async closeIfAnswered(ctx: Pick<Context, 'clock'>, mostMs: number): Promise<void> {
     if (this.answering !== null) await beforeTime(ctx, mostMs, [this.answerer.onHappened()]);
   }

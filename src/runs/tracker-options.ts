@@ -1,33 +1,33 @@
-/** What a watch of a run is told, and what it gives back. */
-import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
-import type { RunEvidence } from '../../runs/evidence.ts';
-import type { Outcome } from '../../runs/outcome.ts';
-import type { AppError } from '../../errors.ts';
-import type { FollowOptions } from '../../servers/server.ts';
+/** Options and result of the tracker, and its times. */
+import type { Conversation } from '../domain/conversation.ts';
+import type { ConversationEvent } from '../domain/event.ts';
+import type { RunEvidence } from './evidence.ts';
+import type { Outcome } from './outcome.ts';
+import type { AppError } from '../errors.ts';
+import type { FollowOptions } from './follow-source.ts';
 
 /** After an event that may have ended the run. */
 export const SOON_MS = 250;
-/** How long a doubtful state has to stand: once the agent has been seen at work, and before. */
+/** How long a status that events contradict has to be stable: with events of the agent since the message, and without. */
 export const DOUBT_MS = { some: 1_500, none: 5_000 };
 /** After the deadline the events of a run that has ended are read for so long at most. */
 export const CATCH_UP_MS = 2_000;
-/** How long the events may take that come before an end the watch has seen by itself. */
+/** How long the last events may take when the record shows the end before the follower does. */
 export const EVENTS_MS = 10_000;
 
-/** Answers confirmations while a run is watched. */
+/** Answers confirmations while a run is tracked. */
 export interface Answerer {
-  /** Called when the run waits. `answered`: it goes on, whoever answered; `left`: it shall go on waiting. */
+  /** Called when the run waits. `answered`: by this client or another; `left`: the confirmation stays pending. */
   onWaiting(): Promise<'answered' | 'left'>;
-  /** Something happened in the run: an open question that was answered elsewhere closes before that is shown. */
+  /** Called before an event is shown: closes an open question that another client has answered. */
   onHappened(): Promise<void>;
-  /** Takes an open question back. */
+  /** Closes an open question without an answer. */
   close(): void;
 }
 
 export interface WatchOptions {
   evidence: RunEvidence;
-  /** As it was read before the watch: told where the watch ends before it has seen more. */
+  /** The record as it was read before: reported where tracking ends before it has read another. */
   seen?: Conversation;
   /** Where to start, inclusive; null: at the beginning. */
   since: string | null;
@@ -36,16 +36,16 @@ export interface WatchOptions {
   startedAfter?: ConversationEvent | null;
   /** On the context's clock; Infinity: none. */
   deadlineMs: number;
-  /** How long the command was told to wait, for the message. */
+  /** The value of `--wait-timeout`, for messages. */
   waitMs: number;
   /** `stop`: the run is stopped after the deadline, and the time for a last look is used for that. */
   atDeadline?: 'look' | 'stop';
   /** No event for this long while running ends it; null: a notice after 10 minutes. */
   failOnStallMs: number | null;
-  /** Without it a confirmation that waits ends the watch. */
+  /** Without it a pending confirmation ends the tracking. */
   answer?: Answerer | undefined;
   judge?: (conversation: Conversation, evidence: RunEvidence) => Outcome | null;
-  /** Also ends the watch, e.g. when another run ended first. */
+  /** Also ends the tracking, for example when another run has ended first. */
   signal?: AbortSignal;
   onEvent?: (event: ConversationEvent) => Promise<void>;
   /** `perhaps-older`: the state may be the one of the run before. */
@@ -53,7 +53,7 @@ export interface WatchOptions {
   onNotice?: (text: string) => Promise<void>;
 }
 
-/** `failure` when acs stopped waiting while the run went on: a deadline, a silence, a signal. */
+/** `failure` when tracking has ended before the run: by a deadline, a silence or a signal. */
 export interface Watched {
   outcome: Outcome;
   failure: AppError | null;
