@@ -9,7 +9,7 @@ import { planSteps } from '../dry-run.ts';
 import { checkIdWord } from '../ids.ts';
 import { askDecision, confirmationOf, confirmationView, PAST, refuseNeedlessStart } from './confirmation.ts';
 import { findStarted } from './started.ts';
-import { isAsleep, wake, wakeNow } from './wake.ts';
+import { needsResume, resumeSandbox, resumeSandboxNow } from './resume-sandbox.ts';
 
 export interface ConfirmOptions {
   accept?: boolean;
@@ -65,9 +65,9 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   };
   if (decision !== null) return await answer(decision, options.action ?? null);
 
-  if (options.resume && isAsleep(seen) && ctx.globals.mode === 'live') {
+  if (options.resume && needsResume(seen) && ctx.globals.mode === 'live') {
     await refuseNeedlessStart(server, id, 'answer');
-    seen = await wakeNow(ctx, server, seen);
+    seen = await resumeSandboxNow(ctx, server, seen);
   }
   const pending = await server.conversations.pending(id, 'read-copy');
   const shown = confirmationOf(id, pending, null);
@@ -93,11 +93,12 @@ async function startForAnswer(
   reply: ConfirmationAnswer,
   { resume }: ConfirmOptions,
 ): Promise<void> {
-  if (!isAsleep(seen)) return;
+  if (!needsResume(seen)) return;
   const { id } = seen;
   await server.conversations.checkAnswer(id, reply);
   await refuseNeedlessStart(server, id, 'answer');
-  const start = () => wake(ctx, server, seen, { resume, command: `acs conv confirm ${id} --${reply.decision}` });
+  const start = () =>
+    resumeSandbox(ctx, server, seen, { resume, command: `acs conv confirm ${id} --${reply.decision}` });
   if (ctx.globals.mode === 'live') return void (await start());
   await planSteps(ctx, [
     { what: 'start its sandbox', task: start },

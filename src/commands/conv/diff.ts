@@ -6,7 +6,7 @@ import type { Server, WorkspaceDiff } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { checkIdWord } from '../ids.ts';
 import { findStarted } from './started.ts';
-import { isAsleep, wake } from './wake.ts';
+import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
 export interface DiffOptions {
   stat?: boolean;
@@ -52,8 +52,11 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   checkIdWord(word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
-  if (isAsleep(conversation)) {
-    await wake(ctx, server, conversation, { resume: options.resume, command: `acs conv diff ${conversation.id}` });
+  if (needsResume(conversation)) {
+    await resumeSandbox(ctx, server, conversation, {
+      resume: options.resume,
+      command: `acs conv diff ${conversation.id}`,
+    });
   }
   const diff = await diffWithProgress(ctx, server, conversation.id);
   if (options.stat) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });

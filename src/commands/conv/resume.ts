@@ -18,7 +18,7 @@ import { findStarted, refuseUnstarted } from './started.ts';
 import { staysWaiting } from '../../runs/endings.ts';
 import { conversationView, idOf, outcomeView } from './view.ts';
 import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
-import { isAsleep, wakeNow } from './wake.ts';
+import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
 
@@ -103,11 +103,11 @@ function stepsOf(server: Server, seen: Conversation) {
     what: 'continue the run unless it has ended or waits for a confirmation',
     task: async () => {
       const settled = await server.conversations.getSettled(seen.id);
-      if (isPendingAsleep(settled)) return;
+      if (isPendingWhilePaused(settled)) return;
       if (await isUnfinished(server, settled)) await server.conversations.run(seen.id);
     },
   };
-  return isAsleep(seen) ? [start, goOn] : [goOn];
+  return needsResume(seen) ? [start, goOn] : [goOn];
 }
 
 /**
@@ -119,12 +119,12 @@ async function resumeOne(ctx: Context, server: Server, seen: Conversation, isSel
   refuseGone(seen);
   const settled = await server.conversations.getSettled(seen.id);
   const before = settled.status;
-  if (!isAsleep(settled)) return { ...(await goOn(server, settled)), before };
+  if (!needsResume(settled)) return { ...(await goOn(server, settled)), before };
   // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
   if (isSelected?.(settled) === false)
     return { started: false, changed: false, before, after: before, record: settled };
-  const awake = await wakeNow(ctx, server, settled);
-  const resumed = await goOnUnlessPending(ctx, server, awake, isPendingAsleep(settled));
+  const running = await resumeSandboxNow(ctx, server, settled);
+  const resumed = await goOnUnlessPending(ctx, server, running, isPendingWhilePaused(settled));
   return { ...resumed, changed: true, before };
 }
 
@@ -136,29 +136,29 @@ type Test = (conversation: Conversation) => boolean;
 async function goOnUnlessPending(
   ctx: Context,
   server: Server,
-  awake: Conversation,
+  running: Conversation,
   isPending: boolean,
 ): Promise<Omit<Resumed, 'before'>> {
   if (!isPending) {
     try {
-      return await goOn(server, awake);
+      return await goOn(server, running);
     } catch (error) {
       if (!isAppError(error) || error.details.data?.['waiting_for'] !== 'confirmation') throw error;
     }
   }
-  const record = await server.conversations.getSettled(awake.id);
+  const record = await server.conversations.getSettled(running.id);
   await ctx.notice(`the sandbox was started; ${staysWaiting(record.id)}: answer it with acs conv confirm ${record.id}`);
   return { started: false, changed: true, after: record.status, record };
 }
 
-async function goOn(server: Server, awake: Conversation): Promise<Omit<Resumed, 'before'>> {
-  const started = (await isUnfinished(server, awake)) && (await server.conversations.run(awake.id)) === 'started';
-  const record = started ? await server.conversations.get(awake.id) : awake;
+async function goOn(server: Server, running: Conversation): Promise<Omit<Resumed, 'before'>> {
+  const started = (await isUnfinished(server, running)) && (await server.conversations.run(running.id)) === 'started';
+  const record = started ? await server.conversations.get(running.id) : running;
   return { started, changed: started, after: record.status, record };
 }
 
-function isPendingAsleep(settled: Conversation): boolean {
-  return isAsleep(settled) && settled.status === 'waiting';
+function isPendingWhilePaused(settled: Conversation): boolean {
+  return needsResume(settled) && settled.status === 'waiting';
 }
 
 function refuseGone({ id, status, sandbox_status }: Conversation): void {

@@ -20,7 +20,7 @@ import { readMessage } from './message.ts';
 import { findStarted } from './started.ts';
 import { conversationView, outcomeView } from './view.ts';
 import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
-import { isAsleep, wake } from './wake.ts';
+import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
 /** An answered action stops waiting within this time. */
 const SETTLE_MS = 30_000;
@@ -98,12 +98,16 @@ export async function sendMessage(
   if (ctx.globals.mode === 'dry-run') {
     const server = await ctx.server();
     const seen = await findStarted(ctx, server, word);
-    const delivery = { decision, message: { text, image_urls }, wake: () => awake(ctx, server, seen, options) };
+    const delivery = {
+      decision,
+      message: { text, image_urls },
+      start: () => withRunningSandbox(ctx, server, seen, options),
+    };
     return await planSteps(ctx, stepsOf(server, seen, delivery));
   }
   let state: Sending = 'not sent';
   const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server) => {
-    const conversation = await awake(timed, server, await findStarted(timed, server, word), options);
+    const conversation = await withRunningSandbox(timed, server, await findStarted(timed, server, word), options);
     const { last } = await readKnownRun(server, conversation.id);
     if (decision === null) refuseWaiting(conversation);
     state = 'perhaps sent';
@@ -128,8 +132,8 @@ function withSending({ message, details }: AppError, state: Sending): AppError {
   return new AppError('timeout', `${message}; ${what}`, details);
 }
 
-/** A conversation that can be talked to; wakes the sandbox where that is needed and wanted. */
-async function awake(
+/** The conversation with its sandbox running; a paused one is resumed with --resume or when the user agrees. */
+async function withRunningSandbox(
   ctx: Context,
   server: Server,
   conversation: Conversation,
@@ -141,29 +145,29 @@ async function awake(
       hint: `its events are kept: acs conv events ${id}`,
     });
   }
-  if (!isAsleep(conversation)) return conversation;
+  if (!needsResume(conversation)) return conversation;
   await refuseNeedlessStart(server, id, decisionOf(answer) === null ? 'message' : 'answer');
-  return await wake(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
+  return await resumeSandbox(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
 }
 
 interface Delivery {
   decision: ConfirmationDecision | null;
   message: OutgoingMessage;
-  wake(): Promise<unknown>;
+  start(): Promise<unknown>;
 }
 
 /** The same as below for a dry run, where no step sees what the one before it brings. */
-function stepsOf(server: Server, seen: Conversation, { decision, message, wake }: Delivery) {
+function stepsOf(server: Server, seen: Conversation, { decision, message, start }: Delivery) {
   const { id } = seen;
-  const awaken = { what: 'wake its sandbox', task: wake };
+  const startSandbox = { what: 'start its sandbox', task: start };
   const send = { what: 'send the message', task: () => server.conversations.send(id, message) };
   if (decision === null) {
     refuseWaiting(seen);
-    return [awaken, send];
+    return [startSandbox, send];
   }
   const answer = { decision, reason: null, action_id: null };
   return [
-    awaken,
+    startSandbox,
     { what: `${decision} the action`, task: () => server.conversations.answer(id, answer) },
     { ...send, task: () => server.conversations.send(id, { ...message, effect: 'store' }) },
     { what: 'go on with the run', task: () => server.conversations.run(id) },

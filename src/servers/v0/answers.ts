@@ -86,7 +86,7 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   const info = await getConversationV0(links, id);
   if (!isRunning(info)) {
     throw new AppError('conflict', `this conversation does not run (it is ${info.status.toLowerCase()})`, {
-      hint: `wake it with: acs conv resume ${id}`,
+      hint: `resume it with: acs conv resume ${id}`,
     });
   }
   const { agentState } = await readNews(links, info);

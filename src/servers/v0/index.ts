@@ -173,7 +173,7 @@ async function sendV0(links: Links, id: string, message: OutgoingMessage): Promi
   const info = await getConversationV0(links, id);
   if (info.status.toUpperCase() !== 'RUNNING') {
     throw new AppError('conflict', `this conversation does not run (it is ${info.status.toLowerCase()})`, {
-      hint: 'wake it with: acs conv send --resume',
+      hint: 'resume it with: acs conv send --resume',
     });
   }
   await refuseWaitingV0(links, info);

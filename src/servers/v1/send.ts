@@ -116,7 +116,7 @@ async function deliver(links: Links, record: AppConversationRecord, body: Body):
     throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {
       status: 409,
       request: answer.request,
-      hint: `wake it with: acs conv send --resume, or acs sandbox resume`,
+      hint: `resume it with: acs conv send --resume, or acs sandbox resume`,
       data: { sandbox_status: 'paused' },
     });
   }

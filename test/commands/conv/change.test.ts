@@ -167,7 +167,7 @@ describe('changing conversations', () => {
     expect((await conv('delete', '@last', '--all', '-y')).code).toBe(2);
   });
 
-  it('sends to a paused sandbox only when told to wake it', async () => {
+  it('sends to a paused sandbox only with --resume', async () => {
     const id = await endedRun(world);
     const { sandbox_id: sandbox } = json(await conv('show', id, '--json'));
     await world.acs('sandbox', 'pause', sandbox ?? '');

@@ -298,7 +298,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(world, id)).toBe('finished');
     });
 
-    it('wakes what sleeps only when told to', async () => {
+    it('resumes a paused sandbox only with --resume', async () => {
       const id = await endedRun(world);
       await putToSleep(world, id);
       expect((await conv('send', id, 'hello')).code).toBe(6);

@@ -25,7 +25,7 @@ async function killWorker(): Promise<void> {
   process.kill(Number(workers[0]?.[1]), 'SIGKILL');
 }
 
-it('a run that dies with its sandbox has failed, and a message wakes it only when told to', async () => {
+it('a run that dies with its sandbox has failed, and a message starts it only with --resume', async () => {
   const { id } = await startHeldRun(world);
   const following = conv('follow', id, '--json');
   await killWorker();

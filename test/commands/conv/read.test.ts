@@ -311,7 +311,7 @@ describe('conv diff', () => {
     expect((await conv('diff', id, '--stat')).out).toBe('two.txt\tadded\t1\t0\n');
   });
 
-  it('wakes a sandbox only when told to', async () => {
+  it('resumes a paused sandbox only with --resume', async () => {
     const id = await endedRun(world);
     await world.acs('sandbox', 'pause', (await show(id)).sandbox_id ?? '');
     const refused = await conv('diff', id);

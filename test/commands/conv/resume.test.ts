@@ -30,7 +30,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect((await conv('wait', id)).code).toBe(0);
   });
 
-  it('wakes what sleeps, and goes on', async () => {
+  it('starts a paused sandbox and continues its run', async () => {
     const { id, release } = await startHeldRun(world);
     await putToSleep(world, id);
     await release();
@@ -56,7 +56,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect((await conv('resume', id, '--wait')).code).toBe(0);
   });
 
-  it('only wakes a run that has finished', async () => {
+  it('only starts the sandbox of a run that has finished', async () => {
     const id = await endedRun(world);
     await putToSleep(world, id);
     expect(json(await conv('resume', id, '--json'))).toMatchObject({ status: 'finished', changed: true });
