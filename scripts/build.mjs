@@ -141,9 +141,9 @@ function wanted() {
   const all = {
     main: 'src/main.ts',
     // The local service in the background, the agent server of one sandbox, and what runs in the isolation of a sandbox.
-    service: 'src/service/life/main.ts',
-    worker: 'src/service/worker/main.ts',
-    inside: 'src/service/jail/inside.ts',
+    service: 'src/service/lifecycle/main.ts',
+    worker: 'src/service/agent-server/main.ts',
+    inside: 'src/service/isolation/inside.ts',
   };
   const names = process.argv.slice(2);
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.length === 0 || names.includes(name)));

@@ -51,7 +51,7 @@ export interface ServeOptions {
   api?: 'v0' | 'v1' | 'both';
   /** Ends after this long with no conversation running and no client; 0 = never. */
   idleTimeoutMs?: number;
-  /** Absolute path of a file of weather: what goes wrong on purpose. */
+  /** Absolute path of a scenario file: faults that are injected on purpose. */
   scenario?: string;
   /** What conversations play that name no replay: `demo` or an absolute path. */
   replay?: string;
@@ -70,7 +70,7 @@ export interface LocalServiceStatus {
   data_dir: string;
   conversations_running: number | null;
   sandboxes_running: number | null;
-  /** The file of its weather; null: fair. */
+  /** The scenario file; null: no faults are injected. */
   scenario: string | null;
   /** What conversations play that name no replay: `demo` or a path; null: nothing. */
   replay: string | null;

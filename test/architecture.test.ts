@@ -95,7 +95,7 @@ describe('the rules', () => {
   it('keep the process, the network and the clock at the edges', () => {
     const found = breachesOf({
       'src/main.ts': `process.exitCode = Date.now();`,
-      'src/service/worker/main.ts': `console.log(process.pid);`,
+      'src/service/agent-server/main.ts': `console.log(process.pid);`,
       'src/output/emit.ts': `
         import process from 'node:process';
         console.log(globalThis.fetch);

@@ -1,19 +1,20 @@
 /**
- * The face of the local service: what the command line may use of it. Light to import: the server itself, its store and
- * their libraries are loaded when a service is started in this process.
+ * The local service as the command line uses it. It loads the server, its storage and their libraries only when a
+ * service is started in this process.
  *
- * Below: `app/` answers requests, `store/` keeps what was acknowledged, `life/` starts, finds and ends the service,
- * `worker/` is the agent server of one sandbox, `jail/` its isolation, `replay/` reads recorded trajectories.
+ * `app/` answers requests, `storage/` stores what was acknowledged, `lifecycle/` starts, finds and stops the service,
+ * `agent-server/` is the agent server of one sandbox, `isolation/` isolates its commands and files, `replay/` reads
+ * recorded trajectories, `faults/` injects faults.
  */
-import type { ServiceOptions, RunningService } from './life/options.ts';
+import type { ServiceOptions, RunningService } from './lifecycle/options.ts';
 
-export { askActivity } from './life/ask-activity.ts';
-export { defaultDataDir } from './life/data-dir.ts';
-export { checkReplay, checkScenario, ensureLocalService } from './life/ensure.ts';
-export type { RunningService, ServiceApi, ServiceOptions } from './life/options.ts';
-export { logFile } from './life/paths.ts';
-export { runningService, serviceStatus } from './life/status.ts';
-export { stopService } from './life/stop.ts';
+export { askActivity } from './lifecycle/ask-activity.ts';
+export { defaultDataDir } from './lifecycle/data-dir.ts';
+export { checkReplay, checkScenario, ensureLocalService } from './lifecycle/ensure.ts';
+export type { RunningService, ServiceApi, ServiceOptions } from './lifecycle/options.ts';
+export { logFile } from './lifecycle/paths.ts';
+export { runningService, serviceStatus } from './lifecycle/status.ts';
+export { stopService } from './lifecycle/stop.ts';
 
 /**
  * Starts the local service in this process and answers when it listens. The caller ends it with `close()` on SIGINT,
@@ -21,6 +22,6 @@ export { stopService } from './life/stop.ts';
  * @throws ServiceError when the data directory cannot be used, another service owns it, or the port is taken.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { serve } = await import('./life/serve.ts');
+  const { serve } = await import('./lifecycle/serve.ts');
   return serve(options);
 }

@@ -1,13 +1,13 @@
 /**
  * What the app server and the worker of a sandbox say to each other over the worker's stdin and stdout, one JSON object
- * a line. Everything a client of the sandbox may use goes over the worker's HTTP port instead (worker/server.ts).
+ * a line. Everything a client of the sandbox may use goes over the worker's HTTP port instead (agent-server/server.ts).
  *
  * Life of a worker: the app server starts `node <root>/dist/worker.js` and writes the WorkerConfig as the first line;
  * the worker answers `ready` or `failed`. Each command line is answered by the notice with the same `request`.
  * The end of stdin means that the app server is gone: the worker kills everything inside the sandbox and exits.
  */
 import type { ReplayStep } from './replay/steps.ts';
-import type { WeatherRule } from './weather/schema.ts';
+import type { FaultRule } from './faults/schema.ts';
 import type { ExecutionStatus, Metrics } from './conversation-state.ts';
 
 /** How a sandbox is isolated. `bubblewrap-offline` has no network but its own loopback; `process` isolates nothing. */
@@ -33,7 +33,7 @@ export interface WorkerConfig {
   /** Environment of the commands inside, on top of the worker's own choice. */
   initial_env: Record<string, string>;
   /** What goes wrong on purpose with requests to this worker; absent: nothing. */
-  weather?: WeatherRule[];
+  faults?: FaultRule[];
   /** What conversations play that are started without a replay; absent or null: nothing. */
   default_replay?: ReplayStep[] | null;
 }

@@ -48,18 +48,19 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   diff: ['src/servers/text-patch.ts'],
   fflate: ['src/service/'],
   hono: ['src/service/'],
-  libsql: ['src/service/event-log.ts', 'src/service/app/log-states.ts', 'src/service/store/database.ts'],
+  libsql: ['src/service/event-log.ts', 'src/service/app/log-states.ts', 'src/service/storage/database.ts'],
   ora: ['src/terminal/'],
   'string-width': ['src/text/'],
   undici: ['src/servers/transport/'],
   // Whoever reads an answer, a request or a trajectory checks its shape.
   valibot: ['src/protocol/', 'src/service/'],
-  ws: ['src/service/worker/', 'src/servers/agent-server/'],
+  ws: ['src/service/agent-server/', 'src/servers/agent-server/'],
   yaml: ['src/service/app/microagents.ts'],
 };
 
 /** Where the process, the network and the clock of the wall may be touched. */
-const EDGES = /^src\/(main\.ts|wire\.ts|wire\/|servers\/transport|service\/(.*\/)?(main\.ts|jail\/|supervisor|life\/))/;
+const EDGES =
+  /^src\/(main\.ts|wire\.ts|wire\/|servers\/transport|service\/(.*\/)?(main\.ts|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 300;
 

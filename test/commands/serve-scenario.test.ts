@@ -1,4 +1,4 @@
-/** What a script sees of a server in bad weather: `acs serve --scenario`. */
+/** What a script sees of a server with injected faults: `acs serve --scenario`. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ const LIST = '/api/v1/app-conversations/search';
 
 /** A world with these rules. */
 async function under(...rules: object[]): Promise<World> {
-  world = await createWorld({ api: 'v1', spec: 'process', weather: rules });
+  world = await createWorld({ api: 'v1', spec: 'process', faults: rules });
   return world;
 }
 
@@ -54,10 +54,10 @@ describe('a list of conversations', () => {
   });
 
   it('comes through latency, and with headers that were added', async () => {
-    await under({ path: LIST, latency: '50ms', headers: { 'X-Weather': 'slow' } });
+    await under({ path: LIST, latency: '50ms', headers: { 'X-Fault': 'slow' } });
     expect((await world.acs('conv', 'list')).code).toBe(0);
     const answer = await fetch(`${world.service.url}${LIST}`, { headers: { 'X-Session-API-Key': world.service.key } });
-    expect([answer.status, answer.headers.get('x-weather')]).toEqual([200, 'slow']);
+    expect([answer.status, answer.headers.get('x-fault')]).toEqual([200, 'slow']);
     expect(await answer.json()).toEqual({ items: [], next_page_id: null });
   });
 });
@@ -113,13 +113,13 @@ describe('the agent servers', () => {
     expect((await world.acs('conv', 'follow', await started())).code).toBe(0);
   });
 
-  it('are in bad weather for clients, not for the service itself', async () => {
+  it('are injected for clients, not for the service itself', async () => {
     await under({ server: 'agent', status: 500 });
     expect((await world.acs(...NEW, '--wait')).code).toBe(0);
   });
 });
 
-describe('the weather', () => {
+describe('injected faults', () => {
   it('leaves alone what is asked to find and end a service, and does not open its doors', async () => {
     await under({ status: 200, body: { open: true } });
     const ask = (route: string, headers: Record<string, string> = {}) => fetch(world.service.url + route, { headers });
@@ -130,7 +130,7 @@ describe('the weather', () => {
 
   it('of the example is what the README says', async () => {
     const file = path.join(PACKAGE_ROOT, 'examples', 'weather.json');
-    world = await createWorld({ api: 'v1', spec: 'process', weather: JSON.parse(readFileSync(file, 'utf8')) });
+    world = await createWorld({ api: 'v1', spec: 'process', faults: JSON.parse(readFileSync(file, 'utf8')) });
     expect((await world.acs('conv', 'new', '--replay', 'demo', '--no-repo', '--follow')).code).toBe(0);
     expect((await world.acs('conv', 'list')).code).toBe(0);
     expect((await world.acs('specs', 'list')).code).toBe(9);

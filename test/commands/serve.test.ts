@@ -275,8 +275,8 @@ describe('serve', () => {
     [['--data-dir', '']],
     [['--prune', '30d']],
     [['--scenario', '']],
-    [['--status', '--scenario', 'weather.json']],
-    [['--stop', '--scenario', 'weather.json']],
+    [['--status', '--scenario', 'faults.json']],
+    [['--stop', '--scenario', 'faults.json']],
     [['--status', '--timeout', '5s']],
   ])('%j is exit 2 and starts nothing', async (flags) => {
     expect((await acs(['serve', ...flags])).code).toBe(2);

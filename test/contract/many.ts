@@ -1,6 +1,6 @@
 /** Many conversations at once, written into the store of a local service that does not run. */
 import { randomBytes } from 'node:crypto';
-import { openStore } from '../../src/service/store/index.ts';
+import { openStore } from '../../src/service/storage/index.ts';
 import { conversationRow } from '../support/conversation-row.ts';
 import type { Dialect } from './target.ts';
 

@@ -14,7 +14,7 @@ import {
   startTestWorker,
   step,
   type TestWorker,
-} from './worker/support/worker.ts';
+} from './agent-server/support/worker.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

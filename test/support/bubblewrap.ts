@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { whyNoBubblewrap } from '../../src/service/jail/detect.ts';
+import { whyNoBubblewrap } from '../../src/service/isolation/detect.ts';
 import type { SandboxSpecName } from '../../src/service/worker-protocol.ts';
 
 /** Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them (not-run.ts). */

@@ -1,4 +1,4 @@
-import type { ConversationRow } from '../../src/service/store/conversations.ts';
+import type { ConversationRow } from '../../src/service/storage/conversations.ts';
 
 /** A conversation as the service keeps it, ended and without anything special. Times in the stored form. */
 export function conversationRow(

@@ -69,8 +69,8 @@ export interface WorldOptions {
   maxRunning?: number;
   /** Where it listens; any port without one. */
   port?: number;
-  /** Its weather: a scenario as a file would hold it. */
-  weather?: unknown;
+  /** A scenario as a file would hold it. */
+  faults?: unknown;
 }
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
@@ -79,7 +79,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const dataDir = path.join(dir, 'data');
   await mkdir(home);
   const serviceEnv = { PATH: options.path ?? process.env.PATH, HOME: home };
-  const scenario = options.weather === undefined ? {} : { scenario: await scenarioFile(dir, options.weather) };
+  const scenario = options.faults === undefined ? {} : { scenario: await scenarioFile(dir, options.faults) };
   const start = (port = options.port): Promise<RunningService> =>
     startService({
       dataDir,
@@ -121,7 +121,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 async function scenarioFile(dir: string, weather: unknown): Promise<string> {
-  const file = path.join(dir, 'weather.json');
+  const file = path.join(dir, 'faults.json');
   await writeFile(file, JSON.stringify(weather));
   return file;
 }

@@ -1,6 +1,6 @@
 /** Requests from the app server to the agent server of a sandbox, over loopback. */
 import http from 'node:http';
-import { SERVICE_HEADER } from '../weather/middleware.ts';
+import { SERVICE_HEADER } from '../faults/middleware.ts';
 
 export interface AgentRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

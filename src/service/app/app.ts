@@ -7,8 +7,8 @@ import type { AppContext } from './context.ts';
 import { HttpAnswer, json, refuse } from './answers.ts';
 import { isKey } from '../is-key.ts';
 import { storageTrouble } from '../storage-trouble.ts';
-import { createForecast } from '../weather/forecast.ts';
-import { weather } from '../weather/middleware.ts';
+import { createFaultRules } from '../faults/rules.ts';
+import { injectFaults } from '../faults/middleware.ts';
 import { commonRoutes } from './routes/common.ts';
 import { v0Routes } from './routes/v0/index.ts';
 import { v1Routes } from './routes/v1/index.ts';
@@ -34,9 +34,9 @@ export function createApp(context: AppContext): Hono {
       context.activity.end();
     }
   });
-  // Behind the door: what must not reach the service does not, whatever the weather.
-  if (context.weather !== undefined && context.weather.length > 0) {
-    app.use(weather(createForecast(context.weather, context.log)));
+  // Behind the door: what must not reach the service does not, whatever faults are injected.
+  if (context.faults !== undefined && context.faults.length > 0) {
+    app.use(injectFaults(createFaultRules(context.faults, context.log)));
   }
   for (const route of routes) {
     app.on(route.method, honoPath(route.path), (c) => {

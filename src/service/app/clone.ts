@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { killProcesses } from '../jail/processes.ts';
+import { killProcesses } from '../isolation/processes.ts';
 import { toldWhenOrphaned } from '../told-when-orphaned.ts';
 import type { RepositorySource } from './repository.ts';
 

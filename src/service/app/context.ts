@@ -1,9 +1,9 @@
 /** What the routes of the app server are handed. */
-import type { Clock } from '../life/clock.ts';
-import type { ServiceApi } from '../life/options.ts';
+import type { Clock } from '../lifecycle/clock.ts';
+import type { ServiceApi } from '../lifecycle/options.ts';
 import type { ReplayStep } from '../replay/steps.ts';
-import type { Store } from '../store/index.ts';
-import type { WeatherRule } from '../weather/schema.ts';
+import type { Store } from '../storage/index.ts';
+import type { FaultRule } from '../faults/schema.ts';
 import type { EventLogs } from './event-logs.ts';
 import type { Starter } from './starting.ts';
 import type { SpecChoice } from './specs.ts';
@@ -33,7 +33,7 @@ export interface AppContext {
   resources(): ProcessResources;
   log(line: string): void;
   /** What goes wrong on purpose with requests to the app server; absent: nothing. */
-  weather?: readonly WeatherRule[];
+  faults?: readonly FaultRule[];
   /** What conversations play that name no replay, where no model is set; null: they are refused. */
   defaultReplay: ReplayStep[] | null;
   /** Called when a request begins and when its answer is complete; the service ends when nobody calls for long. */

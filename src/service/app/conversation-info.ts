@@ -1,5 +1,5 @@
 /** A conversation as V0 shows it (interface section 3.2). */
-import { givenTitle, type ConversationRow } from '../store/conversations.ts';
+import { givenTitle, type ConversationRow } from '../storage/conversations.ts';
 import type { AppContext } from './context.ts';
 import { AGENT_STATES } from './v0-events/translate.ts';
 import { sandboxLookup, sandboxStateOf, type SandboxState } from './conversation-record.ts';

@@ -1,6 +1,6 @@
 /** A conversation as V1 shows it (interface section 4.3). */
-import type { ConversationRow } from '../store/conversations.ts';
-import type { SandboxRow } from '../store/sandboxes.ts';
+import type { ConversationRow } from '../storage/conversations.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
 import type { AppContext } from './context.ts';
 import { shownRepository } from './repository.ts';
 import type { ExecutionStatus, Metrics } from '../conversation-state.ts';

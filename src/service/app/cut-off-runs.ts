@@ -3,10 +3,10 @@
  * cut off. How those ended is written into their logs from here. A log has one writer at a time, so the worker must be
  * gone.
  */
-import type { Clock } from '../life/clock.ts';
+import type { Clock } from '../lifecycle/clock.ts';
 import { eventLogFile, openEventLog } from '../event-log.ts';
-import type { Store } from '../store/index.ts';
-import { Conversation } from '../worker/conversation.ts';
+import type { Store } from '../storage/index.ts';
+import { Conversation } from '../agent-server/conversation.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 import type { ConversationState } from '../conversation-state.ts';
 import { readLogStates } from './log-states.ts';

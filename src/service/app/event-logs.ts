@@ -1,7 +1,7 @@
 /** The event logs of conversations, read beside the workers that write them. */
 import path from 'node:path';
 import { eventLogFile, openEventLogReadOnly, type EventLog } from '../event-log.ts';
-import type { ConversationRow } from '../store/conversations.ts';
+import type { ConversationRow } from '../storage/conversations.ts';
 
 /** The logs of a service. They are kept open: the database gives a closed one back only when memory is collected. */
 export interface EventLogs {

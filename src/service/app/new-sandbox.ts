@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import type { SandboxRow } from '../store/sandboxes.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
 import type { SandboxSpecName, WorkerConfig } from '../worker-protocol.ts';
 import { assertSpecWorks, type SpecChoice } from './specs.ts';
 import { newSandboxId, newSessionKey } from './ids.ts';

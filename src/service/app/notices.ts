@@ -1,6 +1,6 @@
 /** Keeps what workers tell of their conversations. The logs are the truth; the store is what lists are made from. */
-import type { Store } from '../store/index.ts';
-import { isGivenTitle, type ConversationChange } from '../store/conversations.ts';
+import type { Store } from '../storage/index.ts';
+import { isGivenTitle, type ConversationChange } from '../storage/conversations.ts';
 import type { EventLogs } from './event-logs.ts';
 import type { ConversationNotice } from '../worker-protocol.ts';
 

@@ -1,5 +1,5 @@
 /** Messages that had to wait: delivered when their conversation has started, or its sandbox runs again. */
-import type { Store } from '../store/index.ts';
+import type { Store } from '../storage/index.ts';
 import { textOf } from './agent-client.ts';
 import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
 

@@ -1,5 +1,5 @@
-import type { Store } from '../store/index.ts';
-import type { SandboxRow } from '../store/sandboxes.ts';
+import type { Store } from '../storage/index.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
 
 const DEFAULT_MAX_RUNNING = 20;
 

@@ -1,4 +1,4 @@
-import type { SandboxRow } from '../store/sandboxes.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
 import { WORKSPACE_INSIDE, type SandboxSpecName } from '../worker-protocol.ts';
 
 /** A kind of sandbox, in the shape of interface section 6. */
@@ -28,7 +28,7 @@ export function isSpecName(name: string): name is SandboxSpecName {
   return (NAMES as string[]).includes(name);
 }
 
-/** Which specs this machine can run, decided once when the service starts (jail/detect.ts). */
+/** Which specs this machine can run, decided once when the service starts (isolation/detect.ts). */
 export interface SpecChoice {
   /** The spec of a sandbox whose creator names none. */
   readonly byDefault: SandboxSpecName;

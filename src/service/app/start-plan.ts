@@ -2,7 +2,7 @@
 import type { ConfirmationPolicyRequest } from '../../protocol/agent-server/requests.ts';
 import type { Provider } from '../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../replay/steps.ts';
-import { givenTitle, type ConversationRow } from '../store/conversations.ts';
+import { givenTitle, type ConversationRow } from '../storage/conversations.ts';
 import { valueAt, type StoredSettings } from './settings/record.ts';
 import type { SandboxSpecName } from '../worker-protocol.ts';
 import type { Json } from './settings/json.ts';

@@ -4,11 +4,11 @@
  */
 import path from 'node:path';
 import { setImmediate as soon, setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../life/clock.ts';
-import { isGivenTitle, type ConversationRow } from '../store/conversations.ts';
-import type { Store } from '../store/index.ts';
-import type { SandboxRow } from '../store/sandboxes.ts';
-import type { StartTaskRow } from '../store/start-tasks.ts';
+import type { Clock } from '../lifecycle/clock.ts';
+import { isGivenTitle, type ConversationRow } from '../storage/conversations.ts';
+import type { Store } from '../storage/index.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
+import type { StartTaskRow } from '../storage/start-tasks.ts';
 import { jsonOf, textOf } from './agent-client.ts';
 import { deliverPending } from './pending.ts';
 import { checkOut, type CheckoutSources } from './checkout.ts';

@@ -1,9 +1,9 @@
 /** What the supervisor of the sandboxes is asked for, and what it is given (supervisor.ts). */
-import type { Clock } from '../life/clock.ts';
+import type { Clock } from '../lifecycle/clock.ts';
 import type { ReplayStep } from '../replay/steps.ts';
-import type { Store } from '../store/index.ts';
-import type { SandboxRow } from '../store/sandboxes.ts';
-import type { WeatherRule } from '../weather/schema.ts';
+import type { Store } from '../storage/index.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
+import type { FaultRule } from '../faults/schema.ts';
 import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
 import type { AgentAnswer, AgentClient, AgentRequest } from './agent-client.ts';
 import type { SpecChoice } from './specs.ts';
@@ -23,7 +23,7 @@ export interface SupervisorOptions {
   /** Environment of what runs inside; asked when a worker is started. */
   initialEnv?(): Record<string, string>;
   /** What goes wrong on purpose with requests to the agent servers. */
-  weather?: WeatherRule[];
+  faults?: FaultRule[];
   /** What conversations play that are started at an agent server without a replay; null: nothing. */
   defaultReplay: ReplayStep[] | null;
   /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */

@@ -4,8 +4,8 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { startOf } from '../life/process.ts';
-import type { SandboxRow } from '../store/sandboxes.ts';
+import { startOf } from '../lifecycle/process.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
 import type { ConversationNotice, SandboxSpecName } from '../worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
@@ -196,7 +196,7 @@ class SandboxSupervisor implements Supervisor {
       workspace_dir: this.workspaceOf(row.id),
       events_dir: this.eventsOf(row.id),
       initial_env: this.#options.initialEnv?.() ?? {},
-      weather: this.#options.weather ?? [],
+      faults: this.#options.faults ?? [],
       default_replay: this.#options.defaultReplay,
     });
     for (const dir of [config.workspace_dir, config.events_dir]) mkdirSync(dir, { recursive: true, mode: 0o700 });

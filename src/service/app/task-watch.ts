@@ -1,4 +1,4 @@
-import type { StartTaskRow } from '../store/start-tasks.ts';
+import type { StartTaskRow } from '../storage/start-tasks.ts';
 
 /** Tells those who watch a start task of each of its states. */
 export interface TaskWatchers {

@@ -1,5 +1,5 @@
 /** What has become of sandboxes, kept whatever the disk says: nobody will tell it again. */
-import type { SandboxChange, SandboxStore } from '../store/sandboxes.ts';
+import type { SandboxChange, SandboxStore } from '../storage/sandboxes.ts';
 
 export interface SandboxTeller {
   /** Counts from now on; written at once, or as soon as there is room. */

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { nodeExecutable, sendSignal } from '../life/process.ts';
+import { nodeExecutable, sendSignal } from '../lifecycle/process.ts';
 import { toldWhenOrphaned } from '../told-when-orphaned.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
 

@@ -1,6 +1,6 @@
 /** The trajectory of `acs serve --replay`: what the agent of a conversation plays when its request names none. */
 import { readFileSync, statSync } from 'node:fs';
-import { ServiceError } from '../life/failure.ts';
+import { ServiceError } from '../lifecycle/failure.ts';
 import { demoSteps } from './demo.ts';
 import { parseTrajectory } from './parse.ts';
 import type { ReplayStep } from './steps.ts';

@@ -21,7 +21,7 @@ const complete = (...args: string[]) =>
   });
 
 beforeAll(async () => {
-  world = await createWorld({ spec: 'process', weather: SLOW_SECRETS });
+  world = await createWorld({ spec: 'process', faults: SLOW_SECRETS });
   await world.acs(
     'conv',
     'new',

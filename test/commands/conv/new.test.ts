@@ -187,7 +187,7 @@ describe('starting a conversation', () => {
 
   it('prints its document when the interrupt comes while it looks for what the server paused', async () => {
     const look = { method: 'GET', path: '/api/v1/sandboxes/search', after: 2, latency: '30s' };
-    const slow = await createWorld({ api: 'v1', spec: 'process', weather: { rules: [look] } });
+    const slow = await createWorld({ api: 'v1', spec: 'process', faults: { rules: [look] } });
     try {
       await slow.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait');
       const interruption = new AbortController();

@@ -11,10 +11,10 @@ import { emptySettings, readSettings } from '../../../src/service/app/settings/r
 import { specChoice } from '../../../src/service/app/specs.ts';
 import { createStarter } from '../../../src/service/app/starting.ts';
 import { createSupervisor } from '../../../src/service/app/supervisor.ts';
-import { createActivity } from '../../../src/service/life/activity.ts';
-import { createClock } from '../../../src/service/life/clock.ts';
-import { dataPaths } from '../../../src/service/life/paths.ts';
-import { openStore, type Store } from '../../../src/service/store/index.ts';
+import { createActivity } from '../../../src/service/lifecycle/activity.ts';
+import { createClock } from '../../../src/service/lifecycle/clock.ts';
+import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
+import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
 import type { SandboxSpecName } from '../../../src/service/worker-protocol.ts';
 

@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../../store/documents.ts';
+import type { DocumentStore } from '../../storage/documents.ts';
 import { readProfiles } from './profiles.ts';
 import { readSettings, valueAt } from './record.ts';
 

@@ -1,6 +1,6 @@
 /** Named model settings that can be made the current ones (interface section 2.7). */
 import { isDeepStrictEqual } from 'node:util';
-import type { DocumentStore } from '../../store/documents.ts';
+import type { DocumentStore } from '../../storage/documents.ts';
 import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
 import type { MASK } from './mcp.ts';
 import { overlay, valueAt, type StoredSettings } from './record.ts';

@@ -3,7 +3,7 @@ import { PROVIDERS, type Provider } from '../../../protocol/v1/requests.ts';
 import { createForgejo, ForgejoError, type Forgejo } from '../forgejo.ts';
 import { providerBase } from '../repository.ts';
 import type { Detail } from '../../../protocol/detail.ts';
-import type { DocumentStore } from '../../store/documents.ts';
+import type { DocumentStore } from '../../storage/documents.ts';
 
 interface ProviderToken {
   token: string;

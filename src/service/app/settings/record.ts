@@ -1,6 +1,6 @@
 /** The settings as they are stored: one record that both dialects show in their own form. */
 import { isDeepStrictEqual } from 'node:util';
-import type { DocumentStore } from '../../store/documents.ts';
+import type { DocumentStore } from '../../storage/documents.ts';
 import type { McpEntry } from './mcp.ts';
 import { type Json, type JsonObject, isObject } from './json.ts';
 

@@ -1,7 +1,7 @@
 /** Events of V0 and what changes a run (interface section 3.4). */
 import type { Context } from 'hono';
 import { eventListQuery, eventPost, messagePost } from '../../../../protocol/v0/requests.ts';
-import type { ConversationRow } from '../../../store/conversations.ts';
+import type { ConversationRow } from '../../../storage/conversations.ts';
 import { textOf } from '../../agent-client.ts';
 import { HttpAnswer, json, readJson, readQuery, refuse } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';

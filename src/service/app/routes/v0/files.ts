@@ -8,7 +8,7 @@ import {
   rememberPromptQuery,
   selectFileQuery,
 } from '../../../../protocol/v0/requests.ts';
-import type { ConversationRow } from '../../../store/conversations.ts';
+import type { ConversationRow } from '../../../storage/conversations.ts';
 import { jsonOf, textOf, type AgentAnswer } from '../../agent-client.ts';
 import { HttpAnswer, json, readBody, readQuery, refuse } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';

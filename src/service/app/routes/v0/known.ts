@@ -1,8 +1,8 @@
 /** Finding the conversation that a V0 path names. */
 import type { Context } from 'hono';
 import { toHexId } from '../../../../protocol/detail.ts';
-import type { ConversationRow } from '../../../store/conversations.ts';
-import type { SandboxRow } from '../../../store/sandboxes.ts';
+import type { ConversationRow } from '../../../storage/conversations.ts';
+import type { SandboxRow } from '../../../storage/sandboxes.ts';
 import { HttpAnswer, refuse } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 import { SandboxUnavailable } from '../../supervisor.ts';

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { isRecord } from '../../../../protocol/shape.ts';
 import { conversationListQuery } from '../../../../protocol/v0/requests.ts';
-import type { ConversationFilter, ConversationRow } from '../../../store/conversations.ts';
+import type { ConversationFilter, ConversationRow } from '../../../storage/conversations.ts';
 import { json, readQuery, refuse } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo } from '../../conversation-info.ts';

@@ -1,7 +1,7 @@
 /** What lies in a conversation's workspace, and its events as a file (interface section 4.5). */
 import type { Context } from 'hono';
 import { toDashedId } from '../../../../protocol/detail.ts';
-import type { ConversationRow } from '../../../store/conversations.ts';
+import type { ConversationRow } from '../../../storage/conversations.ts';
 import { jsonOf, textOf } from '../../agent-client.ts';
 import { json, pathId, refuse, HttpAnswer, refuseDetail } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';

@@ -6,7 +6,7 @@ import {
   conversationCountQuery,
   conversationSearchQuery,
 } from '../../../../protocol/v1/requests.ts';
-import type { ConversationChange, ConversationFilter } from '../../../store/conversations.ts';
+import type { ConversationChange, ConversationFilter } from '../../../storage/conversations.ts';
 import { json, offsetPage, pathId, readJson, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord, sandboxLookup } from '../../conversation-record.ts';

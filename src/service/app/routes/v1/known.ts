@@ -1,8 +1,8 @@
 /** What V1 knows: conversations and start tasks that were asked for over V1, and no others (interface section 4). */
 import { toDashedId } from '../../../../protocol/detail.ts';
-import type { ConversationRow } from '../../../store/conversations.ts';
-import type { SandboxRow } from '../../../store/sandboxes.ts';
-import type { StartTaskRow } from '../../../store/start-tasks.ts';
+import type { ConversationRow } from '../../../storage/conversations.ts';
+import type { SandboxRow } from '../../../storage/sandboxes.ts';
+import type { StartTaskRow } from '../../../storage/start-tasks.ts';
 import { refuse } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 

@@ -1,7 +1,7 @@
 /** Sandboxes and their specs (interface sections 5 and 6). */
 import type { Context } from 'hono';
 import { pageQuery } from '../../../../protocol/v1/requests.ts';
-import type { SandboxRow } from '../../../store/sandboxes.ts';
+import type { SandboxRow } from '../../../storage/sandboxes.ts';
 import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverWhenRunning } from '../../pending.ts';

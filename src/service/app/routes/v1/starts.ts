@@ -7,7 +7,7 @@ import {
   startTaskSearchQuery,
   uuidList,
 } from '../../../../protocol/v1/requests.ts';
-import type { StartTaskRow } from '../../../store/start-tasks.ts';
+import type { StartTaskRow } from '../../../storage/start-tasks.ts';
 import {
   HttpAnswer,
   json,

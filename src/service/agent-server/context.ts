@@ -1,0 +1,17 @@
+/** What the routes and sockets of a worker share. */
+import type { BashService } from './bash.ts';
+import type { Conversations } from './conversations.ts';
+import type { FaultRules } from '../faults/rules.ts';
+import type { Sandbox } from './sandbox.ts';
+
+export interface WorkerContext {
+  sessionApiKey: string;
+  /** Of acs. */
+  version: string;
+  conversations: Conversations;
+  bash: BashService;
+  sandbox: Sandbox;
+  nowMicroseconds: () => number;
+  /** What goes wrong on purpose; null: nothing. */
+  faultRules: FaultRules | null;
+}

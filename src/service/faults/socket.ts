@@ -1,0 +1,51 @@
+/** What a rule does to a web socket. */
+import type { Duplex } from 'node:stream';
+import { STATUS_CODES } from 'node:http';
+import type { WebSocket } from 'ws';
+import { pause } from './middleware.ts';
+import type { FaultRule } from './schema.ts';
+
+/** Waits as the rule says. False: the socket has been refused or cut, and there is nothing to upgrade. */
+export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boolean> {
+  await pause(rule.latencyMs, socket);
+  if (rule.cut === 'before-headers') {
+    socket.destroy();
+    return false;
+  }
+  if (rule.status === null && rule.body === null) return true;
+  const status = rule.status ?? 200;
+  const body = Buffer.from(rule.body ?? JSON.stringify({ detail: STATUS_CODES[status] ?? 'Injected fault' }));
+  const headers = {
+    'Content-Type': rule.contentType ?? 'application/json',
+    ...rule.headers,
+    'Content-Length': String(body.length),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Injected fault'}\r\n${lines.join('')}\r\n`);
+  socket.end(body);
+  return false;
+}
+
+/** Cuts the socket, without a word, once so many frames have gone out as the rule lets through. */
+export function boundFrames(rule: FaultRule, client: WebSocket): void {
+  if (rule.cut === null) return;
+  let left = { 'after-frames': rule.frames, 'mid-body': 1, 'after-headers': 0, 'before-headers': 0 }[rule.cut];
+  const cut = (): void => {
+    client.terminate();
+  };
+  if (left === 0) {
+    cut();
+    return;
+  }
+  const send = client.send.bind(client) as (data: string, callback: (error?: Error) => void) => void;
+  client.send = (data: unknown, ...rest: unknown[]) => {
+    const callback = rest.at(-1);
+    left -= 1;
+    const isLast = left === 0;
+    send(data as string, (error) => {
+      if (isLast) cut();
+      if (typeof callback === 'function') (callback as (error?: Error) => void)(error);
+    });
+  };
+}

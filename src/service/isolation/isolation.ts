@@ -1,0 +1,124 @@
+/**
+ * The isolation of a sandbox as its worker sees it: start what runs inside, put questions to it, stop and continue all of
+ * it, end it. In this folder: bubblewrap.ts and plain.ts (how it is isolated), inside.ts with inside/ (what runs there),
+ * processes.ts and freeze.ts (the processes of a sandbox from outside).
+ */
+import { spawn } from 'node:child_process';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Writable } from 'node:stream';
+import { toldWhenOrphaned } from '../told-when-orphaned.ts';
+import type { WorkerConfig } from '../worker-protocol.ts';
+import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders } from './bubblewrap.ts';
+import { IsolationConnection } from './connection.ts';
+import { removeScratch } from './inside/scratch.ts';
+import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
+import { bubblewrapCommand } from './namespace-limit.ts';
+import { plainEnvironment } from './plain.ts';
+import { killProcesses, realtimeLimitOf, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
+
+/** So long the helper without isolation has to leave by itself. */
+const LEAVE_MS = 1000;
+
+/** A started isolation. */
+export interface StartedIsolation {
+  connection: IsolationConnection;
+  freezer: Freezer;
+  /** Where the workspace is, as seen inside. */
+  workingDir: string;
+  /** Ends every process inside. */
+  end: () => Promise<void>;
+}
+
+/** Starts the isolation of a sandbox by its spec. Rejects when it cannot be started so; no spec takes the place of another. */
+export async function startIsolation(config: WorkerConfig): Promise<StartedIsolation> {
+  if (config.spec === 'process') return startPlain(config);
+  try {
+    return await startBubblewrap(config);
+  } catch (error) {
+    throw new Error(`the sandbox cannot be isolated: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> {
+  const hidden = hiddenFolders(config.events_dir, homedir());
+  const { options, program } = bubblewrapPlan({
+    workspaceDir: config.workspace_dir,
+    dist: path.join(config.root, 'dist'),
+    node: process.execPath,
+    offline: config.spec === 'bubblewrap-offline',
+    hidden,
+  });
+  // By a descriptor, because a command line is shown to everybody, also inside.
+  const { file, args } = bubblewrapCommand(['--args', '3', ...program], process.env['PATH']);
+  const child = spawn(file, args, {
+    cwd: '/',
+    detached: true,
+    env: { ...bubblewrapEnvironment(process.execPath, hidden), ...commonEnvironment(config) },
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  const connection = new IsolationConnection(child);
+  const wishes = child.stdio[3] as Writable;
+  wishes.on('error', () => undefined);
+  wishes.end(options.map((option) => `${option}\0`).join(''));
+  const workingDir = await connection.ready();
+  const pid = child.pid ?? -1;
+  return {
+    connection,
+    freezer: namespaceFreezer(pid),
+    workingDir,
+    end: async () => {
+      // Once it is gone so is all that was inside, and its number may be somebody else's.
+      if (connection.gone === null) killProcesses({ below: pid, marked: null, except: [] });
+      child.kill('SIGKILL');
+      await connection.ended;
+    },
+  };
+}
+
+/** Sets the limit by which the sandbox's processes are told; where there is no prlimit, their environment has to do. */
+const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
+
+async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
+  reapLeftovers(config.sandbox_id);
+  const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
+  const marked = ['/bin/sh', '-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper];
+  const { file, args } = toldWhenOrphaned('CONT', marked); // a command may have stopped it
+  const child = spawn(file, args, {
+    cwd: config.workspace_dir,
+    detached: true,
+    env: { ...plainEnvironment(process.env, config.workspace_dir), ...commonEnvironment(config) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const connection = new IsolationConnection(child);
+  const workingDir = await connection.ready();
+  const pid = child.pid ?? -1;
+  const mark = `${SANDBOX_MARKER}=${config.sandbox_id}`;
+  return {
+    connection,
+    freezer: treeFreezer(pid, mark),
+    workingDir,
+    end: async () => {
+      // The helper ends everything it started and tidies up; what it leaves, or if it hangs, is ended from here.
+      connection.close();
+      await Promise.race([connection.ended, delay(LEAVE_MS, undefined, { ref: false })]);
+      killProcesses({ below: pid, marked: mark, except: [] });
+      child.kill('SIGKILL');
+      await connection.ended;
+      removeScratch(config.sandbox_id);
+    },
+  };
+}
+
+/** What commands find in their environment in every spec. */
+function commonEnvironment(config: WorkerConfig): Record<string, string> {
+  return {
+    GIT_PAGER: 'cat',
+    GIT_TERMINAL_PROMPT: '0',
+    PAGER: 'cat',
+    TERM: 'dumb',
+    ...config.initial_env,
+    [SANDBOX_MARKER]: config.sandbox_id,
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * What the local service remembers: one SQLite file in the data directory. A call that returns has written.
+ * Only one service writes it (lifecycle/lock.ts); the events of a conversation are in a file of their own (event-log.ts).
+ */
+import { createConversationStore, type ConversationStore } from './conversations.ts';
+import { openDatabase } from './database.ts';
+import { createDocumentStore, type DocumentStore } from './documents.ts';
+import { createPendingMessageStore, type PendingMessageStore } from './pending-messages.ts';
+import { createSandboxStore, type SandboxStore } from './sandboxes.ts';
+import { createSecretStore, type SecretStore } from './secrets.ts';
+import { createStartTaskStore, type StartTaskStore } from './start-tasks.ts';
+
+export interface Store {
+  documents: DocumentStore;
+  secrets: SecretStore;
+  sandboxes: SandboxStore;
+  conversations: ConversationStore;
+  startTasks: StartTaskStore;
+  pendingMessages: PendingMessageStore;
+  /** Everything in `work` or nothing. */
+  transaction<Result>(work: () => Result): Result;
+  close(): void;
+}
+
+/** Opens the store of a data directory; creates it when there is none. Throws what the database says. */
+export function openStore(file: string): Store {
+  const sql = openDatabase(file);
+  return {
+    documents: createDocumentStore(sql),
+    secrets: createSecretStore(sql),
+    sandboxes: createSandboxStore(sql),
+    conversations: createConversationStore(sql),
+    startTasks: createStartTaskStore(sql),
+    pendingMessages: createPendingMessageStore(sql),
+    transaction: (work) => sql.transaction(work),
+    close: () => {
+      sql.close();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Mask } from '../../../src/service/agent-server/masking.ts';
+import {
+  eventsOf,
+  makePlace,
+  message,
+  outputs,
+  type Place,
+  removePlace,
+  startConversation,
+  startTestWorker,
+  step,
+  type TestWorker,
+  untilStatus,
+} from './support/worker.ts';
+
+const TOKEN = 'tok-"4711"-secret';
+const PEM = '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
+
+describe('the events of a conversation', () => {
+  let place: Place;
+  let worker: TestWorker;
+  beforeEach(async () => {
+    place = makePlace();
+    worker = await startTestWorker(place, { spec: 'process' });
+  });
+  afterEach(async () => {
+    await worker.end();
+    removePlace(place);
+  });
+
+  it('hold no value of a secret, wherever it stood', async () => {
+    await startConversation(
+      worker,
+      [
+        step.run(`echo '${TOKEN}'; echo "$PEM"; echo $PEM`, { thought: `I use ${TOKEN}` }),
+        // Across the place where the middle of a long output is left out.
+        step.run(`printf '%14990s'; printf %s "$TOKEN"; printf '%40000s'; printf %s "$TOKEN"; printf '%14990s'`),
+        step.create('notes.txt', `token: ${TOKEN}\n${PEM}`),
+        step.run(`cat notes.txt; false`),
+        step.finish(`It was ${TOKEN}.`),
+      ],
+      { secrets: { TOKEN, PEM }, initial_message: message(`Use ${TOKEN}`) },
+    );
+    await untilStatus(worker, 'finished');
+    const events = await eventsOf(worker);
+    expect(outputs(events)[0]).toMatch(/^<secret-hidden>\n/);
+    expect(JSON.stringify(events)).toContain('I use <secret-hidden>');
+    const shown = JSON.stringify(events);
+    for (const part of ['4711', 'tok-', '-secret"', 'first-line-of', 'second-line-of']) {
+      expect([part, shown.includes(part)]).toEqual([part, false]);
+    }
+    expect((await worker.call('GET', '/api/conversations/search')).body).toMatchObject({
+      items: [{ title: 'Use <secret-hidden>' }],
+    });
+  });
+
+  it('stay readable where a secret is a word of their structure', async () => {
+    await startConversation(worker, [step.run('echo terminal agent'), step.finish()], {
+      secrets: { A: 'terminal', B: 'agent', C: 'finished', D: 'ActionEvent' },
+    });
+    await untilStatus(worker, 'finished');
+    const events = await eventsOf(worker);
+    expect(outputs(events)).toEqual(['<secret-hidden> <secret-hidden>']);
+    expect(events.find((event) => event.kind === 'ActionEvent')).toMatchObject({
+      source: 'agent',
+      tool_name: 'terminal',
+    });
+  });
+});
+
+describe('a mask', () => {
+  const masked = (secrets: Record<string, string>, text: string): string => new Mask(secrets).value(text);
+
+  it('replaces the longest of values that contain each other', () => {
+    expect(masked({ A: 'abc', B: 'abcdef' }, 'abcdef abc')).toBe('<secret-hidden> <secret-hidden>');
+  });
+
+  it('replaces a value of several lines as a whole, with other line ends, and line by line', () => {
+    for (const text of [PEM.trim(), PEM.trim().replaceAll('\n', '\r\n'), JSON.stringify(PEM.trim()).slice(1, -1)]) {
+      expect(masked({ PEM }, text)).toBe('<secret-hidden>');
+    }
+    expect(masked({ PEM }, 'a first-line-of-the-key b')).toBe('a <secret-hidden> b');
+  });
+
+  it('replaces what remains of a value where a text was cut', () => {
+    const cut = '\n[... 9 characters of output left out ...]\n';
+    expect(masked({ A: 'my-secret' }, `x my-se${cut}cret y`)).toBe(`x <secret-hidden>${cut}<secret-hidden> y`);
+    expect(masked({ A: 'my-secret' }, 'x my-se\n[... 9 characters left out ...]')).toBe(
+      'x <secret-hidden>\n[... 9 characters left out ...]',
+    );
+  });
+
+  it('leaves a text alone where there is no secret', () => {
+    expect(masked({ A: '' }, 'text')).toBe('text');
+  });
+});

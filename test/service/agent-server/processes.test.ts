@@ -1,0 +1,349 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { selectProcesses } from '../../../src/service/isolation/processes.ts';
+import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
+import {
+  eventsOf,
+  ID,
+  isAlive,
+  KEY,
+  makePlace,
+  outline,
+  outputs,
+  type Place,
+  removePlace,
+  startConversation,
+  startTestWorker,
+  stateOf,
+  statusOf,
+  step,
+  type TestWorker,
+  until,
+  untilStatus,
+} from './support/worker.ts';
+
+let place: Place;
+let worker: TestWorker | null = null;
+
+beforeEach(() => {
+  place = makePlace();
+});
+
+afterEach(async () => {
+  await worker?.end();
+  worker = null;
+  removePlace(place);
+});
+
+const hasPrlimit = spawnSync('prlimit', ['--rttime']).status === 0;
+
+/** Counts up in a file, as long as it may run. */
+const counter = (file: string): string => `while :; do echo x >> ${file}; sleep 0.02; done`;
+
+function size(file: string): number {
+  const full = path.join(place.workspace, file);
+  return existsSync(full) ? readFileSync(full).length : 0;
+}
+
+/** Everything that carries the mark of this sandbox, as seen from the host. */
+function inside(): number[] {
+  return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${place.sandboxId}`, except: [] });
+}
+
+/** The state of each that lives: T is stopped. */
+function states(): string[] {
+  return inside()
+    .map(stateOf)
+    .filter((state) => state !== '' && state !== 'Z');
+}
+
+/**
+ * One goes on, and it is none of the agent's: bwrap outside, or the helper that must see the end of the worker. (One in
+ * the middle of a write stops when the disk has answered.)
+ */
+async function untilHeld(): Promise<void> {
+  await until('all but one are stopped', () => states().filter((state) => state !== 'T').length === 1);
+}
+
+/** Empty when it is gone. */
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** Three commands that only end by force: in its place, in a session of its own, and with a parent that is gone. */
+const stubborn = [
+  `(setsid sh -c '${counter('own-session')}' &)`,
+  `(setsid sh -c 'trap "" TERM HUP INT; ${counter('orphan')}' > /dev/null 2>&1 &) ; ${counter('direct')}`,
+];
+
+async function startStubborn(started: TestWorker): Promise<void> {
+  await startConversation(started, [...stubborn.map((command) => step.run(command)), step.finish()]);
+  for (const file of ['own-session', 'orphan', 'direct']) await until(file, () => size(file) > 2);
+}
+
+describeEachSpec('with %s', (spec) => {
+  it('pause stops every process inside, resume continues them', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    const port = worker.port;
+    expect((await worker.command('pause')).type).toBe('paused');
+    await untilHeld();
+    expect(states().length).toBeGreaterThanOrEqual(4);
+    const held = ['own-session', 'orphan', 'direct'].map(size);
+    await expect(worker.call('GET', '/alive')).rejects.toThrow();
+    expect(['own-session', 'orphan', 'direct'].map(size)).toEqual(held);
+    expect(await worker.command('resume')).toMatchObject({ type: 'resumed', port });
+    for (const [index, file] of ['own-session', 'orphan', 'direct'].entries()) {
+      await until(`${file} goes on`, () => size(file) > (held[index] ?? 0));
+    }
+    expect(await statusOf(worker)).toBe('running');
+  });
+
+  it('pause holds a run that goes from command to command', async () => {
+    worker = await startTestWorker(place, { spec });
+    const steps = Array.from({ length: 300 }, () => step.run('echo x >> steps'));
+    await startConversation(worker, [...steps, step.finish()]);
+    for (let pauses = 1; pauses <= 5; pauses += 1) {
+      await until('some steps', () => size('steps') > pauses * 20);
+      await worker.command('pause');
+      await untilHeld();
+      const held = size('steps');
+      execFileSync('sleep', ['0.1']);
+      expect(size('steps')).toBe(held);
+      await worker.command('resume');
+    }
+    await worker.call('POST', `/api/conversations/${ID}/interrupt`);
+    const lines = size('steps') / 2;
+    const seen = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent').length;
+    expect(lines - seen).toBeLessThanOrEqual(1);
+  });
+
+  it('a command that was paused longer than its timeout still has its time', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [
+      step.run('echo x > began; while ! test -e go; do sleep 0.02; done; echo made it', { timeout_seconds: 4 }),
+      step.finish(),
+    ]);
+    await until('the command runs', () => size('began') > 0);
+    await worker.command('pause');
+    execFileSync('sleep', ['5']);
+    writeFileSync(path.join(place.workspace, 'go'), '');
+    await worker.command('resume');
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker))).toEqual(['made it']);
+  });
+
+  it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
+    const scratch = path.join(place.dir, 'scratch');
+    mkdirSync(scratch);
+    worker = await startTestWorker(place, { spec, env: { TMPDIR: scratch } });
+    await startStubborn(worker);
+    if (state === 'paused') await worker.command('pause');
+    await worker.end();
+    worker = null;
+    await until('all processes end', () => inside().length === 0);
+    expect(readdirSync(scratch)).toEqual([]);
+  });
+
+  it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    if (state === 'paused') await worker.command('pause');
+    await worker.kill('SIGKILL');
+    worker = null;
+    await until('all processes end', () => inside().length === 0);
+  });
+
+  it('stop ends everything, and the run is paused in the log', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startStubborn(worker);
+    expect((await worker.command('stop')).type).toBe('stopped');
+    await until('all processes end', () => inside().length === 0);
+    await worker.end();
+    worker = await startTestWorker(place, { spec });
+    expect(await statusOf(worker)).toBe('paused');
+    expect(outline(await eventsOf(worker)).slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
+  });
+
+  it('a command that ends everything inside does not end the conversation', async () => {
+    worker = await startTestWorker(place, { spec });
+    // The helper is the parent of the shell.
+    await startConversation(worker, [step.run('kill -9 $PPID; sleep 1000'), step.run('echo back'), step.finish()]);
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker)).at(-1)).toBe('back');
+    if (spec === 'process') expect(outputs(await eventsOf(worker))[0]).toContain('Everything in the sandbox was ended');
+  });
+
+  it('a command that stops the helper is ended at its timeout, and the run continues', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [
+      step.run('kill -STOP $PPID; sleep 1000', { timeout_seconds: 1 }),
+      step.run('echo back'),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const [stopped, next] = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent');
+    expect(stopped).toMatchObject({ observation: { exit_code: -1, timeout: true } });
+    expect(next).toMatchObject({ observation: { exit_code: 0, content: [{ text: 'back' }] } });
+  });
+
+  it.each(['a command', 'an edit'])('a stopped helper does not keep the interrupt of %s from ending', async (what) => {
+    worker = await startTestWorker(place, { spec });
+    const stop = 'kill -STOP $PPID';
+    const steps =
+      what === 'a command'
+        ? [step.run(`${stop}; sleep 1000`)]
+        : [step.run(`(setsid sh -c 'while ! test -e go; do :; done; kill -STOP '$PPID > /dev/null 2>&1 &)`)];
+    const edits = Array.from({ length: what === 'an edit' ? 5000 : 0 }, (_, at) => step.create('go', `${at}\n`));
+    await startConversation(worker, [...steps, ...edits, step.finish()]);
+    await until('the helper is stopped', () => states().includes('T'));
+    await worker.call('POST', `/api/conversations/${ID}/interrupt`);
+    expect(await statusOf(worker)).toBe('paused');
+  });
+
+  it('a stopped helper keeps neither pause nor stop from ending', async () => {
+    worker = await startTestWorker(place, { spec });
+    await startConversation(worker, [step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
+    await until('the helper is stopped', () => states().includes('T'));
+    expect((await worker.command('pause')).type).toBe('paused');
+    expect((await worker.command('resume')).type).toBe('resumed');
+    expect((await worker.command('stop')).type).toBe('stopped');
+    await until('all processes end', () => inside().length === 0);
+  });
+
+  it('kill -9 of the worker in mid-run loses no event that a client has seen, and the run continues', async () => {
+    // It goes no further than its middle before it was killed, however late that happens.
+    const waits = 'while ! test -e go; do sleep 0.02; done; ';
+    const steps = Array.from({ length: 40 }, (_, index) =>
+      step.run(`${index === 20 ? waits : ''}echo ${index} >> done`),
+    );
+    worker = await startTestWorker(place, { spec });
+    const socket = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    socket.client.terminate();
+    await startConversation(worker, [...steps, step.finish()]);
+    const live = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    await until('some events', () => live.frames.length > 20);
+    await worker.kill('SIGKILL');
+    writeFileSync(path.join(place.workspace, 'go'), '');
+    const seen = live.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
+    worker = await startTestWorker(place, { spec });
+    const kept = (await eventsOf(worker)).map((event) => event.id);
+    expect(kept.slice(0, seen.length)).toEqual(seen);
+    expect(await statusOf(worker)).toBe('paused');
+    const rest = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
+    await worker.call('POST', `/api/conversations/${ID}/run`);
+    await untilStatus(worker, 'finished');
+    await until('the end over the socket', () => rest.frames.some((frame) => frame['value'] === 'finished'));
+    const all = rest.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
+    expect(all).toEqual((await eventsOf(worker)).map((event) => event.id));
+    expect(new Set(all).size).toBe(all.length);
+    const numbers = readFileSync(path.join(place.workspace, 'done'), 'utf8').trim().split('\n').map(Number);
+    expect([...new Set(numbers)]).toEqual(Array.from({ length: 40 }, (_, index) => index));
+  });
+});
+
+describe.runIf(hasBubblewrap)('isolation', () => {
+  it('shows the commands neither the logs nor the home nor the environment nor the key', async () => {
+    const home = path.join(place.dir, 'home');
+    mkdirSync(home);
+    writeFileSync(path.join(home, 'private.txt'), 'private');
+    worker = await startTestWorker(place, {
+      env: { HOME: home, ACS_API_KEY: 'leaked-key' },
+      initialEnv: { WANTED: 'yes' },
+    });
+    expect(worker.spec).toBe('bubblewrap');
+    const command = [
+      `ls ${place.events} ${place.dir} ${home} /root /tmp/acs-* 2>&1`,
+      'env',
+      'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"',
+      'cat /etc/shadow 2>&1',
+      'touch /usr/x /x /etc/x 2>&1',
+    ].join('; ');
+    await startConversation(worker, [step.run(command), step.run('echo "$HOME $WANTED"; pwd'), step.finish()]);
+    await untilStatus(worker, 'finished');
+    const [text = '', place2] = outputs(await eventsOf(worker));
+    expect(text).not.toContain('leaked-key');
+    expect(text).not.toContain(KEY);
+    expect(text).not.toContain('private.txt');
+    expect(text).not.toMatch(/^[0-9a-f]{32}\.db/m);
+    expect(text).not.toContain('root:');
+    expect(text.match(/Read-only file system/g)).toHaveLength(3);
+    expect(place2).toBe('/home/agent yes\n/workspace/project');
+  });
+
+  it('hides other processes of the machine', async () => {
+    worker = await startTestWorker(place);
+    await startConversation(worker, [
+      step.run(`kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const [text = ''] = outputs(await eventsOf(worker));
+    expect(text).toContain('No such process');
+    expect(Number(text.split('\n').at(-1))).toBeLessThan(10);
+  });
+
+  it('has no network with bubblewrap-offline', async () => {
+    worker = await startTestWorker(place, { spec: 'bubblewrap-offline' });
+    expect(worker.spec).toBe('bubblewrap-offline');
+    const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
+    await startConversation(worker, [step.run(`node -e '${script}'`), step.finish()]);
+    await untilStatus(worker, 'finished');
+    expect(outputs(await eventsOf(worker))).toEqual(['ECONNREFUSED']);
+  });
+});
+
+describe('without bubblewrap', () => {
+  it.each([
+    ['is not there', null, 'bubblewrap (bwrap) is not installed'],
+    ['is not permitted', 'echo "bwrap: No permissions to create new namespace" >&2; exit 1', 'No permissions'],
+    ['finds no free user namespace', 'echo "bwrap: Creating new namespace failed (ENOSPC)" >&2; exit 1', 'ENOSPC'],
+    ['is killed', 'kill -9 $$', 'SIGKILL'],
+    ['ends without a word', 'exit 0', 'exit code 0'],
+  ])('a sandbox that is to be isolated does not start where bubblewrap %s', async (_, script, why) => {
+    const bin = path.join(place.dir, 'bin');
+    mkdirSync(bin);
+    for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
+    if (script !== null) writeFileSync(path.join(bin, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    for (const spec of ['bubblewrap', 'bubblewrap-offline'] as const) {
+      await expect(startTestWorker(place, { spec, env: { PATH: bin } })).rejects.toThrow(why);
+    }
+  });
+
+  it.runIf(hasPrlimit)('a process that dropped its environment and its session is ended with the rest', async () => {
+    worker = await startTestWorker(place, { spec: 'process' });
+    await startConversation(worker, [
+      step.run(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    await until('it runs', () => size('dropped') > 2);
+    const dropped = Number(outputs(await eventsOf(worker))[0]);
+    expect(isAlive(dropped)).toBe(true);
+    await worker.command('stop');
+    await until('it has ended', () => !isAlive(dropped));
+  });
+
+  it('a leftover of an earlier life is ended when the sandbox starts again without isolation', async () => {
+    worker = await startTestWorker(place, { spec: 'process' });
+    await startConversation(worker, [
+      step.run(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`),
+      step.finish(),
+    ]);
+    await untilStatus(worker, 'finished');
+    const helper = Number(outputs(await eventsOf(worker))[0]);
+    process.kill(helper, 'SIGKILL');
+    await until('the helper ends', () => !isAlive(helper));
+    await worker.kill('SIGKILL');
+    worker = await startTestWorker(place, { spec: 'process' });
+    const held = size('left');
+    expect(inside().filter((pid) => commandLine(pid).includes('left'))).toEqual([]);
+    expect(size('left')).toBe(held);
+  });
+});

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+import { IsolationConnection } from '../../../src/service/isolation/connection.ts';
+
+let child: ChildProcess | null = null;
+afterEach(() => {
+  child?.kill('SIGKILL');
+});
+
+/** A helper that says hello, answers every request by these lines, and goes on. */
+async function helper(...lines: string[]): Promise<IsolationConnection> {
+  const script = `
+    console.log(JSON.stringify({ type: 'hello', workingDir: '/' }));
+    process.stdin.on('data', () => process.stdout.write(${JSON.stringify(lines.map((line) => `${line}\n`).join(''))}));
+  `;
+  child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const connection = new IsolationConnection(child);
+  await connection.ready();
+  return connection;
+}
+
+const RUN = {
+  command: 'true',
+  session: null,
+  reset: false,
+  startIn: '.',
+  cwd: null,
+  env: {},
+  merged: false,
+  live: true,
+  keepHead: 8,
+  keepTail: 8,
+};
+const END = { exitCode: 0, killed: false, stdout: '', stderr: '', cwd: '/', pid: 7 };
+const result = (id: number, value: unknown): string => JSON.stringify({ type: 'result', id, result: value });
+const output = (text: string): string => JSON.stringify({ type: 'output', id: 1, stream: 'stdout', text });
+
+describe('a helper', () => {
+  it('gives the output and the end of a command', async () => {
+    const connection = await helper(output('12345678'), result(1, END));
+    const heard: string[] = [];
+    const { answer } = connection.ask('run', RUN, (_, text) => heard.push(text));
+    expect(await answer).toEqual(END);
+    expect(heard).toEqual(['12345678']);
+  });
+
+  it.each([
+    ['is not JSON', 'not JSON'],
+    ['is of no known type', '{"type":"other","id":1}'],
+    ['has a member too many', '{"type":"result","id":1,"result":{},"more":1}'],
+    ['answers what was not asked', result(2, END)],
+    ['answers with a negative number', result(-1, END)],
+    ['is a second hello', '{"type":"hello","workingDir":"/"}'],
+    ['is a failure of an unknown kind', '{"type":"failure","id":1,"failure":{"code":"gone","message":""}}'],
+    ['lacks a member of the result', result(1, { ...END, cwd: undefined })],
+    ['has an exit code out of range', result(1, { ...END, exitCode: 256 })],
+    ['has more output than was to be kept', result(1, { ...END, stdout: 'x'.repeat(70_000) })],
+    ['has a text where a number belongs', result(1, { ...END, pid: '7' })],
+    ['has a relative folder', result(1, { ...END, cwd: '..' })],
+    ['streams more than was to be kept', output('123456789')],
+  ])('is ended when a frame %s', async (_, line) => {
+    const connection = await helper(line);
+    const { answer } = connection.ask('run', RUN, () => undefined);
+    await expect(answer).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('not valid') });
+    await connection.ended;
+    await expect(connection.ask('home', {}).answer).rejects.toMatchObject({ code: 'gone' });
+  });
+
+  it.each([
+    ['streams output that nobody asked for', output('1')],
+    ['sends a chunk longer than was asked for', result(1, { data: 'AAAAAAAA', size: 6 })],
+    ['sends a chunk that is not base64', result(1, { data: '!!!!', size: 3 })],
+    ['sends a negative size', result(1, { data: 'AAAA', size: -3 })],
+  ])('is ended when it %s to a read', async (_, line) => {
+    const connection = await helper(line);
+    const { answer } = connection.ask('read', { path: 'x', token: 'a', offset: 0, length: 3 });
+    await expect(answer).rejects.toMatchObject({ code: 'gone' });
+  });
+});

@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  continueProcesses,
+  killProcesses,
+  reapLeftovers,
+  selectProcesses,
+  stopProcesses,
+} from '../../../src/service/isolation/processes.ts';
+import { until } from '../agent-server/support/worker.ts';
+
+let parent: ChildProcess;
+const id = `test-${process.pid}`;
+
+/** A shell with a child and with a grandchild that has left the tree but carries the mark. */
+async function startTree(): Promise<number> {
+  const script = 'sleep 300 & (setsid sleep 300 &) ; sleep 300';
+  parent = spawn('sh', ['-c', script], { env: { ...process.env, ACS_SANDBOX_ID: id }, stdio: 'ignore' });
+  const pid = parent.pid ?? -1;
+  // Four there are also while the grandchild is still leaving the tree.
+  const below = (): number[] => selectProcesses({ below: pid, marked: null, except: [] });
+  await until('all in their place', () => marked().length === 4 && below().length === 2);
+  return pid;
+}
+
+function marked(): number[] {
+  return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${id}`, except: [] });
+}
+
+afterEach(() => {
+  killProcesses({ below: null, marked: `ACS_SANDBOX_ID=${id}`, except: [] });
+});
+
+describe('processes of a sandbox', () => {
+  it('are found by descent and, where they left the tree, by their mark', async () => {
+    const pid = await startTree();
+    expect(selectProcesses({ below: pid, marked: null, except: [] })).toHaveLength(2);
+    expect(selectProcesses({ below: pid, marked: `ACS_SANDBOX_ID=${id}`, except: [pid] })).toHaveLength(3);
+    expect(selectProcesses({ below: null, marked: 'ACS_SANDBOX_ID=test', except: [] })).toEqual([]);
+  });
+
+  it('are stopped, continued and ended whole', async () => {
+    const pid = await startTree();
+    const all = { below: pid, marked: `ACS_SANDBOX_ID=${id}`, except: [] };
+    expect(stopProcesses(all).sort()).toEqual(marked().sort());
+    continueProcesses(all);
+    expect(reapLeftovers(id)).toBe(4);
+    await until('all have ended', () => marked().length === 0);
+    expect(reapLeftovers(id)).toBe(0);
+  });
+});
