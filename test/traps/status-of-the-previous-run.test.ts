@@ -98,6 +98,17 @@ describe('a record that lags behind its events', () => {
     });
   });
 
+  it('conv wait exits 124 at its deadline while the sandbox reports that the newest run is running', async () => {
+    trap.addConversation({ execution_status: 'finished' });
+    trap.agentState['execution_status'] = 'running';
+    trap.agentEvents.push(userMessage('first'), finish('first answer'), status('finished'));
+    trap.agentEvents.push(userMessage('second'), status('running'));
+    // Shorter than the time after which the record is read again.
+    const { code, out, err } = await trap.acs('conv', 'wait', ID, '--wait-timeout', '1s', '--json');
+    expect({ code, outcome: outcomeOf(out) }, err).toMatchObject({ code: 124, outcome: { exit_code: 124 } });
+    expect(out).not.toContain('finished');
+  });
+
   it('conv wait believes a record whose sandbox reports the same end, though no event does', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.agentState['execution_status'] = 'finished';
