@@ -1,4 +1,4 @@
-// Writes what generate.ts makes: completions/ and the list of commands in the README.
+// Writes what generate.ts makes: completions/, docs/server-quirks.md and the list of commands in the README.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -20,9 +20,9 @@ try {
     define: { ACS_VERSION: '"0"' },
     logLevel: 'warning',
   });
-  const { completionFiles, readmeWithCommands } = await import(pathToFileURL(outfile).href);
-  for (const [file, text] of Object.entries(await completionFiles())) write(file, text);
-  write('README.md', await await readmeWithCommands(readFileSync(path.join(root, 'README.md'), 'utf8')));
+  const { generatedFiles, readmeWithCommands } = await import(pathToFileURL(outfile).href);
+  for (const [file, text] of Object.entries(await generatedFiles(root))) write(file, text);
+  write('README.md', await readmeWithCommands(readFileSync(path.join(root, 'README.md'), 'utf8')));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -27,10 +27,10 @@ import {
   V0_TIMEOUT_MS,
 } from './calls.ts';
 import { followV0 } from './follow.ts';
-import { listOwnV0 } from './list.ts';
+import { listOwnV0 } from '../quirks/mixed-list-v0.ts';
 import { readNews } from './news.ts';
 import { answerOfV0, isUserMessage, kindOf, newsOfRecord, toConversationV0, toEventV0 } from './records.ts';
-import { renameV0 } from './rename.ts';
+import { renameV0 } from '../quirks/overwritten-title-v0.ts';
 import { createSettingsV0 } from './settings.ts';
 import { startV0 } from './start.ts';
 

@@ -11,7 +11,7 @@ import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { ignoredId } from '../start-differs.ts';
 import type { Answer } from '../transport/answer.ts';
-import { checkBranchArrivedV0 } from './arrival.ts';
+import { checkBranchArrivedV0 } from '../quirks/missing-branch-v0.ts';
 import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
 import { createNewsReader } from './news.ts';
 import { toConversationV0 } from './records.ts';

@@ -67,7 +67,7 @@ async function withWhatWasLost<T extends AppConversationRecord | null>(links: Li
   const isDoubtful = (record: T): boolean =>
     record !== null && record.selected_repository === null && !record.has_start_tags;
   if (links.local || !records.some(isDoubtful)) return records;
-  const { restored } = await import('./lost-repository.ts');
+  const { restored } = await import('../quirks/lost-repository.ts');
   return await restored(links, records, isDoubtful);
 }
 

@@ -6,7 +6,7 @@ import type { Server } from '../server.ts';
 import { agentOf } from './agent.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
 import { getConversation } from './calls.ts';
-import { createCopyNotices } from './copy.ts';
+import { createCopyNotices } from '../quirks/late-copy.ts';
 import { diffV1 } from './diff.ts';
 import { eventPagesV1 } from './events.ts';
 import { followV1 } from './follow.ts';

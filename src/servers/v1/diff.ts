@@ -10,7 +10,7 @@ import type { FileChange, FilesRead, WorkspaceDiff } from '../server.ts';
 import { repositoryName } from '../repository-name.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { runningAgentOf } from './agent.ts';
-import { enterRepository } from './repository-folder.ts';
+import { enterRepository } from '../quirks/repository-folder.ts';
 import { getConversation } from './calls.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;

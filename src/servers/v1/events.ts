@@ -2,7 +2,7 @@
 import { isAppError, type AppError } from '../../errors.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { parseTime } from '../../text/time.ts';
-import { naiveTime } from '../times.ts';
+import { naiveTime } from '../quirks/naive-times.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { byId, eachPage } from '../pages.ts';
@@ -10,7 +10,7 @@ import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
-import type { CopyNotices } from './copy.ts';
+import type { CopyNotices } from '../quirks/late-copy.ts';
 import { isNoise, toEvent } from './event-records.ts';
 
 export async function* eventPagesV1(

@@ -8,7 +8,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
-import { untilCopyTells, type CopyNotices } from './copy.ts';
+import { untilCopyTells, type CopyNotices } from '../quirks/late-copy.ts';
 import { eventRecords } from './events.ts';
 
 const ASK_AGAIN_MS = 1_000;

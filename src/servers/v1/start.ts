@@ -11,13 +11,18 @@ import type { StartOptions, StartProgress } from '../server.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import type { Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
-import { checkRepositoryArrived } from './arrival.ts';
+import { checkRepositoryArrived } from '../quirks/missing-branch-v1.ts';
 import { getConversation, getSandbox } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
 import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { createSandbox } from './sandboxes.ts';
 import { getSpec } from './specs.ts';
-import { refuseIgnoredMembers, refuseOtherId, refuseOtherModel, refuseUnechoedId } from './start-result.ts';
+import {
+  refuseIgnoredMembers,
+  refuseOtherId,
+  refuseOtherModel,
+  refuseUnechoedId,
+} from '../quirks/ignored-start-members.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
 import { progress, recordOf, untilReady } from './start-wait.ts';

@@ -1,10 +1,10 @@
 /** A title that servers write over: they read the record, make up a title, and write the record back as it was. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { NOT_FOUND, startFake, type FakeServer, type Reply } from './support/fake-server.ts';
-import { recordings } from './support/recordings.ts';
-import { createV1World, ID, SANDBOX_KEY, type V1World } from './support/v1-world.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { NOT_FOUND, startFake, type FakeServer, type Reply } from '../support/fake-server.ts';
+import { recordings } from '../support/recordings.ts';
+import { createV1World, ID, SANDBOX_KEY, type V1World } from '../support/v1-world.ts';
 
 describe('another title over V1', () => {
   const RECORD = `PATCH /api/v1/app-conversations/${ID}`;

@@ -1,8 +1,17 @@
-/** Another title of a V0 conversation (interface 3.3), such that it stays. */
+/**
+ * Renames a V0 conversation and reads the title again while the agent works.
+ *
+ * Servers:  openhands-ai 1.6.0 over V0
+ * Symptom:  `conv rename` exits 0, and the conversation then has a generated title: each event of a run writes the
+ *           record back as it was read before.
+ * Evidence: test/servers/quirks/overwritten-title.test.ts; rate unknown
+ * Cost:     0 requests when the agent does not work; else 2 reads after 300 ms and 700 ms
+ * Remove:   when servers with V0 are no longer supported
+ */
 import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Links } from '../links.ts';
-import { noConversationV0, pathOfV0 } from './calls.ts';
+import { noConversationV0, pathOfV0 } from '../v0/calls.ts';
 
 /**
  * With each event of a run release 1.6.0 writes the record back as it read it before, with a title that a model made up

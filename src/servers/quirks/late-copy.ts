@@ -1,13 +1,20 @@
 /**
- * The app server's copy of the events, in words: it comes by webhook and may be 30 s behind, without what a sandbox had
- * not sent when it fell asleep, or empty (interface 7.1). Whoever is shown the copy where there may be more is told.
+ * Notices and waits for the app server's copy of the events, which comes by webhook.
+ *
+ * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Symptom:  `conv events`, `result` and `follow` of a sandbox that does not answer end without the last events of the
+ *           run, and nothing says so.
+ * Evidence: interface 7.1: the sandbox sends after 5 events or 30 s, 1 to 30 s recorded;
+ *           test/traps/late-events.test.ts
+ * Cost:     0 requests while the sandbox answers; else reads of the copy, for at most 30 s at the end of a run
+ * Remove:   unknown
  */
 import { poll, STEADY } from '../../runs/poll.ts';
 import { type AppError, isAppError } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
-import { lastWord } from './settled.ts';
+import { lastWord } from '../v1/settled.ts';
 
 /** The app server learns of an event up to this long after it happened. */
 const COPY_DELAY_MS = 30_000;

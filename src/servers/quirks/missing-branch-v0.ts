@@ -1,4 +1,12 @@
-/** Whether the branch that was asked for is in the workspace: a V0 server that cannot find it stays at the default one. */
+/**
+ * Reads from the workspace whether the branch of a V0 start was checked out.
+ *
+ * Servers:  openhands-ai 1.6.0 over V0
+ * Symptom:  `conv new --branch` with an unknown branch exits 0 and the agent works on the default branch.
+ * Evidence: test/contract/cases/repositories.ts, an unknown branch; rate unknown
+ * Cost:     1 request for each start with a branch, up to 3 where HEAD is elsewhere
+ * Remove:   when servers with V0 are no longer supported
+ */
 import { AppError } from '../../errors.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { isRecord } from '../../protocol/shape.ts';
@@ -7,7 +15,7 @@ import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import { repositoryName } from '../repository-name.ts';
 import { ignoredBranch } from '../start-differs.ts';
-import { runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
+import { runtimeOf, V0_TIMEOUT_MS } from '../v0/calls.ts';
 
 /**
  * Throws `not-found` when the branch did not arrive, `server` when another one is checked out. Nothing is concluded where

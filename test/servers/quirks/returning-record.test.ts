@@ -1,10 +1,10 @@
 /** A conversation that servers list again after its deletion: they write back what they had read before. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../src/servers/server.ts';
-import { AppError } from '../../src/errors.ts';
-import { connectTo, quickClock } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import { createV1World, ID, type V1World } from './support/v1-world.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { AppError } from '../../../src/errors.ts';
+import { connectTo, quickClock } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import { createV1World, ID, type V1World } from '../support/v1-world.ts';
 
 const RELEASES = { '1.11.0': `/api/v1/app-conversations/${ID}`, '1.6.0': `/api/conversations/${ID}` } as const;
 

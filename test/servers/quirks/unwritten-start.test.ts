@@ -1,11 +1,11 @@
 /** Starts that a server could not write down, because the word of their sandbox came at the same moment: they run. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Conversation } from '../../src/domain/conversation.ts';
-import type { Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import { newConversation } from './support/new-conversation.ts';
-import { createV1World, OTHER_ID, type V1World } from './support/v1-world.ts';
+import type { Conversation } from '../../../src/domain/conversation.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import { newConversation } from '../support/new-conversation.ts';
+import { createV1World, OTHER_ID, type V1World } from '../support/v1-world.ts';
 
 const UNWRITTEN = '(sqlite3.IntegrityError) UNIQUE constraint failed: conversation_metadata.conversation_id';
 

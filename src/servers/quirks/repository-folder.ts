@@ -1,6 +1,11 @@
 /**
- * Where the repository of a conversation is (interface 13): up to 1.5.0 the server clones it into
- * `<working_dir>/<name>`, from 1.6.0 on the working directory is the repository itself.
+ * Finds the clone of the repository, in the working directory or in the folder below it.
+ *
+ * Servers:  openhands-ai up to 1.5.0 clone into `<working_dir>/<name>`; from 1.6.0 on `working_dir` is the clone
+ * Symptom:  `conv diff` shows no changes, and `conv new --repo` reports that the repository did not arrive.
+ * Evidence: interface 13 "Folder of the repository": run on 1.4.0 and 1.6.0; test/traps/loose-starts.test.ts
+ * Cost:     0 requests; a few lines in the shell command that is run anyway
+ * Remove:   when servers before 1.6.0 are no longer supported
  */
 import { repositoryName } from '../repository-name.ts';
 import { shellQuote } from '../shell.ts';

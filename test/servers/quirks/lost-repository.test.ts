@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { createV1World, ID, OTHER_ID, type V1World } from './support/v1-world.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { createV1World, ID, OTHER_ID, type V1World } from '../support/v1-world.ts';
 
 const SEARCH = '/api/v1/app-conversations/start-tasks/search';
 const REQUEST = { selected_repository: 'acme/shop', selected_branch: 'next', git_provider: 'github' };

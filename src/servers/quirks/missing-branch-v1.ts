@@ -1,4 +1,14 @@
-/** Whether the repository and the branch of a start are in the workspace: READY is no proof (interface 4.2). */
+/**
+ * Reads from the workspace whether the repository and the branch of a start were cloned.
+ *
+ * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Symptom:  `conv new --branch` with an unknown branch exits 0: the start task ends READY with nothing cloned, or with
+ *           another branch.
+ * Evidence: recordings exchanges-1.6.0.jsonl and exchanges-1.11.0.jsonl, clone.unknown-branch;
+ *           test/traps/loose-starts.test.ts
+ * Cost:     2 requests at the sandbox for each start with a repository
+ * Remove:   unknown
+ */
 import { AppError, isAppError } from '../../errors.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
@@ -6,7 +16,7 @@ import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import { ignoredBranch } from '../start-differs.ts';
 import { shellQuote } from '../shell.ts';
-import { agentOf } from './agent.ts';
+import { agentOf } from '../v1/agent.ts';
 import { enterRepository } from './repository-folder.ts';
 
 type Seen =

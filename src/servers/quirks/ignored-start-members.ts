@@ -1,6 +1,12 @@
 /**
- * Compares a start with its request: some releases list a member in their document and ignore it, and without a document
- * nothing is known beforehand. A difference is an error with both values; the conversation exists and goes on.
+ * Compares a start with its request: a difference is an error with both values.
+ *
+ * Servers:  releases that list a member (`llm_model`, `conversation_id`) in their document and ignore it; servers
+ *           without a document
+ * Symptom:  `conv new` with --id, --model or another member exits 0, and the flag has no effect.
+ * Evidence: interface 13 "Documents"; test/traps/loose-starts.test.ts
+ * Cost:     0 requests
+ * Remove:   unknown
  */
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
@@ -9,7 +15,7 @@ import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { ignoredId, startDiffers } from '../start-differs.ts';
-import { askedMembers, flagOf } from './start-body.ts';
+import { askedMembers, flagOf } from '../v1/start-body.ts';
 
 /** `id`: of the conversation that was started. */
 export function refuseOtherId({ conversation_id: asked }: NewConversation, id: string): void {

@@ -1,8 +1,13 @@
 /**
- * The repository that a record has lost. While a run starts, a genuine app server and the webhook of its sandbox write
- * the same record; a webhook that read before and writes after leaves it without repository, branch and provider, for
- * good (seen on 1.11.0; 1.6.0 can do the same). Whoever selects by repository would then miss the conversation, or hit
- * it. The start task keeps what was asked for.
+ * Reads the repository that a record has lost from its start task, which keeps the request.
+ *
+ * Servers:  openhands-ai 1.11.0; 1.6.0 has the same code
+ * Symptom:  `conv list --repo` and bulk commands miss a conversation with this repository, or select it as one
+ *           without.
+ * Evidence: interface 13 "Records written twice"; rate unknown; test/servers/quirks/lost-repository.test.ts
+ * Cost:     0 requests for records with a repository or with tags of their start; else 1 search for a record, 1 or
+ *           more for a page, at most 30 more in one command
+ * Remove:   unknown
  */
 import { isAppError } from '../../errors.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
@@ -16,7 +21,7 @@ import {
   LONGEST_START_MS,
   searchStartTasks,
   type StartTaskQuery,
-} from './start-tasks.ts';
+} from '../v1/start-tasks.ts';
 
 /** Start tasks that are read for a page of conversations: about one for each, and those of others of that time. */
 const MOST_TASKS = 500;

@@ -1,10 +1,19 @@
-/** The V0 list (interface 3.2), alone or out of the one that a server of both dialects mixes. */
+/**
+ * Lists the V0 conversations of a server that mixes both dialects in its V0 list.
+ *
+ * Servers:  openhands-ai 1.6.0 and other releases that serve V0 and V1
+ * Symptom:  `conv list` misses V0 conversations: the server fills the page with V1 conversations, cuts it to its
+ *           length, and continues behind all of them.
+ * Evidence: test/servers/both.test.ts; recording 1.6.0.json, v0.many.list
+ * Cost:     0 requests; 1 more where the server rejects the page id
+ * Remove:   when servers with V0 are no longer supported
+ */
 import { isAppError } from '../../errors.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import type { Page } from '../server.ts';
-import { listConversationsV0 } from './calls.ts';
+import { listConversationsV0 } from '../v0/calls.ts';
 
 const FIRST = encoded('0');
 /** Behind the last one that any server has. */
