@@ -137,7 +137,7 @@ const FINAL: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'stop
  * more, with `conflict` where that would be 0; null otherwise.
  */
 export function judgeFor(conversation: Conversation, evidence: RunEvidence, wanted: readonly string[]): Outcome | null {
-  if (isStale(conversation, evidence)) return null;
+  if (!isOfLatestRun(conversation, evidence)) return null;
   if (wanted.includes(conversation.status)) {
     return openOutcome(conversation, evidence, EXIT_CODES.ok, conversation.reason);
   }

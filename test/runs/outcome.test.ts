@@ -167,6 +167,12 @@ describe('waiting for a state', () => {
     });
   });
 
+  it('ends when the record and the events agree that the run is in progress', () => {
+    const evidence = known(message(), running());
+    expect(judgeFor(conversation({ status: 'running' }), evidence, ['running'])?.exit_code).toBe(0);
+    expect(judgeFor(conversation({ status: 'finished' }), evidence, ['finished'])).toBeNull();
+  });
+
   it('ends at once when it can no longer come', () => {
     expect(judgeFor(conversation({ status: 'failed' }), NO_EVIDENCE, ['finished'])?.exit_code).toBe(1);
     expect(judgeFor(conversation({ status: 'finished' }), NO_EVIDENCE, ['running'])).toMatchObject({

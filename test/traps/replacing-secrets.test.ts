@@ -39,7 +39,7 @@ describe('secret set of an existing name', () => {
     const { code, err } = await set();
     expect(code, err).toBe(0);
     expect(err).toContain('the old value is lost');
-    expect(err.indexOf('the old value is lost')).toBeLessThan(err.indexOf('it has the new value now'));
+    expect(err.indexOf('the old value is lost')).toBeLessThan(err.indexOf('its value was replaced'));
     expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
   });
 

@@ -5,6 +5,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { applyWish } from './apply.ts';
 import { parseDocument, recordOf, valuesOfDocument } from './document.ts';
+import { refuseIds } from './print.ts';
 
 interface EditOptions {
   allowLoss?: boolean;
@@ -29,6 +30,7 @@ export function declareEdit(parent: Command, ctx: Context): void {
 }
 
 export async function editSettings(options: EditOptions, ctx: Context): Promise<void> {
+  refuseIds(ctx);
   if (!ctx.interactive) {
     throw new AppError('usage', 'an editor needs a terminal', { hint: 'use acs settings set key=value or --file' });
   }

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { recordOf } from './document.ts';
 import { findField, hintFor, refuseForeign } from './fields.ts';
-import { printSettings } from './print.ts';
+import { printSettings, refuseIds } from './print.ts';
 import { settingsView } from './view.ts';
 
 export function declareGet(parent: Command, ctx: Context): void {
@@ -27,7 +27,7 @@ export function declareGet(parent: Command, ctx: Context): void {
 }
 
 export async function getSettings(keys: readonly string[], ctx: Context): Promise<void> {
-  if (ctx.out.format === 'id') throw new AppError('usage', 'settings have no ids', { hint: 'use --format tsv' });
+  refuseIds(ctx);
   const server = await ctx.server();
   const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   const all = recordOf(snapshot, fields);

@@ -1,5 +1,6 @@
 /** Settings on their way out: as rows of name and value, in JSON as one object. */
 import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
 import { settingsView, type SettingsRecord } from './view.ts';
 
@@ -22,6 +23,11 @@ const rowView: View<{ name: string; value: unknown }> = {
   table: ['name', 'value'],
   tsv: ['name', 'value'],
 };
+
+/** Throws `usage`, before any request, for the format `id`. */
+export function refuseIds(ctx: Context): void {
+  if (ctx.out.format === 'id') throw new AppError('usage', 'settings have no ids', { hint: 'use --format tsv' });
+}
 
 export async function printSettings(ctx: Context, { names, record, extra }: Printed): Promise<void> {
   const isForPeople = ctx.out.format === 'table' || ctx.out.format === 'tsv';

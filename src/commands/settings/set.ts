@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { applyWish } from './apply.ts';
 import { parseDocument, recordOf, valuesOfDocument } from './document.ts';
+import { refuseIds } from './print.ts';
 import { readAssignments, readText, valuesOf } from './wish.ts';
 
 interface SetOptions {
@@ -41,6 +42,7 @@ export function declareSet(parent: Command, ctx: Context): void {
 }
 
 export async function setSettings(words: readonly string[], options: SetOptions, ctx: Context): Promise<void> {
+  refuseIds(ctx);
   if (words.length === 0 && options.file === undefined) {
     throw new AppError('usage', 'nothing to set', { hint: 'acs settings set key=value, or --file settings.json' });
   }

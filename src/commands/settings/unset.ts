@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
 import { applyWish } from './apply.ts';
 import { requireField } from './fields.ts';
+import { refuseIds } from './print.ts';
 
 interface UnsetOptions {
   allowLoss?: boolean;
@@ -26,6 +27,7 @@ export function declareUnset(parent: Command, ctx: Context): void {
 }
 
 export async function unsetSettings(keys: readonly string[], options: UnsetOptions, ctx: Context): Promise<void> {
+  refuseIds(ctx);
   const server = await ctx.server();
   const fields = await server.settings.schema();
   const unset = [...new Set(keys.map((key) => requireField(fields, key)))];

@@ -338,6 +338,15 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(await settings()).toEqual(before);
   });
 
+  it.each([['get'], ['set', 'max_iterations=7'], ['unset', 'language']])(
+    'settings %s exits 2 for the format id before any request',
+    async (...words) => {
+      const { code, err } = await acs(...words, '-q');
+      expect({ code, requests: proxy.requests }).toEqual({ code: 2, requests: [] });
+      expect(err).toContain('settings have no ids');
+    },
+  );
+
   it('lists what can be set', async () => {
     const { out } = await acs('schema', 'max_iterations', 'llm_api_key', '--json');
     const { items, has_more } = JSON.parse(out) as { items: Record<string, unknown>[]; has_more: boolean };
