@@ -81,7 +81,7 @@ function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
 /** Node says ENOENT for a missing folder as for a missing program. */
 function gitMissing(cwd: string, cause: unknown): AppError {
   return new AppError('config', `cannot run git in ${cwd}`, {
-    hint: 'is git installed, and does the folder exist?',
+    hint: 'check that git is installed and that the folder exists',
     cause,
   });
 }

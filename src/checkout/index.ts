@@ -54,7 +54,7 @@ export async function branchOnRemote(remote: string, branch: string, options: Gi
   const asked = await git(['ls-remote', '--heads', '--', remote, ref], { timeoutMs: 15_000, ...options });
   if (asked.code === null) return { state: 'unknown', reason: 'the remote did not answer in time' };
   if (asked.code !== 0)
-    return { state: 'unknown', reason: asked.stderr.split('\n').at(-1) ?? `git ended with ${asked.code}` };
+    return { state: 'unknown', reason: asked.stderr.split('\n').at(-1) ?? `git exited with code ${asked.code}` };
   // A pattern also matches the ends of longer names.
   const found = asked.stdout.split('\n').some((line) => line.split('\t')[1] === ref);
   return { state: found ? 'present' : 'absent' };
@@ -68,8 +68,8 @@ async function topFolder(dir: string, options: CheckoutOptions): Promise<string 
     if (options.signal?.aborted) throw error;
     const marked = existsSync(dir) ? markedFolder(path.resolve(dir)) : null;
     if (marked === null) return null;
-    throw new AppError('config', `${marked} is a git checkout, and there is no git to read it`, {
-      hint: 'install git, or say what to start on: --repo owner/name --branch <name>, or --no-repo',
+    throw new AppError('config', `${marked} is a git checkout, but git is not installed`, {
+      hint: 'install git, or give --repo owner/name --branch <name>, or --no-repo',
       data: { program: 'git' },
       cause: error,
     });

@@ -34,7 +34,7 @@ function asUrl(url: string, text: string): RepositoryChoice {
 
 /** The text is not repeated: it may be a URL with a token in it. */
 function unreadable(text: string): AppError {
-  return new AppError('usage', text.trim() === '' ? '--repo is empty' : '--repo: this is no repository', {
-    hint: 'give owner/name, a URL, a path such as ./name, or . for the checkout you are in',
+  return new AppError('usage', text.trim() === '' ? '--repo is empty' : '--repo: not a repository', {
+    hint: 'give owner/name, a URL, a path such as ./name, or . for the current checkout',
   });
 }

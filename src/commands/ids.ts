@@ -67,7 +67,7 @@ function originOf(server: Server): string {
 async function lastId(ctx: Context, server: Server): Promise<string> {
   const last = await ctx.lastConversation.get(originOf(server));
   if (last === null) {
-    throw new AppError('not-found', 'no conversation was started at this server yet, so there is no @last', {
+    throw new AppError('not-found', '@last is not set: no conversation was started on this server', {
       hint: 'start one: acs conv new, or see: acs conv list',
     });
   }
@@ -82,7 +82,7 @@ async function firstFound(server: Server, ids: readonly string[], url: string): 
       if (!isAppError(error) || error.kind !== 'not-found') throw error;
     }
   }
-  throw new AppError('not-found', `this server knows no conversation of ${url.slice(0, 200)}`);
+  throw new AppError('not-found', `this server has no conversation with the id in ${url.slice(0, 200)}`);
 }
 
 async function readNewest(ctx: Context, server: Server): Promise<Conversation[]> {
@@ -100,20 +100,20 @@ function pickByPrefix(word: string, conversations: readonly Conversation[]): Con
   if (match.kind === 'one') return match.item;
   if (match.kind === 'none') {
     throw new AppError('not-found', `no conversation begins with ${word}`, {
-      hint: `looked among the newest ${NEWEST_MAX}; an older one needs its whole id: acs conv list --all-pages`,
+      hint: `the newest ${NEWEST_MAX} were searched; an older one needs its full id: acs conv list --all-pages`,
     });
   }
   const candidates = match.items.map(({ id, start_task_id }) => id || (start_task_id ?? ''));
   const shown = candidates.slice(0, CANDIDATES_SHOWN).join(', ');
   throw new AppError('usage', `${candidates.length} conversations begin with ${word}: ${shown}`, {
-    hint: `looked among the newest ${NEWEST_MAX}; give more of the id`,
+    hint: `the newest ${NEWEST_MAX} were searched; give more characters of the id`,
     data: { candidates },
   });
 }
 
 function noId(word: string): AppError {
-  return new AppError('usage', `"${word.slice(0, 200)}" is no conversation id`, {
-    hint: `give a whole id, its first ${PREFIX_MIN} or more characters, a URL that holds it, or @last`,
+  return new AppError('usage', `"${word.slice(0, 200)}" is not a conversation id`, {
+    hint: `give a full id, its first ${PREFIX_MIN} or more characters, a URL that contains it, or @last`,
   });
 }
 
@@ -121,8 +121,8 @@ function noId(word: string): AppError {
 export function readChosenId(text: string): string {
   const id = normalizeId(text);
   if (id === null || /^\d+$/.test(id)) {
-    throw new AppError('usage', `--id: "${text.slice(0, 100)}" is no id acs can choose`, {
-      hint: 'give 32 hexadecimal digits, with or without dashes, not all of them numbers: uuidgen makes one',
+    throw new AppError('usage', `--id: "${text.slice(0, 100)}" is not a valid id`, {
+      hint: 'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as that of uuidgen',
     });
   }
   return id;

@@ -16,19 +16,18 @@ export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings:
   checkFile(settings.output, cwd);
   const { format, fields } = settings;
   if (kind === 'raw') {
-    if (format)
-      throw new AppError('usage', `this command prints its data as it is; --format ${format} makes no sense here`);
-    if (fields) throw new AppError('usage', 'this command prints its data as it is; it has no fields to choose');
+    if (format) throw new AppError('usage', `this command prints raw data and has no --format ${format}`);
+    if (fields) throw new AppError('usage', 'this command prints raw data and has no --fields');
     return;
   }
   if (kind === 'stream' && format === 'table') {
-    throw new AppError('usage', 'a stream cannot be a table, whose columns need all rows', {
-      hint: 'leave --format out for plain lines, or use tsv, ndjson or id',
+    throw new AppError('usage', 'a stream cannot be printed as a table', {
+      hint: 'omit --format for plain lines, or use tsv, ndjson or id',
     });
   }
   if (!fields) return;
-  if (!view) throw new AppError('usage', 'this command has no fields to choose');
-  if (format === 'id') throw new AppError('usage', 'ids only (-q) and --fields exclude each other');
+  if (!view) throw new AppError('usage', 'this command has no --fields');
+  if (format === 'id') throw new AppError('usage', '-q (ids only) and --fields cannot be combined');
   chosenFields(view, fields);
 }
 
@@ -36,13 +35,13 @@ function checkFile(output: string | undefined, cwd: string): void {
   if (output === undefined || output === '-') return;
   if (output === '') throw new AppError('usage', '--output needs the name of a file, or - for stdout');
   if (OTHER_FORMATS.includes(output)) {
-    throw new AppError('usage', `-o is for a file, and "${output}" is no format of acs`, {
+    throw new AppError('usage', `-o takes a file, and "${output}" is not a format of acs`, {
       hint: `--format takes ${FORMATS.join(', ')}; for a file of that name: -o ./${output}`,
     });
   }
   const format = FORMATS.find((known) => known === output);
   if (format) {
-    throw new AppError('usage', `-o is for a file, and "${output}" is a format`, {
+    throw new AppError('usage', `-o takes a file, and "${output}" is a format`, {
       hint: `${format === 'json' ? 'use --json' : `use --format ${format}`}; for a file of that name: -o ./${output}`,
     });
   }

@@ -107,7 +107,7 @@ function systemReason(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   const known: Record<string, string> = {
     ENOENT: 'its folder does not exist',
-    ENOTDIR: 'its folder is no folder',
+    ENOTDIR: 'a part of its path is not a folder',
     EISDIR: 'it is a folder',
     EACCES: 'permission denied',
     EPERM: 'not permitted',

@@ -11,7 +11,7 @@ export function chosenFields<T>(view: View<T>, names: readonly string[]): Field<
   for (const name of names) {
     const field = view.fields.find((candidate) => candidate.name === name);
     const hint = `fields: ${view.fields.map((known) => known.name).join(', ')}`;
-    if (!field) throw new AppError('usage', `a ${view.noun} has no field "${name}"`, { hint });
+    if (!field) throw new AppError('usage', `unknown field "${name}" for ${view.noun}`, { hint });
     if (fields.includes(field)) throw new AppError('usage', `--fields names "${name}" twice`, { hint });
     fields.push(field);
   }

@@ -29,7 +29,7 @@ export async function readDocument(file: string): Promise<ProfileDocument> {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { default: null, profiles: {} };
     throw new AppError('config', `cannot read the profile store ${file}: ${code ?? 'unknown error'}`, {
-      hint: 'make the file readable for you, or set ACS_CONFIG_DIR to another directory',
+      hint: 'make the file readable, or set ACS_CONFIG_DIR to another directory',
       cause: error,
     });
   }
@@ -58,7 +58,7 @@ function parseJson(text: string, file: string): unknown {
     return JSON.parse(text) as unknown;
   } catch {
     // The parser's own message quotes the text around the mistake.
-    throw corrupt(file, text.trim() === '' ? 'it is empty' : 'it is not JSON');
+    throw corrupt(file, text.trim() === '' ? 'it is empty' : 'it is not valid JSON');
   }
 }
 
@@ -75,7 +75,7 @@ function problemOf(profile: unknown): string | null {
 
 function corrupt(file: string, why: string): AppError {
   return new AppError('config', `the profile store ${file} cannot be used: ${why}`, {
-    hint: 'repair the file, or move it away and add the profiles again; it has not been changed',
+    hint: 'repair the file, or move it away and add the profiles again; acs has not changed it',
   });
 }
 

@@ -49,7 +49,7 @@ export function runKeyCommand(command: string, options: KeyCommandOptions): Prom
       end(() => void ended.then(() => reject(error)));
     };
     const onAbort = () => stop(asError(signal.reason));
-    const deadline = setTimeout(() => stop(failure(`did not end within ${timeoutMs / 1000} s`)), timeoutMs);
+    const deadline = setTimeout(() => stop(failure(`did not exit within ${timeoutMs / 1000} s`)), timeoutMs);
     signal.addEventListener('abort', onAbort);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       printed += text;
@@ -61,7 +61,7 @@ export function runKeyCommand(command: string, options: KeyCommandOptions): Prom
       lines.flush();
       if (isStopped) return;
       if (code === 0) return end(() => resolve(printed));
-      end(() => reject(failure(code === null ? `was ended by ${killedBy}` : `ended with exit code ${code}`)));
+      end(() => reject(failure(code === null ? `was killed by ${killedBy}` : `exited with code ${code}`)));
     });
   });
 }
@@ -69,7 +69,7 @@ export function runKeyCommand(command: string, options: KeyCommandOptions): Prom
 /** The command itself is not repeated: some hold a token. */
 function failure(what: string): AppError {
   return new AppError('config', `the profile's key command ${what}`, {
-    hint: 'run it by hand to see why; `acs profile add <name> --key-command <command> --replace` changes it',
+    hint: 'run the command to see why; replace it with: acs profile add <name> --key-command <command> --replace',
   });
 }
 

@@ -42,7 +42,7 @@ export async function fetchKey(
       return { value: readKeyText(decode(await readers.readStdin(), 'stdin'), 'the key from stdin'), source: 'stdin' };
     case 'command':
       return {
-        value: readKeyText(await readers.runCommand(plan.command), 'the key the command printed'),
+        value: readKeyText(await readers.runCommand(plan.command), 'the key that the command printed'),
         source: 'command',
       };
   }
@@ -56,7 +56,7 @@ export async function fetchKey(
 export function readKeyText(text: string, what: string): string {
   const key = text.replace(/\r?\n$/, '');
   if (key.trim() === '') throw new AppError('config', `${what} is empty`);
-  const hint = 'a key is one line of plain letters, digits and signs';
+  const hint = 'a key is one line of ASCII letters, digits and punctuation';
   if (/[\r\n]/.test(key)) throw new AppError('config', `${what} has more than one line`, { hint });
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new AppError('config', `${what} holds a space or a character that cannot be sent in a header`, { hint });

@@ -37,8 +37,8 @@ async function take(file: string, token: string): Promise<void> {
     }
     await delay(RETRY_MS);
   }
-  throw new AppError('config', `another acs holds ${file}`, {
-    hint: 'if none is running, delete that file',
+  throw new AppError('config', `another acs process holds the lock ${file}`, {
+    hint: 'if no other acs is running, delete the file',
     retryable: true,
   });
 }

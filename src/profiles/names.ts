@@ -16,7 +16,7 @@ export function checkNewProfileName(name: string): void {
     });
   }
   if (!NAME.test(name)) {
-    throw new AppError('usage', `${JSON.stringify(name.slice(0, 80))} is no name for a profile`, {
+    throw new AppError('usage', `${JSON.stringify(name.slice(0, 80))} is not a valid profile name`, {
       hint: 'use 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit',
     });
   }

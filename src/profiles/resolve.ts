@@ -60,7 +60,7 @@ export interface StoredProfiles {
 export type LoadProfiles = () => Promise<StoredProfiles>;
 
 const CHECKED_VARIABLES = ['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY'] as const;
-const ONE_TARGET_HINT = 'a list of profiles works on lists and bulk commands';
+const ONE_TARGET_HINT = 'lists and bulk commands take several profiles';
 
 /** The plan for one server. Throws `usage` for a list of profiles, else as planTargets. */
 export async function planTarget(query: TargetQuery, load: LoadProfiles): Promise<TargetPlan> {
@@ -80,9 +80,12 @@ export async function planTargets(query: TargetQuery, load: LoadProfiles): Promi
   checkVariables(query.env);
   const names = query.profile === undefined ? [] : splitProfileNames(query.profile);
   if (names.length > 1) {
-    if (query.baseUrl !== undefined) throw new AppError('usage', '--base-url goes with one profile at most');
+    if (query.baseUrl !== undefined) throw new AppError('usage', '--base-url cannot be combined with several profiles');
     if (query.apiKeyFile !== undefined) {
-      throw new AppError('usage', '--api-key-file goes with one profile: one key would be sent to several servers');
+      throw new AppError(
+        'usage',
+        '--api-key-file cannot be combined with several profiles: the key would be sent to several servers',
+      );
     }
   }
   if (query.apiKeyFile === '') throw new AppError('usage', '--api-key-file: the path is empty');
@@ -96,8 +99,8 @@ export async function planTargets(query: TargetQuery, load: LoadProfiles): Promi
 export function splitProfileNames(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.includes('')) {
-    throw new AppError('usage', `--profile: there is an empty name in "${text}"`, {
-      hint: '`acs profile list` shows the names',
+    throw new AppError('usage', `--profile: empty name in "${text}"`, {
+      hint: 'list the profiles: acs profile list',
     });
   }
   return [...new Set(names)];
@@ -145,7 +148,7 @@ async function planUrl(
   if (profileName === undefined) return { ...plan, ...planKey(query, null) };
   if (profileName === LOCAL_PROFILE) {
     const chosen = planKey(query, null);
-    const notice = `the profile "${LOCAL_PROFILE}" is not used: ${source === 'flag' ? '--base-url' : 'ACS_BASE_URL'} names the server`;
+    const notice = `the profile "${LOCAL_PROFILE}" is not used, because ${source === 'flag' ? '--base-url' : 'ACS_BASE_URL'} names the server`;
     return { ...plan, ...chosen, notices: [notice, ...chosen.notices] };
   }
   const profile = await findProfile(profileName, load);
@@ -174,7 +177,7 @@ async function planProfile(query: TargetQuery, name: string, source: string, loa
 
 function planLocal(query: TargetQuery, source: string): TargetPlan {
   if (query.apiKeyFile !== undefined) {
-    throw new AppError('usage', 'the local service takes only its own key', { hint: 'leave --api-key-file out' });
+    throw new AppError('usage', 'the local service accepts only its own key', { hint: 'omit --api-key-file' });
   }
   return {
     base_url: null,
@@ -184,7 +187,7 @@ function planLocal(query: TargetQuery, source: string): TargetPlan {
     local: true,
     defaults: {},
     key: { from: 'local' },
-    notices: unusedKey(query.env, 'the local service takes only its own key'),
+    notices: unusedKey(query.env, 'the local service accepts only its own key'),
   };
 }
 
@@ -219,7 +222,7 @@ function keyFromEnvironment(env: TargetQuery['env']): KeyPlan {
 
 /** Only our own variable is spoken of: the others may be there for other programs. */
 function unusedKey(env: TargetQuery['env'], why: string): string[] {
-  return env.ACS_API_KEY === undefined ? [] : [`ACS_API_KEY is set and not used: ${why}`];
+  return env.ACS_API_KEY === undefined ? [] : [`ACS_API_KEY is set but not used: ${why}`];
 }
 
 function ownKey(profile: Profile): string {
@@ -235,8 +238,8 @@ async function findProfile(name: string, load: LoadProfiles): Promise<Profile> {
   const found = profiles.find((profile) => profile.name === name);
   if (found) return found;
   const known = [...profiles.map((profile) => profile.name), LOCAL_PROFILE].join(', ');
-  throw new AppError('config', `there is no profile ${JSON.stringify(name)}`, {
-    hint: `known profiles: ${known}; \`acs profile add\` makes one`,
+  throw new AppError('config', `no profile ${JSON.stringify(name)}`, {
+    hint: `profiles: ${known}; add one: acs profile add <name> --base-url <url>`,
   });
 }
 
@@ -244,13 +247,13 @@ function refuseKeyWithoutServer(query: TargetQuery): void {
   const given =
     query.apiKeyFile !== undefined ? '--api-key-file' : KEY_VARIABLES.find((name) => query.env[name] !== undefined);
   if (given === undefined) return;
-  throw new AppError('config', `${given} gives a key, but no server is named`, {
-    hint: 'name its server with ACS_BASE_URL or --profile; --profile local is the local service, which needs no key',
+  throw new AppError('config', `${given} gives a key, but no server is given`, {
+    hint: 'give its server with ACS_BASE_URL or --profile; --profile local needs no key',
   });
 }
 
 function nothingConfigured(): AppError {
-  return new AppError('config', 'no server is configured, and off a terminal none is assumed', {
+  return new AppError('config', 'no server is configured, and off a terminal there is no default', {
     hint: 'set ACS_BASE_URL and ACS_API_KEY, or use the local service with --profile local',
   });
 }

@@ -115,14 +115,14 @@ function own(profiles: ProfileDocument['profiles'], name: string) {
 
 function existing(document: ProfileDocument, name: string): void {
   if (own(document.profiles, name)) return;
-  throw new AppError('not-found', `there is no profile ${JSON.stringify(name)}`, {
-    hint: '`acs profile list` shows them',
+  throw new AppError('not-found', `no profile ${JSON.stringify(name)}`, {
+    hint: 'list the profiles: acs profile list',
   });
 }
 
 function nameTaken(name: string): AppError {
-  return new AppError('conflict', `there is already a profile "${name}"`, {
-    hint: 'delete it first, or add with --replace',
+  return new AppError('conflict', `profile "${name}" exists already`, {
+    hint: 'delete it first, or replace it with --replace',
   });
 }
 
@@ -162,7 +162,7 @@ async function closeToOthers(file: string, notice: (text: string) => Promise<voi
   } catch (error) {
     return await notice(`warning: ${was}, and it cannot be set to 0600: ${reason(error)}`);
   }
-  await notice(`${was}: it is set to 0600; if others use this machine, renew the keys in it`);
+  await notice(`${was}; its mode is now 0600; renew its keys if others use this machine`);
 }
 
 /** An existing directory is closed to others only when nothing but our files is in it: it may be somebody's /tmp. */

@@ -20,10 +20,10 @@ export function normalizeServerUrl(text: string, source: string, kind: ErrorKind
     throw refuse(`${url.protocol}// is not http:// or https://`, 'give one such as https://acs.example.com');
   }
   if (url.username !== '' || url.password !== '') {
-    throw refuse('the URL holds a user name or password', 'leave them out; a key comes with --api-key-file');
+    throw refuse('the URL holds a user name or password', 'omit them, and give the key with --api-key-file');
   }
   if (url.search !== '' || url.hash !== '') {
-    throw refuse('the URL has a query or fragment', 'give the address of the server alone');
+    throw refuse('the URL has a query or fragment', 'give the URL of the server without them');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

@@ -24,9 +24,9 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
 
 /** The deadline passed while the server did not answer: the status of the run is not known. */
 export function deadlinePassedUnseen({ id, status }: Conversation, waitMs: number): AppError {
-  const passed = `after ${formatDuration(waitMs)} the server does not answer; conversation ${id} was last seen ${status}`;
+  const passed = `the server did not answer within ${formatDuration(waitMs)}; the last known status of conversation ${id} is ${status}`;
   return new AppError('timeout', passed, {
-    hint: `look again: acs conv show ${id}`,
+    hint: `see its status: acs conv show ${id}`,
     data: { reason: 'timeout', id, last_status: status },
   });
 }
@@ -52,7 +52,7 @@ export function interruption(error: AppError, id: string, last: Conversation | n
 
 /** A stop changes nothing for a V1 run that awaits approval: the agent is not working. */
 export function staysWaiting(id: string): string {
-  return `conversation ${id} waits for a confirmation: nothing of it runs until that is answered`;
+  return `conversation ${id} waits for a confirmation and does not run until it is answered`;
 }
 
 /**
@@ -63,7 +63,7 @@ export function stoppedInstead(failure: AppError, why: string, { id, status }: C
   const stands = status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
   return new AppError(failure.kind, `${why}; ${stands}`, {
     ...failure.details,
-    hint: `see how far it came: acs conv show ${id}`,
+    hint: `see its status: acs conv show ${id}`,
     data: { ...failure.details.data, id, last_status: status },
   });
 }

@@ -47,7 +47,7 @@ async function holdsMore(file: string, initial: string): Promise<boolean> {
 /** The same error with the file in its next step. */
 export function nameKept(error: AppError, file: string): AppError {
   const { hint, ...details } = error.details;
-  const kept = `your text is kept in ${file}`;
+  const kept = `your text is saved in ${file}`;
   return new AppError(error.kind, error.message, {
     ...details,
     hint: hint === undefined ? kept : `${hint}; ${kept}`,
@@ -106,7 +106,7 @@ function runEditor(
     child.once('close', (code, killedBy) => {
       signal.removeEventListener('abort', stop);
       if (code === 0) resolve();
-      else fail(killedBy ? `was ended by ${killedBy}` : `ended with code ${code}; nothing was taken over`);
+      else fail(killedBy ? `was killed by ${killedBy}` : `exited with code ${code}; its changes were not used`);
     });
   });
 }

@@ -146,5 +146,5 @@ function interruption(error: unknown, signal: AbortSignal): unknown {
   const name = error instanceof Error ? error.name : '';
   if (!['ExitPromptError', 'AbortPromptError', 'CancelPromptError'].includes(name)) return error;
   if (signal.aborted && isAppError(signal.reason)) return signal.reason;
-  return new AppError('interrupted', 'the question was left without an answer', { exitCode: 130, cause: error });
+  return new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130, cause: error });
 }

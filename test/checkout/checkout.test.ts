@@ -76,7 +76,7 @@ describe('the checkout', () => {
     for (const folder of [dir, path.join(dir, 'below')]) {
       await expect(readCheckout(folder, noGit)).rejects.toMatchObject({
         kind: 'config',
-        message: `${dir} is a git checkout, and there is no git to read it`,
+        message: `${dir} is a git checkout, but git is not installed`,
       });
     }
     expect(await readCheckout(path.join(dir, 'missing'), noGit)).toBeNull();

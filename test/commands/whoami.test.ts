@@ -54,7 +54,7 @@ describe('whoami', () => {
     expect(fromFile).toMatchObject({
       code: 0,
       out: 'file\n',
-      err: 'ACS_API_KEY is set and not used: --api-key-file gives the key\n',
+      err: 'ACS_API_KEY is set but not used: --api-key-file gives the key\n',
     });
     const fromStdin = await whoami(['--api-key-file', '-', '--fields', 'key_source'], { stdin: world.service.key });
     expect(fromStdin).toMatchObject({ code: 0, out: 'stdin\n' });

@@ -14,7 +14,7 @@ const refused = (settings: EmitterSettings, kind: OutputKind, view: typeof taskV
 test('an unknown field is a usage error that lists the known ones', () => {
   expect(refused({ fields: ['id', 'colour'] }, 'list')).toMatchObject({
     kind: 'usage',
-    message: 'a task has no field "colour"',
+    message: 'unknown field "colour" for task',
     details: { hint: 'fields: id, title, status, cost_usd, labels, created_at' },
   });
   expect(refused({ fields: ['title', 'id'] }, 'list')).toBeNull();

@@ -76,7 +76,7 @@ test('an open file that is named by its descriptor is written on', async () => {
 
 test.each(['yaml', 'wide', 'csv'])('-o %s is refused: it would become a file of that name', (word) => {
   const { emitter } = capture({ output: word }, undefined, dir);
-  expect(() => emitter.check(taskView, 'list')).toThrow(`"${word}" is no format of acs`);
+  expect(() => emitter.check(taskView, 'list')).toThrow(`"${word}" is not a format of acs`);
 });
 
 test('a device is written to and not replaced', async () => {
@@ -144,7 +144,7 @@ test('a file that cannot be written is a config error that names it', async () =
   const { emitter } = capture({ output: 'file/below' }, undefined, dir);
   await expect(emitter.raw('x')).rejects.toMatchObject({
     kind: 'config',
-    message: 'cannot write file/below: its folder is no folder',
+    message: 'cannot write file/below: a part of its path is not a folder',
   });
   await emitter.abandon();
 });

@@ -101,11 +101,11 @@ describe('a key command', () => {
 
   it('that fails is exit 3, and neither the command nor its output is repeated', async () => {
     const refused = await message(run('echo s3cret; exit 7').printed);
-    expect(refused).toBe("config: the profile's key command ended with exit code 7");
+    expect(refused).toBe("config: the profile's key command exited with code 7");
   });
 
   it('that does not end, or prints without end, is stopped', async () => {
-    expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain('did not end within 0.1 s');
+    expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain('did not exit within 0.1 s');
     expect(await message(run('exec yes').printed)).toContain('printed more than a key');
   });
 
@@ -123,7 +123,7 @@ describe('a key command', () => {
     const pids = readFileSync(file, 'utf8').trim().split('\n').map(Number);
     expect(pids).toHaveLength(2);
     if (why === 'a signal') controller.abort(new AppError('interrupted', 'interrupted'));
-    expect(await refused).toMatch(/^(interrupted: |config: .* did not end)/);
+    expect(await refused).toMatch(/^(interrupted: |config: .* did not exit)/);
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 

@@ -26,7 +26,7 @@ it.each([0o644, 0o640, 0o606, 0o666])('a profile store of mode %o is set to 0600
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as unknown),
-  ).toEqual([{ notice: expect.stringContaining(`(mode ${open.toString(8)}): it is set to 0600`) as string }]);
+  ).toEqual([{ notice: expect.stringContaining(`(mode ${open.toString(8)}); its mode is now 0600`) as string }]);
   expect(await mode()).toBe('600');
   expect((await acs('profile', 'list')).err).toBe('');
 });
@@ -42,6 +42,6 @@ it('a profile store of mode 600 or 400 is left as it is, without a notice', asyn
 it('a command that reads a key from an open profile store closes it', async () => {
   await chmod(file, 0o644);
   const { code, err } = await acs('conv', 'list', '-p', 'work');
-  expect({ code, err }).toEqual({ code: 10, err: expect.stringContaining('set to 0600') as string });
+  expect({ code, err }).toEqual({ code: 10, err: expect.stringContaining('its mode is now 0600') as string });
   expect(await mode()).toBe('600');
 });

@@ -69,12 +69,12 @@ describe('which server', () => {
     [
       'a URL comes before local too, which is spoken of',
       { profile: 'local', baseUrl: 'https://flag.example' },
-      'https://flag.example | flag | - | none | the profile "local" is not used: --base-url names the server',
+      'https://flag.example | flag | - | none | the profile "local" is not used, because --base-url names the server',
     ],
     [
       'ACS_BASE_URL comes before local in ACS_PROFILE',
       { env: { ...EVERYTHING, ACS_PROFILE: 'local' } },
-      'https://env.example | env:ACS_BASE_URL | - | none | the profile "local" is not used: ACS_BASE_URL names the server',
+      'https://env.example | env:ACS_BASE_URL | - | none | the profile "local" is not used, because ACS_BASE_URL names the server',
     ],
     [
       'ACS_PROFILE comes before the default',
@@ -122,7 +122,7 @@ describe('which server', () => {
     '%s without a server is exit 3, on a terminal too',
     async (name) => {
       const { code, message } = await failure({ env: { [name]: 'lost' }, offTerminal: false });
-      expect({ code, message }).toEqual({ code: 3, message: `${name} gives a key, but no server is named` });
+      expect({ code, message }).toEqual({ code: 3, message: `${name} gives a key, but no server is given` });
     },
   );
 
@@ -188,7 +188,7 @@ describe('which key', () => {
     [
       "a profile's own key comes before ACS_API_KEY, which is then spoken of",
       { profile: 'work', env: KEY },
-      'https://work.example | profile:work | work | profile:work | ACS_API_KEY is set and not used: profile "work" has its own key',
+      'https://work.example | profile:work | work | profile:work | ACS_API_KEY is set but not used: profile "work" has its own key',
     ],
     [
       'a command counts as its own key',
@@ -213,7 +213,7 @@ describe('which key', () => {
     [
       'ACS_API_KEY is spoken of when a file gives the key',
       { baseUrl: 'https://a.example', apiKeyFile: 'k', env: KEY },
-      'https://a.example | flag | - | file | ACS_API_KEY is set and not used: --api-key-file gives the key',
+      'https://a.example | flag | - | file | ACS_API_KEY is set but not used: --api-key-file gives the key',
     ],
     [
       'OPENHANDS_API_KEY is read when it is unset',
@@ -233,7 +233,7 @@ describe('which key', () => {
     [
       'local takes only its own key',
       { profile: 'local', env: KEY },
-      'local service | profile:local | local | local | ACS_API_KEY is set and not used: the local service takes only its own key',
+      'local service | profile:local | local | local | ACS_API_KEY is set but not used: the local service accepts only its own key',
     ],
     [
       "a stored key follows --base-url within its server's origin",

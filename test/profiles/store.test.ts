@@ -132,7 +132,7 @@ describe('the profile store', () => {
   });
 
   it.each([
-    ['{"profiles": {"work": {"key": "s3cret"', 'it is not JSON'],
+    ['{"profiles": {"work": {"key": "s3cret"', 'it is not valid JSON'],
     ['', 'it is empty'],
     ['[]', 'it is not a JSON object'],
     ['{"profiles": []}', '"profiles" is not an object'],

@@ -65,7 +65,7 @@ test('an editor that fails leaves what was written in a file that the error name
   const env = { PATH: process.env.PATH, EDITOR };
   const options = { initial: 'first\n', extension: '.md', env, signal: new AbortController().signal };
   const error = await editText({ ...options, onFailure: 'keep' }).catch((failed: unknown) => failed as AppError);
-  const file = /kept in (\S+)/.exec(error instanceof AppError ? (error.details.hint ?? '') : '')?.[1] ?? '';
+  const file = /saved in (\S+)/.exec(error instanceof AppError ? (error.details.hint ?? '') : '')?.[1] ?? '';
   expect(await readFile(file, 'utf8')).toBe('first\nsecond\n');
   await rm(path.dirname(file), { recursive: true });
 });

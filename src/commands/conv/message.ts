@@ -16,7 +16,7 @@ export interface MessageSource {
 /** Null when neither is given. Throws `usage` when both are, or when the message is empty or not text. */
 export async function readMessage(ctx: Context, { argument, file }: MessageSource): Promise<string | null> {
   if (argument !== undefined && file !== undefined) {
-    throw new AppError('usage', 'the message is given twice: as an argument and with --file');
+    throw new AppError('usage', 'the message is given twice, as an argument and with --file');
   }
   if (argument === undefined && file === undefined) return null;
   const isStdin = argument === '-' || file === '-';
@@ -57,13 +57,13 @@ function decode(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new AppError('usage', `${name} is no text in UTF-8`);
+    throw new AppError('usage', `${name} is not valid UTF-8 text`);
   }
 }
 
 function tooLong(name: string, bytes: number): AppError {
   const limit = MESSAGE_MAX_BYTES / 1024 / 1024;
-  return new AppError('usage', `${name} has ${(bytes / 1024 / 1024).toFixed(1)} MiB, and ${limit} MiB can be sent`, {
-    hint: 'put long material into the repository and name its path',
+  return new AppError('usage', `${name} has ${(bytes / 1024 / 1024).toFixed(1)} MiB; the limit is ${limit} MiB`, {
+    hint: 'put long texts into the repository and give their paths',
   });
 }

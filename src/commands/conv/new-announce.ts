@@ -56,7 +56,7 @@ export class Announcer {
 
   /** The same start was made before: its conversation is told instead of a new one. */
   async existing({ id, url }: Conversation): Promise<void> {
-    await this.tell(id, url, ' exists already: nothing was sent');
+    await this.tell(id, url, ' exists already; nothing was sent');
   }
 
   private async tell(id: string, shownUrl: string | null, remark: string): Promise<void> {
@@ -129,7 +129,7 @@ export class Announcer {
       await writeFile(path.resolve(this.ctx.cwd, idFile), `${id}\n`);
     } catch (error) {
       const why = (error as NodeJS.ErrnoException).code ?? 'it failed';
-      await this.ctx.warn(`could not write ${idFile}: ${why}; the conversation goes on`);
+      await this.ctx.warn(`could not write ${idFile}: ${why}; the conversation continues`);
     }
   }
 

@@ -18,7 +18,7 @@ export async function keepingMessage<T>(ctx: Context, work: (typed: TypedMessage
   } catch (error) {
     if (typed.text === null || ctx.globals.mode === 'dry-run') throw error;
     const file = await keep(typed.text);
-    const again = `your message is kept in ${file}: acs conv new --file ${file}`;
+    const again = `your message is saved in ${file}; use it: acs conv new --file ${file}`;
     if (!isAppError(error)) {
       await ctx.notice(again);
       throw error;

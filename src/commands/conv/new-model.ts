@@ -18,11 +18,11 @@ export async function chooseStart(ctx: Context, server: Server): Promise<Start> 
   if (server.info.flavour !== 'local' || (await hasModel(server))) return { server, replay: null };
   const prompt = await ctx.prompt();
   const answer = await prompt.select({
-    message: 'The local service has no model, so no agent can answer a message. What shall be started?',
+    message: 'The local service has no model, so no agent can answer a message. What should be started?',
     choices: [
-      { value: 'demo', name: 'the demo', description: 'a recorded run that is built in' },
+      { value: 'demo', name: 'the demo', description: 'the built-in recorded run' },
       { value: 'replay', name: 'a replay file', description: 'a recorded run of your own' },
-      { value: 'profile', name: 'a conversation at another server', description: 'one of your server profiles' },
+      { value: 'profile', name: 'a conversation on another server', description: 'one of your server profiles' },
     ] as const,
   });
   if (answer === 'demo') return { server, replay: DEMO };
@@ -38,7 +38,7 @@ async function hasModel(server: Server): Promise<boolean> {
 async function askForReplay(ctx: Context): Promise<string> {
   const prompt = await ctx.prompt();
   const file = await prompt.input({
-    message: 'Which file?',
+    message: 'Replay file',
     validate: async (value) => {
       if (value.trim() === '') return 'a file is needed';
       return await readReplay(ctx, value.trim()).then(() => true as const, problemOf);
@@ -57,7 +57,7 @@ async function askForProfile(ctx: Context): Promise<Server> {
   if (profiles.length === 0) throw new AppError('config', 'no server profile is stored', { hint: HOW_TO_ADD });
   const prompt = await ctx.prompt();
   const name = await prompt.select({
-    message: 'Which server?',
+    message: 'Server',
     choices: profiles.map((profile) => ({ value: profile.name, name: profile.name, description: profile.base_url })),
   });
   const { baseUrl: _baseUrl, apiKeyFile: _apiKeyFile, ...globals } = ctx.globals;

@@ -27,7 +27,7 @@ export async function choosePlace(ctx: Context, server: Server, options: PlaceOp
   if (choice.kind !== 'path') return await namedPlace(ctx, server, choice, options);
   const checkout = await ctx.checkout(path.resolve(ctx.cwd, choice.path));
   if (checkout === null) {
-    throw new AppError('not-found', `there is no git checkout at ${choice.path}`, { hint: 'nothing was started' });
+    throw new AppError('not-found', `no git checkout at ${choice.path}`, { hint: 'nothing was started' });
   }
   if (isLocal(server)) return await localPlace(ctx, checkout, options);
   if (checkout.origin?.repository == null) {
@@ -42,7 +42,9 @@ async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions)
   const checkout = await ctx.checkout();
   if (checkout === null) {
     if (options.branch !== undefined)
-      throw new AppError('usage', '--branch needs a repository, and here is no checkout: add --repo');
+      throw new AppError('usage', '--branch needs a repository, and the current folder is not a checkout', {
+        hint: 'add --repo <repository>',
+      });
     await ctx.notice('no git checkout here: the conversation starts without a repository');
     return NOWHERE;
   }
@@ -59,7 +61,7 @@ async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions)
 async function told(ctx: Context, choosing: Promise<Place>): Promise<Place> {
   const place = await choosing;
   await ctx.notice(
-    `repository ${place.repository ?? ''}, branch ${place.branch ?? ''} (the checkout you are in; --no-repo for none)`,
+    `repository ${place.repository ?? ''}, branch ${place.branch ?? ''} (the current checkout; --no-repo for none)`,
   );
   return place;
 }
@@ -72,8 +74,7 @@ function isLocal(server: Server): boolean {
 async function localPlace(ctx: Context, checkout: Checkout, options: PlaceOptions): Promise<Place> {
   const branch = await branchOf(ctx, checkout, options);
   await checkBranch(ctx, { remote: checkout.root, branch, shown: checkout.root, dir: checkout.root });
-  if (checkout.dirty)
-    await ctx.warn('the checkout has changes that are not committed: the conversation starts without them');
+  if (checkout.dirty) await ctx.warn('the checkout has uncommitted changes: the conversation starts without them');
   return { repository: checkout.root, branch, git_provider: null };
 }
 
@@ -87,8 +88,8 @@ async function remotePlace(ctx: Context, server: Server, checkout: Checkout, opt
   if (checkout.dirty || (checkout.unpushed ?? 0) > 0) {
     const commits = checkout.unpushed ?? 0;
     const left = [
-      checkout.dirty ? 'changes that are not committed' : '',
-      commits === 0 ? '' : commits === 1 ? '1 commit that is not pushed' : `${commits} commits that are not pushed`,
+      checkout.dirty ? 'uncommitted changes' : '',
+      commits === 0 ? '' : commits === 1 ? '1 unpushed commit' : `${commits} unpushed commits`,
     ];
     await ctx.warn(
       `the checkout has ${left.filter((text) => text !== '').join(' and ')}: the conversation starts without them`,
@@ -115,7 +116,7 @@ async function namedPlace(
     await checkBranch(ctx, { remote: url, branch: options.branch, shown: url });
   }
   const repository = isCloned ? url : choice.repository;
-  if (repository === null) throw new AppError('usage', '--repo: this URL names no owner/name, which the server needs');
+  if (repository === null) throw new AppError('usage', '--repo: this URL has no owner/name, which the server needs');
   return { repository, branch: options.branch ?? null, git_provider: provider };
 }
 
@@ -135,17 +136,13 @@ async function branchOf(ctx: Context, checkout: Checkout, { branch }: PlaceOptio
   const chosen = branch ?? checkout.branch;
   if (chosen !== null) return chosen;
   if (!ctx.interactive) {
-    throw new AppError(
-      'usage',
-      'the checkout is on no branch (detached HEAD): which one shall the conversation start on?',
-      {
-        hint: 'add --branch <name>',
-      },
-    );
+    throw new AppError('usage', 'the checkout is on no branch (detached HEAD), and prompts are off', {
+      hint: 'add --branch <name>',
+    });
   }
   const prompt = await ctx.prompt();
   return await prompt.input({
-    message: 'The checkout is on no branch. Start on which one?',
+    message: 'The checkout is on no branch (detached HEAD). Branch',
     validate: (value) => (value.trim() === '' ? 'a branch is needed' : true),
   });
 }
@@ -206,8 +203,8 @@ export async function onlyProvider(server: Server, what: string): Promise<string
   const { git_providers: providers } = await server.settings.read();
   const [only] = providers;
   if (only !== undefined && providers.length === 1) return only;
-  const known = providers.length === 0 ? 'the server is connected to none' : `the server has ${providers.join(', ')}`;
-  throw new AppError('usage', `which git provider has ${what}? ${known}`, {
+  const known = providers.length === 0 ? 'the server has none' : `the server has ${providers.join(', ')}`;
+  throw new AppError('usage', `the git provider of ${what} is not known: ${known}`, {
     hint: 'add --git-provider github, gitlab, bitbucket, forgejo, …',
   });
 }

@@ -29,7 +29,9 @@ export async function stopIfAsked(
   const { failure, outcome } = watched;
   if (failure === null) return { end: watched, after: null };
   const why =
-    failure.kind === 'timeout' ? `the time of ${formatDuration(options.waitMs)} is up` : interruptedBy(ctx.signal);
+    failure.kind === 'timeout'
+      ? `the time limit of ${formatDuration(options.waitMs)} has passed`
+      : interruptedBy(ctx.signal);
   const last = { ...conversation, status: outcome.status };
   const { end, after } = await afterStopping(ctx, server, { failure, why, last }, options);
   if (end === failure) return { end: watched, after };

@@ -15,7 +15,7 @@ export interface Answers {
   options: Pick<NewOptions, 'repo' | 'branch' | 'spec'>;
 }
 
-const MESSAGE_COMMENT = '\n# What shall the agent do? This line is left out.\n';
+const MESSAGE_COMMENT = '\n# What should the agent do? This line is removed.\n';
 
 /** Asks for what the flags left open; for a message only where nothing is replayed. */
 export async function askForTask(
@@ -43,7 +43,7 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
   for (const [name = '', value = ''] of lines) if (value !== '') await ctx.notice(`${name.padEnd(10)}  ${value}`);
   if (ctx.globals.yes === 'given') return;
   const prompt = await ctx.prompt();
-  if (await prompt.confirm({ message: 'Start it?', default: 'yes' })) return;
+  if (await prompt.confirm({ message: 'Start the conversation?', default: 'yes' })) return;
   throw new AppError('usage', 'nothing was started, because the answer was no');
 }
 
@@ -58,17 +58,21 @@ async function askForRepository(ctx: Context): Promise<string | false | undefine
           {
             value: 'here' as const,
             name: checkout.origin?.repository ?? checkout.root,
-            description: 'the checkout you are in',
+            description: 'the current checkout',
           },
         ];
   const answer = await prompt.select({
-    message: 'Which repository?',
-    choices: [...here, { value: 'none' as const, name: 'none' }, { value: 'other' as const, name: 'another one' }],
+    message: 'Repository',
+    choices: [
+      ...here,
+      { value: 'none' as const, name: 'none' },
+      { value: 'other' as const, name: 'another repository' },
+    ],
   });
   if (answer === 'here') return undefined;
   if (answer === 'none') return false;
   return await prompt.input({
-    message: 'Which one? (owner/name, a URL or a path)',
+    message: 'Repository (owner/name, a URL or a path)',
     validate: (value) => (value.trim() === '' ? 'a repository is needed' : true),
   });
 }
@@ -77,7 +81,7 @@ async function askForBranch(ctx: Context, server: Server, repo: string | undefin
   const prompt = await ctx.prompt();
   const current = repo === undefined ? (await ctx.checkout())?.branch : null;
   const answer = await prompt.input({
-    message: current ? 'Which branch?' : "Which branch? (empty: the repository's default)",
+    message: current ? 'Branch' : "Branch (empty: the repository's default)",
     ...(current ? { default: current } : {}),
     validate: async (value) => {
       const branch = value.trim() || (current ?? '');
@@ -89,7 +93,7 @@ async function askForBranch(ctx: Context, server: Server, repo: string | undefin
 
 async function askForMessage(ctx: Context, typed: TypedMessage): Promise<string> {
   const prompt = await ctx.prompt();
-  const line = await prompt.input({ message: 'What shall the agent do? (empty opens your editor)' });
+  const line = await prompt.input({ message: 'What should the agent do? (empty opens your editor)' });
   if (line.trim() !== '') return (typed.text = line);
   const written = await prompt.editor({
     message: 'Opening your editor …',
@@ -99,7 +103,7 @@ async function askForMessage(ctx: Context, typed: TypedMessage): Promise<string>
   });
   const message = written
     .split('\n')
-    .filter((line) => !line.startsWith('# What shall the agent do?'))
+    .filter((line) => !line.startsWith('# What should the agent do?'))
     .join('\n')
     .trim();
   typed.text = message === '' ? null : message;
@@ -115,7 +119,7 @@ async function askForSpec(ctx: Context, server: Server): Promise<string | undefi
   const prompt = await ctx.prompt();
   const preferred = items.find((spec) => spec.default)?.id;
   const answer = await prompt.select({
-    message: 'In which kind of sandbox?',
+    message: 'Sandbox spec',
     choices: items.map(({ id }) => ({ value: id, name: id === preferred ? `${id} (default)` : id })),
     ...(preferred === undefined ? {} : { default: preferred }),
   });

@@ -43,29 +43,29 @@ function noAnswer({ id, status, waiting_for, reason }: Conversation): AppError {
         `see what it did: acs conv events ${id}`,
       );
     case 'finished':
-      return error('has finished without an answer in words', `see what it did: acs conv events ${id}`);
+      return error('has finished without a text answer', `see what it did: acs conv events ${id}`);
     case 'archived':
       return error(
-        'gave no answer to the latest message, and its sandbox is gone',
-        `its events stay readable: acs conv events ${id}`,
+        'has no answer to the latest message, and its sandbox no longer exists',
+        `its events are kept: acs conv events ${id}`,
       );
     case 'paused':
     case 'stopped':
       return error(
         `is ${status} and has not answered the latest message`,
-        `see how it stands: acs conv show ${id}; a message lets it go on: acs conv send ${id} --resume`,
+        `see its status: acs conv show ${id}; continue it: acs conv send ${id} --resume`,
       );
     case 'waiting':
       return error(
         `waits for ${waiting_for === 'user' ? 'its user' : 'a confirmation'} and has not answered the latest message`,
         waiting_for === 'user'
           ? `see what it asks: acs conv events ${id} --tail 5`
-          : `see what it asks, and answer it: acs conv confirm ${id}`,
+          : `see and answer it: acs conv confirm ${id}`,
       );
     default:
       return error(
         `(${status}) has no answer to the latest message yet`,
-        status === 'idle' ? `see how it stands: acs conv show ${id}` : `wait for it: acs conv wait ${id}`,
+        status === 'idle' ? `see its status: acs conv show ${id}` : `wait for it: acs conv wait ${id}`,
       );
   }
 }

@@ -212,14 +212,18 @@ async function untilAnswered(
   };
   const { clock, signal } = ctx;
   if (await poll(isAnswered, { clock, signal, every: QUICK, until: clock.now() + SETTLE_MS })) return;
-  throw new AppError('timeout', `the answer was sent, and conversation ${id} still waits for it`, {
+  throw new AppError('timeout', `the answer was sent, but conversation ${id} still waits for a confirmation`, {
     hint: `see where it stands: acs conv confirm ${id}`,
   });
 }
 
 function nextWaits(id: string, pending: readonly PendingAction[]): AppError {
-  return new AppError('needs-input', `the action was answered, and the next one waits: ${pending[0]?.text ?? ''}`, {
-    hint: `nothing was sent; look at it: acs conv confirm ${id}`,
-    data: { id, waiting_for: 'confirmation', pending: pending.map((action) => action.action_id) },
-  });
+  return new AppError(
+    'needs-input',
+    `the action was answered, and another action is pending: ${pending[0]?.text ?? ''}`,
+    {
+      hint: `the message was not sent; see the action: acs conv confirm ${id}`,
+      data: { id, waiting_for: 'confirmation', pending: pending.map((action) => action.action_id) },
+    },
+  );
 }

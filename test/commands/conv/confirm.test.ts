@@ -208,7 +208,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     it('ends as interrupted when a person leaves the question with Ctrl-C, and says that the run goes on', async () => {
       const { id, did } = await startWaitingRun(world);
       const followed = await onTerminal(world, ['conv', 'follow', id, '--json'], () =>
-        Promise.reject(new AppError('interrupted', 'the question was left without an answer', { exitCode: 130 })),
+        Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 })),
       );
       expect(followed.code).toBe(130);
       expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting', exit_code: 130 });

@@ -164,8 +164,8 @@ describe('starting a conversation', () => {
     expect(json(ended)).toMatchObject({ status: 'paused', outcome: { status: 'paused', reason: { code: 'timeout' } } });
     expect(errorOf(ended)).toMatchObject({
       code: 'timeout',
-      message: `the time of 30m is up; conversation ${json(ended).id} was stopped`,
-      hint: `see how far it came: acs conv show ${json(ended).id}`,
+      message: `the time limit of 30m has passed; conversation ${json(ended).id} was stopped`,
+      hint: `see its status: acs conv show ${json(ended).id}`,
       last_status: 'paused',
     });
     expect(json(await world.acs('conv', 'show', json(ended).id, '--json')).status).toBe('paused');
@@ -525,7 +525,7 @@ describe('the repository', () => {
     await writeFile(path.join(dirty, 'README.md'), 'changed\n');
     const ended = await acsIn(dirty, '--replay', 'demo', '--json');
     expect(ended.code).toBe(0);
-    expect(ended.err).toContain('not committed');
+    expect(ended.err).toContain('uncommitted changes');
   });
 
   it('really is in the workspace: events, diff and files agree', async () => {

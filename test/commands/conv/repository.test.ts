@@ -123,7 +123,7 @@ describe('the repository of a conversation at a distant server', () => {
     await git(checkout, 'commit', '-q', '-m', 'second');
     await writeFile(path.join(checkout, 'new.txt'), 'y');
     const { err } = await choose(checkout, provider);
-    expect(err).toContain('changes that are not committed and 1 commit that is not pushed');
+    expect(err).toContain('uncommitted changes and 1 unpushed commit');
   });
 
   it('may be named: the current branch counts for the own repository only', async () => {
@@ -159,7 +159,7 @@ describe('the repository of a conversation at a distant server', () => {
   it('is not given up in silence where there is no git to read the checkout: it may be named, or none', async () => {
     const withoutGit = (options: Parameters<typeof choose>[1]) =>
       choose(checkout, options, distant('github'), '/nowhere');
-    const refused = { code: 3, err: expect.stringContaining('no git to read it') as string };
+    const refused = { code: 3, err: expect.stringContaining('git is not installed') as string };
     expect(await withoutGit({})).toMatchObject(refused);
     expect(await withoutGit({ repo: '.' })).toMatchObject(refused);
     expect((await withoutGit({ repo: 'acme/app', branch: 'main' })).place).toEqual({

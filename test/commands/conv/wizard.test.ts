@@ -94,13 +94,10 @@ const conversations = async (): Promise<ConversationJson[]> =>
 describe('conv new without a message, on a terminal', () => {
   it('asks for repository, branch, message and spec, and for a last yes', async () => {
     const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
-    expect(asked.questions[0]).toBe(`Which repository? [${repository} | none | another one]`);
-    expect(asked.questions.slice(1, 3)).toEqual([
-      'Which branch?',
-      'What shall the agent do? (empty opens your editor)',
-    ]);
-    expect(asked.questions[3]).toContain('In which kind of sandbox?');
-    expect(asked.questions[4]).toBe('Start it?');
+    expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
+    expect(asked.questions.slice(1, 3)).toEqual(['Branch', 'What should the agent do? (empty opens your editor)']);
+    expect(asked.questions[3]).toContain('Sandbox spec');
+    expect(asked.questions[4]).toBe('Start the conversation?');
     expect(asked.err).toMatch(/repository +\S+\n/);
     expect(asked.code, asked.err).toBe(0);
   });
@@ -110,7 +107,7 @@ describe('conv new without a message, on a terminal', () => {
     const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
     expect(asked.code).toBe(2);
     expect(asked.err).toContain('nothing was started');
-    const [, file = ''] = /kept in (\S+):/.exec(asked.err) ?? [];
+    const [, file = ''] = /saved in (\S+);/.exec(asked.err) ?? [];
     expect(await readFile(file, 'utf8')).toBe('Do it\n');
     await rm(path.dirname(file), { recursive: true });
     expect(await conversations()).toHaveLength(before);
@@ -118,7 +115,7 @@ describe('conv new without a message, on a terminal', () => {
 
   it('asks only for what the flags leave open', async () => {
     const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
-    expect(asked.questions).toEqual(['What shall the agent do? (empty opens your editor)']);
+    expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
     expect(asked.code, asked.err).toBe(0);
   });
 
@@ -126,7 +123,7 @@ describe('conv new without a message, on a terminal', () => {
     const asked = await onTerminal(
       repository,
       ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
-      ['', 'One\nTwo\n\n# What shall the agent do? This line is left out.\n'],
+      ['', 'One\nTwo\n\n# What should the agent do? This line is removed.\n'],
     );
     expect(asked.questions[1]).toContain('editor');
     expect(asked.out).toContain('"text": "One\\nTwo"');
@@ -140,7 +137,7 @@ describe('conv new without a message, on a terminal', () => {
       ['--spec', 'process', '--dry-run', '-y'],
       ['other', repository, 'main', 'Do it'],
     );
-    expect(asked.questions[0]).toBe('Which repository? [none | another one]');
+    expect(asked.questions[0]).toBe('Repository [none | another repository]');
     expect(asked.questions[1]).toContain('owner/name');
     expect(asked.out).toContain('"selected_branch": "main"');
   });
@@ -156,7 +153,7 @@ describe('conv new without a message, on a terminal', () => {
       ['--spec', 'process', '--dry-run', '-y'],
       ['here', 'no-such-branch', 'main', 'Do it'],
     );
-    expect(asked.questions[2]).toBe(`Which branch? ${repository} has no branch "no-such-branch"`);
+    expect(asked.questions[2]).toBe(`Branch ${repository} has no branch "no-such-branch"`);
     expect(asked.code, asked.err).toBe(0);
   });
 
@@ -184,7 +181,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
 
   it('offers the demo before the first question and starts it', async () => {
     const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
-    expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation at another server]');
+    expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation on another server]');
     expect(asked.code, asked.err).toBe(0);
   });
 
@@ -222,7 +219,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
       ['profile', 'work', 'none', 'Do it'],
       at,
     );
-    expect(asked.questions.slice(1)).toEqual(['Which server? [work]', expect.any(String), expect.any(String)]);
+    expect(asked.questions.slice(1)).toEqual(['Server [work]', expect.any(String), expect.any(String)]);
     expect({ code: asked.code, out: asked.out }, asked.err).toEqual({
       code: 0,
       out: expect.stringContaining(world.service.url) as string,

@@ -105,7 +105,10 @@ describe('profile add', () => {
     expect((await acs(['specs', 'list', '--json'])).code).toBe(0);
     writeFileSync(keyFile, '');
     const failed = await acs(['specs', 'list']);
-    expect([failed.code, failed.err]).toEqual([3, expect.stringContaining('the key the command printed is empty')]);
+    expect([failed.code, failed.err]).toEqual([
+      3,
+      expect.stringContaining('the key that the command printed is empty'),
+    ]);
   });
 
   it.each<[string, string[]]>([
