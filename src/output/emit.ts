@@ -52,7 +52,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
     redactValue,
     look: outlet.look,
   });
-  const listOr = async (text: string | null, word: string): Promise<void> => {
+  const listOr = async (text: string | Uint8Array | null, word: string): Promise<void> => {
     if (text !== null) return await outlet.write(text);
     await outlet.write('');
     await io.stderr.write(`${word}\n`);

@@ -1,4 +1,5 @@
 /** JSON as users get it: nothing in it can act on a terminal, and one object of a stream is always one line. */
+import { isAscii } from 'node:buffer';
 import { escapeJson } from '../text/safe-text.ts';
 
 /** One document, indented by two spaces, with a line feed at its end. */
@@ -9,6 +10,31 @@ export function jsonDocument(value: unknown): string {
 /** One line. */
 export function jsonLine(value: unknown): string {
   return `${escapeJson(JSON.stringify(value))}\n`;
+}
+
+/** Lines as UTF-8, one for each record. */
+export function jsonLines(records: readonly Record<string, unknown>[]): Uint8Array {
+  return Buffer.concat(records.flatMap(linePieces));
+}
+
+/**
+ * Where the last member is an object (the payload of an event), it is encoded apart: one character beyond Latin-1 in the
+ * members before it makes V8 keep the whole string with two bytes a character, and encode it at a third of the speed.
+ */
+function linePieces(record: Record<string, unknown>): Uint8Array[] {
+  const last = Object.keys(record).at(-1) ?? '';
+  const { [last]: inner, ...outer } = record;
+  const start = JSON.stringify(outer).slice(0, -1);
+  if (typeof inner !== 'object' || start === '{') return [encodeJson(`${JSON.stringify(record)}\n`)];
+  return [encodeJson(`${start},${JSON.stringify(last)}:`), encodeJson(`${JSON.stringify(inner)}}\n`)];
+}
+
+const DELETE = 0x7f;
+
+/** In ASCII only the delete character is escaped, and bytes are searched many times faster than a string is. */
+function encodeJson(json: string): Uint8Array {
+  const bytes = Buffer.from(json);
+  return isAscii(bytes) && !bytes.includes(DELETE) ? bytes : Buffer.from(escapeJson(json));
 }
 
 /**

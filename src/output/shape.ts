@@ -1,6 +1,6 @@
 /** Records in the format asked for, as text. What is exact for scripts and what is short for people is decided by the view. */
 import { chosenFields, namedFields, recordOf } from './fields.ts';
-import { jsonDocument, jsonLine } from './json.ts';
+import { jsonDocument, jsonLine, jsonLines } from './json.ts';
 import { renderParts } from './lines.ts';
 import { type Look, renderIds, renderPairs, renderTable, renderTsv } from './render.ts';
 import type { Field, View } from './view.ts';
@@ -26,14 +26,14 @@ export async function listText<T>(
   items: readonly T[],
   members: ListMembers,
   shape: Shape,
-): Promise<string | null> {
+): Promise<string | Uint8Array | null> {
   switch (shape.format) {
     case 'json':
       return jsonDocument(
         shape.redactValue({ items: items.map((item) => recordOf(view, item, shape.fields)), ...members }),
       );
     case 'ndjson':
-      return items.map((item) => recordLine(view, item, {}, shape)).join('');
+      return jsonLines(items.map((item) => redacted(recordOf(view, item, shape.fields), shape)));
     case 'id':
       return renderIds(view, items);
     case 'tsv':
@@ -53,9 +53,9 @@ export async function itemText<T>(
 ): Promise<string> {
   switch (shape.format) {
     case 'json':
-      return jsonDocument(shape.redactValue({ ...recordOf(view, item, shape.fields), ...extra }));
+      return jsonDocument(redacted({ ...recordOf(view, item, shape.fields), ...extra }, shape));
     case 'ndjson':
-      return recordLine(view, item, extra, shape);
+      return jsonLine(redacted({ ...recordOf(view, item, shape.fields), ...extra }, shape));
     case 'id':
       return renderIds(view, [item]);
     case 'tsv':
@@ -73,7 +73,7 @@ export async function itemText<T>(
 }
 
 /** Items of a stream, each complete with its line feed. A table here is the default: the view's plain lines. */
-export async function linesText<T>(view: View<T>, items: readonly T[], shape: Shape): Promise<string> {
+export async function linesText<T>(view: View<T>, items: readonly T[], shape: Shape): Promise<string | Uint8Array> {
   const { line } = view;
   if (shape.format !== 'table' || shape.fields || !line) {
     const format = shape.format === 'table' ? 'tsv' : shape.format === 'json' ? 'ndjson' : shape.format;
@@ -83,8 +83,8 @@ export async function linesText<T>(view: View<T>, items: readonly T[], shape: Sh
   return await renderParts(rows, await shape.look(), { indent: view.lineIndent ?? 2, longWords: 'break' });
 }
 
-function recordLine<T>(view: View<T>, item: T, extra: Record<string, unknown>, shape: Shape): string {
-  return jsonLine(shape.redactValue({ ...recordOf(view, item, shape.fields), ...extra }));
+function redacted(record: Record<string, unknown>, { redactValue }: Shape): Record<string, unknown> {
+  return redactValue(record) as Record<string, unknown>;
 }
 
 function fieldsOf<T>(view: View<T>, names: readonly string[], { fields, redactValue }: Shape): Field<T>[] {

@@ -109,15 +109,15 @@ export const RULES: readonly Rule[] = [
 ];
 
 /**
- * Whether anything is near at all, in one look: of most texts it is not. The two letters beyond ASCII are those whose
- * lower case holds an ASCII one.
+ * Looked for at once in lower case: most text has none of them. In order and without the `i` flag, words that begin alike
+ * are compared once, and the search takes half the time.
  */
-const ANY_NEAR = new RegExp([...new Set(RULES.flatMap(({ near }) => near)), '[\\u0130\\u212a]'].join('|'), 'i');
+const ANY_NEAR = new RegExp([...new Set(RULES.flatMap(({ near }) => near))].sort().join('|'));
 
 /** The text with secrets of known places and forms replaced; a text without any is returned as it is. */
 export function redactPatterns(text: string): string {
-  if (!ANY_NEAR.test(text)) return text;
   const lower = text.toLowerCase();
+  if (!ANY_NEAR.test(lower)) return text;
   let hasName: boolean | null = null; // asked by several rules
   let result = text;
   for (const { near, pattern, replacement } of RULES) {
