@@ -27,7 +27,9 @@ export interface Redactor {
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = knownPattern(secrets);
   const withoutKnown = (input: string): string =>
-    known === null || input.length < known.least ? input : input.replace(known.pattern, REDACTED);
+    known === null || input.length < known.least || !known.first.test(input)
+      ? input
+      : input.replace(known.all, REDACTED);
   const text = (input: string): string => redactPatterns(withoutKnown(input));
   return {
     text,
@@ -37,8 +39,8 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   };
 }
 
-/** `least`: no shorter text can hold one. */
-function knownPattern(secrets: readonly string[]): { pattern: RegExp; least: number } | null {
+/** `first` finds one, `all` are replaced; no text shorter than `least` can hold one. */
+function knownPattern(secrets: readonly string[]): { first: RegExp; all: RegExp; least: number } | null {
   const forms = new Set<string>();
   for (const secret of secrets) {
     const trimmed = secret.trim();
@@ -47,9 +49,12 @@ function knownPattern(secrets: readonly string[]): { pattern: RegExp; least: num
   }
   if (forms.size === 0) return null;
   // The longest first: an escaped form may contain the plain one.
-  const alternatives = [...forms].sort((a, b) => b.length - a.length).map(literally);
+  const source = [...forms]
+    .sort((a, b) => b.length - a.length)
+    .map(literally)
+    .join('|');
   const least = Math.min(...[...forms].map((form) => form.length));
-  return { pattern: new RegExp(alternatives.join('|'), 'g'), least };
+  return { first: new RegExp(source), all: new RegExp(source, 'g'), least };
 }
 
 /** How one secret may look: plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */

@@ -3,6 +3,8 @@ import { parseDuration } from './duration.ts';
 
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/;
+/** UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events carry. */
+const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$/;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -12,6 +14,7 @@ const DAY_MS = 86_400_000;
  * zone is UTC, as the servers mean it. Null when it is no time.
  */
 export function normalizeTime(text: string | null | undefined): string | null {
+  if (typeof text === 'string' && PLAIN_TIME.test(text)) return text.endsWith('Z') ? text : `${text}Z`;
   const match = TIME.exec(text?.trim() ?? '');
   if (!match) return null;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction, zone] = match;

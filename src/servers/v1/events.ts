@@ -26,8 +26,8 @@ export async function* eventPagesV1(
   for await (const page of wholeRecords(links, copy, record, query)) {
     const events: ConversationEvent[] = [];
     for (const event of page) {
-      if (seen.has(event.id)) continue;
-      seen.add(event.id);
+      const before = seen.size;
+      if (seen.add(event.id).size === before) continue;
       if (isNoise(event) || (query.kinds !== undefined && !query.kinds.includes(event.kind))) continue;
       events.push(toEvent(event, record.id, links.network.redaction));
       if (events.length >= left) break;
