@@ -1,5 +1,5 @@
-// Writes what generate.ts makes: completions/, docs/server-quirks.md and the list of commands in the README.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Writes the files that generate.ts makes: completions/ and the reference pages in docs/.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
@@ -20,9 +20,8 @@ try {
     define: { ACS_VERSION: '"0"' },
     logLevel: 'warning',
   });
-  const { generatedFiles, readmeWithCommands } = await import(pathToFileURL(outfile).href);
+  const { generatedFiles } = await import(pathToFileURL(outfile).href);
   for (const [file, text] of Object.entries(await generatedFiles(root))) write(file, text);
-  write('README.md', await readmeWithCommands(readFileSync(path.join(root, 'README.md'), 'utf8')));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { completionFiles, readmeWithCommands, realTree } from '../../../scripts/generate.ts';
+import { completionFiles, referencePages, realTree } from '../../../scripts/generate.ts';
 import { SHELLS } from '../../../src/commands/completion/index.ts';
 import { completionTree, flatten } from '../../../src/commands/completion/tree.ts';
 import { invoke, PACKAGE_ROOT } from '../../support/world.ts';
@@ -51,12 +51,12 @@ function bash(...words: string[]): string[] {
 
 describe('the generated files', () => {
   it('are those of this tree of commands: npm run generate writes them', async () => {
-    for (const [file, text] of Object.entries(await completionFiles())) {
+    const pages = await referencePages();
+    for (const [file, text] of Object.entries({ ...(await completionFiles()), ...pages })) {
       expect(readFileSync(path.join(PACKAGE_ROOT, file), 'utf8') === text, file).toBe(true);
     }
-    const readme = readFileSync(path.join(PACKAGE_ROOT, 'README.md'), 'utf8');
-    expect(readme).toContain('`acs conv list`');
-    expect((await readmeWithCommands(readme)) === readme, 'README.md').toBe(true);
+    expect(pages['docs/commands.md']).toContain('`acs conv list`');
+    expect(pages['docs/exit-codes.md']).toContain('- `124 timeout`');
   });
 
   it('know every command, alias and flag', async () => {
