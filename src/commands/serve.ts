@@ -93,7 +93,7 @@ export function declareServe(root: Command, ctx: Context): void {
     exits: ['conflict', 'unsupported', 'interrupted'],
     examples: [
       { command: 'acs serve --status --json', does: 'print whether it is running, as JSON' },
-      { command: 'acs serve --scenario examples/weather.json', does: 'inject the faults of the file' },
+      { command: 'acs serve --scenario examples/faults.json', does: 'inject the faults of the file' },
       { command: 'acs serve --detach --replay run.json', does: 'replay run.json in the conversations of any client' },
       {
         command: 'acs serve --stop',

@@ -1,4 +1,4 @@
-/** What a script sees of a server with injected faults: `acs serve --scenario`. */
+/** The answers of a service with fault injection (`acs serve --scenario`), as scripts see them. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -113,14 +113,14 @@ describe('the agent servers', () => {
     expect((await world.acs('conv', 'follow', await started())).code).toBe(0);
   });
 
-  it('are injected for clients, not for the service itself', async () => {
+  it('fail for clients by the rules, and not for the service itself', async () => {
     await under({ server: 'agent', status: 500 });
     expect((await world.acs(...NEW, '--wait')).code).toBe(0);
   });
 });
 
-describe('injected faults', () => {
-  it('leaves alone what is asked to find and end a service, and does not open its doors', async () => {
+describe('fault injection', () => {
+  it('does not change routes below /local/, and requests that are refused with 403 stay refused', async () => {
     await under({ status: 200, body: { open: true } });
     const ask = (route: string, headers: Record<string, string> = {}) => fetch(world.service.url + route, { headers });
     const activity = await ask('/local/activity', { 'X-Session-API-Key': world.service.key });
@@ -128,8 +128,8 @@ describe('injected faults', () => {
     expect((await ask('/api/settings', { Origin: 'https://elsewhere.example' })).status).toBe(403);
   });
 
-  it('of the example is what the README says', async () => {
-    const file = path.join(PACKAGE_ROOT, 'examples', 'weather.json');
+  it('with examples/faults.json gives the exit codes that docs/fault-injection.md shows', async () => {
+    const file = path.join(PACKAGE_ROOT, 'examples', 'faults.json');
     world = await createWorld({ api: 'v1', spec: 'process', faults: JSON.parse(readFileSync(file, 'utf8')) });
     expect((await world.acs('conv', 'new', '--replay', 'demo', '--no-repo', '--follow')).code).toBe(0);
     expect((await world.acs('conv', 'list')).code).toBe(0);

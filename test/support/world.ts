@@ -120,9 +120,9 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-async function scenarioFile(dir: string, weather: unknown): Promise<string> {
+async function scenarioFile(dir: string, faults: unknown): Promise<string> {
   const file = path.join(dir, 'faults.json');
-  await writeFile(file, JSON.stringify(weather));
+  await writeFile(file, JSON.stringify(faults));
   return file;
 }
 

@@ -11,7 +11,7 @@ import { scenarioSchema, type FaultRule } from './schema.ts';
 
 export type { FaultRule } from './schema.ts';
 
-const HINT = 'Members of a rule: acs serve --help, and the README about the local service.';
+const HINT = 'members of a rule: docs/fault-injection.md, or acs serve --help';
 const LARGEST_BYTES = 4 * 1024 * 1024;
 const MOST_PROBLEMS = 3;
 
