@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,7 @@ describe('the package', () => {
     const folders = [...new Set(files.map((file) => file.split('/')[0]))].sort();
 
     expect(folders).toEqual(
-      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'completions', 'dist', 'examples', 'package.json'].sort(),
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'completions', 'dist', 'docs', 'examples', 'package.json'].sort(),
     );
     expect(files).toEqual(
       expect.arrayContaining(['bin/acs.cjs', 'dist/main.js', 'dist/worker.js', 'dist/inside.js', 'dist/licenses.txt']),
@@ -106,10 +106,21 @@ function commandsIn(markdown: string): { line: string; words: string[]; flags: s
     });
 }
 
+/** @param heading as GitHub writes it in a link: lower case, with dashes */
+function hasTarget(file: string, heading: string | undefined): boolean {
+  if (!existsSync(path.join(root, file))) return false;
+  const headings = [...(heading === undefined ? '' : read(file)).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+  return heading === undefined || headings.includes(heading);
+}
+
 describe('what is written about it', () => {
   it('says of each dependency why it is there, and of no other', () => {
-    const section = /## What it stands on\n([^]*?)(?:\n## |$)/.exec(read('README.md'))?.[1] ?? '';
-    const listed = [...section.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name).sort();
+    const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name).sort();
 
     expect(listed).toEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
   });
@@ -122,17 +133,35 @@ describe('what is written about it', () => {
     expect(command('test-command')).toBe('npm ci && npm test');
   });
 
-  it('shows only commands and flags that there are', async () => {
+  it('shows only commands and flags that exist', async () => {
     const help = async (...words: string[]): Promise<string> =>
       (await run(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...words, '--help'])).stdout;
     const globalFlags = await help();
-    const shown = commandsIn(read('README.md')).map(async ({ line, words, flags }) => {
-      const known = `${await help(...words)} ${globalFlags}`;
-      return flags.filter((flag) => !new RegExp(`${flag}\\b`).test(known)).map((flag) => `${flag} in: ${line}`);
-    });
+    const texts = ['README.md', ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`)];
+    const shown = texts
+      .flatMap((file) => commandsIn(read(file)))
+      .map(async ({ line, words, flags }) => {
+        const known = `${await help(...words)} ${globalFlags}`;
+        return flags.filter((flag) => !new RegExp(`${flag}\\b`).test(known)).map((flag) => `${flag} in: ${line}`);
+      });
 
     expect(shown.length).toBeGreaterThan(15);
     expect((await Promise.all(shown)).flat()).toEqual([]);
+  });
+
+  it('links to files and headings that exist', async () => {
+    const texts = (await trackedFiles()).filter((file) => /^(?:[A-Z]+|docs\/[\w-]+)\.md$/.test(file));
+    const broken = texts.flatMap((file) =>
+      [...read(file).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+        .filter(
+          ([, target = '', heading]) =>
+            !hasTarget(path.join(path.dirname(file), target || path.basename(file)), heading),
+        )
+        .map(([link]) => `${file}: ${link}`),
+    );
+
+    expect(texts).toContain('docs/architecture.md');
+    expect(broken).toEqual([]);
   });
 
   it('has an entry of this version in the changelog', () => {
