@@ -1,5 +1,7 @@
 // How long `acs conv events` reads 100,000 events, beside a raw loop over the same pages: it fetches each page, parses
-// it and writes its events as lines. Run with a URL, this file is that loop.
+// it and writes its events as lines. Run with a URL, this file is that loop. It uses node:http with one kept connection
+// and writes a page at once: the least that Node can do with these pages. A script with the global fetch takes longer,
+// so that the ratio to this loop is the strictest one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
