@@ -82,6 +82,17 @@ describe('conv delete where the server has only the route of V0', () => {
     expect([trap.conversations.size, trap.sandboxes.size]).toEqual([0, 0]);
   });
 
+  it.each([
+    [2, 'another conversation'],
+    [3, '2 other conversations'],
+  ])('asks before --with-sandbox deletes a sandbox of %i conversations', async (count, others) => {
+    const { ids, sandbox } = await sharing(count, ONLY_V0_ROUTE);
+    const { code, err } = await trap.acs('conv', 'delete', ids[0] ?? '', '--with-sandbox');
+    expect(code).toBe(2);
+    expect(err).toContain(`delete conversation ${ids[0]}, and the sandbox with ${others}?`);
+    expect([trap.conversations.size, trap.sandboxes.has(sandbox)]).toEqual([count, true]);
+  });
+
   it('spares a sandbox with another run in progress, unless forced', async () => {
     const { ids, sandbox } = await sharing(1, ONLY_V0_ROUTE);
     await trap.acs('conv', 'new', 'WORK', '--no-repo', '--sandbox', sandbox);

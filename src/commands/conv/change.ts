@@ -202,7 +202,8 @@ function untouched(id: string): BulkItem {
 async function ask(ctx: Context, verb: ConversationVerb, targets: readonly ConversationTarget[]): Promise<void> {
   const what = targets.length === 1 ? `conversation ${targets[0]?.id ?? ''}` : `${targets.length} conversations`;
   const others = (await verb.alsoHit?.(ctx, targets)) ?? [];
-  const shared = others.length === 0 ? '' : `, and the sandbox with ${others.length} other conversations`;
+  const count = others.length === 1 ? 'another conversation' : `${others.length} other conversations`;
+  const shared = others.length === 0 ? '' : `, and the sandbox with ${count}`;
   const hit = [...targets.map(hitLine), ...others.map((other) => `in the same sandbox: ${lineOf(other)}`)];
   await confirmChange(ctx, { message: `${verb.word} ${what}${shared}?`, hit });
 }
