@@ -4,17 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHttpServer } from '../../src/service/http-server.ts';
 import { createApp } from '../../src/service/app/app.ts';
 import { createTestApp, KEY as APP_KEY, type TestApp } from './app/support.ts';
-import {
-  ID,
-  KEY,
-  makePlace,
-  type Place,
-  removePlace,
-  startConversation,
-  startTestWorker,
-  step,
-  type TestWorker,
-} from './agent-server/support/worker.ts';
+import { ID, KEY, startConversation, startOwnWorker, step, type OwnWorker } from './agent-server/support/worker.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -44,17 +34,12 @@ async function twoRequests(port: number, request: string, bytes: number, key: st
 }
 
 describe('an agent server', () => {
-  let place: Place;
-  let worker: TestWorker;
+  let worker: OwnWorker;
   beforeAll(async () => {
-    place = makePlace();
-    worker = await startTestWorker(place, { spec: 'process' });
+    worker = await startOwnWorker({ spec: 'process' });
     await startConversation(worker, [step.finish()]);
   });
-  afterAll(async () => {
-    await worker.end();
-    removePlace(place);
-  });
+  afterAll(() => worker.close());
 
   it.each([
     [401, 'POST /api/file/upload?path=/workspace/x', 'wrong', 200 * KIB],

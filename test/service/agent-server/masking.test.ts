@@ -2,15 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Mask } from '../../../src/service/agent-server/masking.ts';
 import {
   eventsOf,
-  makePlace,
   message,
   outputs,
-  type Place,
-  removePlace,
   startConversation,
-  startTestWorker,
+  startOwnWorker,
   step,
-  type TestWorker,
+  type OwnWorker,
   untilStatus,
 } from './support/worker.ts';
 
@@ -18,16 +15,11 @@ const TOKEN = 'tok-"4711"-secret';
 const PEM = '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
 
 describe('the events of a conversation', () => {
-  let place: Place;
-  let worker: TestWorker;
+  let worker: OwnWorker;
   beforeEach(async () => {
-    place = makePlace();
-    worker = await startTestWorker(place, { spec: 'process' });
+    worker = await startOwnWorker({ spec: 'process' });
   });
-  afterEach(async () => {
-    await worker.end();
-    removePlace(place);
-  });
+  afterEach(() => worker.close());
 
   it('hold no value of a secret, wherever it stood', async () => {
     await startConversation(

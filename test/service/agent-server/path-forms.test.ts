@@ -5,25 +5,20 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KEY, makePlace, type Place, removePlace, startTestWorker, type TestWorker } from './support/worker.ts';
+import { KEY, type OwnWorker, startOwnWorker } from './support/worker.ts';
 
-let place: Place;
-let worker: TestWorker;
+let worker: OwnWorker;
 
 beforeAll(async () => {
-  place = makePlace();
-  worker = await startTestWorker(place);
-  const repository = path.join(place.workspace, 'repository');
+  worker = await startOwnWorker();
+  const repository = path.join(worker.place.workspace, 'repository');
   mkdirSync(path.join(repository, 'folder'), { recursive: true });
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
   execFileSync('git', ['init', '-q', repository], { env });
   writeFileSync(path.join(repository, 'folder', 'ü 100% a+b.txt'), 'new\n');
 });
 
-afterAll(async () => {
-  await worker.end();
-  removePlace(place);
-});
+afterAll(() => worker.close());
 
 /** Sends the path as it is: `fetch` removes the segments `..` before it sends. */
 async function call(
@@ -95,14 +90,14 @@ describe('files', () => {
   });
 
   it('named with .. are those of the query form', async () => {
-    writeFileSync(path.join(place.workspace, 'near.txt'), 'near');
+    writeFileSync(path.join(worker.place.workspace, 'near.txt'), 'near');
     const route = '/api/file/download';
     const near = `${worker.workingDir}/repository/../near.txt`;
     for (const form of [near, near.replace('..', '%2e%2e'), near.replace('/..', '%2F..')]) {
       expect([form, await get(`${route}/${form}`)]).toEqual([form, { status: 200, body: 'near' }]);
     }
     // A file of the service beside the workspace: visible only where the sandbox is not isolated, in both forms.
-    writeFileSync(path.join(place.dir, 'beside.txt'), 'beside');
+    writeFileSync(path.join(worker.place.dir, 'beside.txt'), 'beside');
     for (const outside of [`${worker.workingDir}/../beside.txt`, `${worker.workingDir}/../../beside.txt`]) {
       const expected = await byQuery(route, outside);
       if (worker.spec === 'bubblewrap') expect(expected.status).toBe(404);
@@ -113,7 +108,7 @@ describe('files', () => {
   });
 
   it('are not reached without the key through .. behind a route that needs none', async () => {
-    writeFileSync(path.join(place.workspace, 'near.txt'), 'near');
+    writeFileSync(path.join(worker.place.workspace, 'near.txt'), 'near');
     const headers = { 'X-Session-API-Key': '' };
     for (const up of ['..', '%2e%2e', '..%2F..']) {
       const route = `/alive/${up}/api/file/download/${worker.workingDir}/near.txt`;

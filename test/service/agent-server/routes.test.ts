@@ -10,20 +10,16 @@ import {
   eventsOf,
   ID,
   KEY,
-  makePlace,
   message,
-  type Place,
-  removePlace,
   startConversation,
-  startTestWorker,
+  startOwnWorker,
   step,
-  type TestWorker,
+  type OwnWorker,
   until,
   untilStatus,
 } from './support/worker.ts';
 
-let place: Place;
-let worker: TestWorker;
+let worker: OwnWorker;
 const conversation = `/api/conversations/${ID}`;
 const EVENTS = 'openhands.sdk.event';
 const { version: packageVersion } = JSON.parse(
@@ -32,16 +28,12 @@ const { version: packageVersion } = JSON.parse(
 const unknown = '00000000-0000-0000-0000-000000000000';
 
 beforeAll(async () => {
-  place = makePlace();
-  worker = await startTestWorker(place);
+  worker = await startOwnWorker();
   await startConversation(worker, [step.run('echo one'), step.say('Well?')]);
   await untilStatus(worker, 'finished');
 });
 
-afterAll(async () => {
-  await worker.end();
-  removePlace(place);
-});
+afterAll(() => worker.close());
 
 async function get(route: string): Promise<Pick<Answer, 'status' | 'body'>> {
   const { status, body } = await worker.call('GET', route);
@@ -543,7 +535,7 @@ describe('files', () => {
     const data = new Uint8Array(3 * 1024 * 1024 + 7).map((_, index) => (index * 31) % 256);
     const target = `${worker.workingDir}/deep/er/ü x.bin`;
     expect(await (await upload(target, data)).json()).toEqual({ success: true });
-    expect(readFileSync(path.join(place.workspace, 'deep/er/ü x.bin')).equals(Buffer.from(data))).toBe(true);
+    expect(readFileSync(path.join(worker.place.workspace, 'deep/er/ü x.bin')).equals(Buffer.from(data))).toBe(true);
     const response = await fetch(
       `http://127.0.0.1:${worker.port}/api/file/download?path=${encodeURIComponent(target)}`,
       {
@@ -556,7 +548,7 @@ describe('files', () => {
 
   it('a file that is replaced during its download arrives as it was, with its length announced', async () => {
     const size = 40 * 1024 * 1024;
-    const file = path.join(place.workspace, 'replaced.bin');
+    const file = path.join(worker.place.workspace, 'replaced.bin');
     writeFileSync(file, Buffer.alloc(size, 'a'));
     const response = await fetch(
       `http://127.0.0.1:${worker.port}/api/file/download?path=${worker.workingDir}/replaced.bin`,
@@ -570,7 +562,7 @@ describe('files', () => {
   });
 
   it('the connection ends when a file is truncated during its download', async () => {
-    const file = path.join(place.workspace, 'truncated.bin');
+    const file = path.join(worker.place.workspace, 'truncated.bin');
     writeFileSync(file, Buffer.alloc(40 * 1024 * 1024, 'a'));
     const response = await fetch(
       `http://127.0.0.1:${worker.port}/api/file/download?path=${worker.workingDir}/truncated.bin`,
@@ -582,9 +574,9 @@ describe('files', () => {
   });
 
   it('may be empty, and keep their mode when they are replaced', async () => {
-    writeFileSync(path.join(place.workspace, 'tool'), 'x', { mode: 0o755 });
+    writeFileSync(path.join(worker.place.workspace, 'tool'), 'x', { mode: 0o755 });
     expect((await upload(`${worker.workingDir}/tool`, new Uint8Array())).status).toBe(200);
-    const found = statSync(path.join(place.workspace, 'tool'));
+    const found = statSync(path.join(worker.place.workspace, 'tool'));
     expect([found.size, found.mode & 0o777]).toEqual([0, 0o755]);
   });
 
@@ -606,7 +598,7 @@ describe('files', () => {
   });
 
   it('are neither read nor written with a wrong key of the right length', async () => {
-    writeFileSync(path.join(place.workspace, 'secret.txt'), 'secret');
+    writeFileSync(path.join(worker.place.workspace, 'secret.txt'), 'secret');
     const file = `${worker.workingDir}/secret.txt`;
     const headers = { 'X-Session-API-Key': KEY.replace(/.$/, '#') };
     const refused = { status: 401, body: { detail: 'Unauthorized' } };
@@ -636,7 +628,7 @@ describe('files', () => {
 });
 
 describe('git', () => {
-  const repository = (): string => path.join(place.workspace, 'repository');
+  const repository = (): string => path.join(worker.place.workspace, 'repository');
   // Nothing of what git knows of whoever runs the tests.
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
   const git = (...args: string[]): string =>
@@ -644,7 +636,7 @@ describe('git', () => {
   const inside = (file: string): string => `${worker.workingDir}/repository${file}`;
 
   beforeAll(() => {
-    const origin = path.join(place.workspace, 'origin');
+    const origin = path.join(worker.place.workspace, 'origin');
     mkdirSync(origin);
     const at = (...args: string[]): void => void execFileSync('git', ['-C', origin, ...args], { env });
     at('init', '-q', '-b', 'main');
@@ -700,8 +692,8 @@ describe('git', () => {
 
   it('gives one patch of everything that git can apply', async () => {
     const { body } = await get(`/api/file/archive?path=${inside('')}&format=git-delta`);
-    const copy = path.join(place.workspace, 'copy');
-    execFileSync('git', ['clone', '-q', path.join(place.workspace, 'origin'), copy], { env });
+    const copy = path.join(worker.place.workspace, 'copy');
+    execFileSync('git', ['clone', '-q', path.join(worker.place.workspace, 'origin'), copy], { env });
     execFileSync('git', ['-C', copy, 'apply', '--index'], { env, input: body as string });
     expect(readFileSync(path.join(copy, 'binary')).equals(Buffer.from([0, 1, 2, 255]))).toBe(true);
     expect(readFileSync(path.join(copy, 'kept.txt'), 'utf8')).toBe('one\nmore\n');
@@ -717,7 +709,7 @@ describe('git', () => {
     git('config', 'diff.external', `touch ${inside('/../ran')}`);
     await get(`/api/git/changes?path=${inside('')}`);
     await get(`/api/git/diff?path=${inside('/kept.txt')}`);
-    expect(statSync(path.join(place.workspace, 'ran'), { throwIfNoEntry: false })).toBe(undefined);
+    expect(statSync(path.join(worker.place.workspace, 'ran'), { throwIfNoEntry: false })).toBe(undefined);
     expect((await get(`/api/git/changes?path=${inside('')}&ref=--output=x`)).status).toBe(400);
   });
 });

@@ -4,37 +4,29 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   eventsOf,
   ID,
-  makePlace,
   message,
   outline,
   outputs,
-  type Place,
-  removePlace,
   startConversation,
-  startTestWorker,
+  startOwnWorker,
   statusOf,
   step,
-  type TestWorker,
+  type OwnWorker,
   until,
   untilStatus,
 } from './support/worker.ts';
 
-let place: Place;
-let worker: TestWorker;
+let worker: OwnWorker;
 
 beforeEach(async () => {
-  place = makePlace();
-  worker = await startTestWorker(place);
+  worker = await startOwnWorker();
 });
 
-afterEach(async () => {
-  await worker.end();
-  removePlace(place);
-});
+afterEach(() => worker.close());
 
 describe('a replay', () => {
   it('really runs its commands and edits, in the order of a genuine server', async () => {
-    writeFileSync(path.join(place.workspace, 'here.txt'), 'was here\n');
+    writeFileSync(path.join(worker.place.workspace, 'here.txt'), 'was here\n');
     const { status, body } = await startConversation(worker, [
       step.run('cat here.txt'),
       step.create('new.txt', 'one\n'),
@@ -78,7 +70,7 @@ describe('a replay', () => {
         is_error: false,
       },
     });
-    expect(readFileSync(path.join(place.workspace, 'new.txt'), 'utf8')).toBe('two\n');
+    expect(readFileSync(path.join(worker.place.workspace, 'new.txt'), 'utf8')).toBe('two\n');
     const answer = await worker.call('GET', `/api/conversations/${ID}/agent_final_response`);
     expect(answer.body).toEqual({ response: 'All of it is done.' });
   });
@@ -225,8 +217,8 @@ describe('a replay', () => {
       step.finish(),
     ]);
     await untilStatus(worker, 'finished');
-    expect(readFileSync(path.join(place.workspace, 'a/b.txt'), 'utf8')).toBe('x');
-    expect(readFileSync(path.join(place.workspace, 'c.txt'), 'utf8')).toBe('y');
+    expect(readFileSync(path.join(worker.place.workspace, 'a/b.txt'), 'utf8')).toBe('x');
+    expect(readFileSync(path.join(worker.place.workspace, 'c.txt'), 'utf8')).toBe('y');
   });
 });
 
@@ -240,7 +232,7 @@ describe('secrets of a conversation', () => {
     const events = await eventsOf(worker);
     expect(outputs(events)).toEqual(['t=<secret-hidden> o=<secret-hidden>']);
     expect(JSON.stringify(events)).not.toContain('very-secret-value');
-    expect(readFileSync(path.join(place.workspace, 't.txt'), 'utf8')).toBe('very-secret-value\n');
+    expect(readFileSync(path.join(worker.place.workspace, 't.txt'), 'utf8')).toBe('very-secret-value\n');
     const { body } = await worker.call('GET', `/api/conversations/${ID}`);
     expect(JSON.stringify(body)).not.toContain('very-secret-value');
     expect(body).toMatchObject({ secret_registry: { secret_sources: { TOKEN: { value: null } } } });
@@ -254,7 +246,7 @@ describe('stopping a run', () => {
     expect((await worker.call('POST', `/api/conversations/${ID}/interrupt`)).body).toEqual({ success: true });
     expect(await statusOf(worker)).toBe('paused');
     expect(outline(await eventsOf(worker)).slice(-3)).toEqual(['AgentErrorEvent', 'paused', 'InterruptEvent']);
-    writeFileSync(path.join(place.workspace, 'go'), '');
+    writeFileSync(path.join(worker.place.workspace, 'go'), '');
     await worker.call('POST', `/api/conversations/${ID}/run`);
     await untilStatus(worker, 'finished');
     expect(readIfThere('count')).toBe('x\nx\n');
@@ -269,7 +261,7 @@ describe('stopping a run', () => {
     await until('the command runs', () => readIfThere('count'));
     const paused = worker.call('POST', `/api/conversations/${ID}/pause`);
     expect(await statusOf(worker)).toBe('running');
-    writeFileSync(path.join(place.workspace, 'go'), '');
+    writeFileSync(path.join(worker.place.workspace, 'go'), '');
     expect((await paused).body).toEqual({ success: true });
     expect(await statusOf(worker)).toBe('paused');
     expect(outline(await eventsOf(worker)).slice(-3)).toEqual(['TerminalObservation', 'paused', 'PauseEvent']);
@@ -372,7 +364,7 @@ describe('confirmation', () => {
 
 function readIfThere(name: string): string | null {
   try {
-    return readFileSync(path.join(place.workspace, name), 'utf8');
+    return readFileSync(path.join(worker.place.workspace, name), 'utf8');
   } catch {
     return null;
   }

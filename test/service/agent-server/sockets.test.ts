@@ -3,28 +3,23 @@ import {
   eventsOf,
   ID,
   KEY,
-  makePlace,
   message,
   outline,
-  type Place,
-  removePlace,
   startConversation,
-  startTestWorker,
+  startOwnWorker,
   step,
-  type TestSocket,
-  type TestWorker,
+  type OwnWorker,
   until,
   untilStatus,
 } from './support/worker.ts';
+import type { TestSocket } from './support/socket.ts';
 
-let place: Place;
-let worker: TestWorker;
+let worker: OwnWorker;
 const header = { 'X-Session-API-Key': KEY };
 const path = `/sockets/events/${ID}`;
 
 beforeEach(async () => {
-  place = makePlace();
-  worker = await startTestWorker(place);
+  worker = await startOwnWorker();
   await startConversation(worker, [
     step.run('echo one'),
     step.finish('First.'),
@@ -34,10 +29,7 @@ beforeEach(async () => {
   await untilStatus(worker, 'finished');
 });
 
-afterEach(async () => {
-  await worker.end();
-  removePlace(place);
-});
+afterEach(() => worker.close());
 
 async function idsOf(): Promise<string[]> {
   return (await eventsOf(worker)).map((event) => event.id);

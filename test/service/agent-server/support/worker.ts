@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import WebSocket from 'ws';
 import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
+import { openSocket, type TestSocket } from './socket.ts';
 import type { StoredEvent } from '../../../../src/service/conversation-state.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
@@ -73,14 +73,6 @@ export interface TestWorker {
   /** Closes stdin, as the death of the app server does, and waits for the end. */
   end(): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<void>;
-}
-
-export interface TestSocket {
-  client: WebSocket;
-  frames: Record<string, unknown>[];
-  closed: Promise<{ code: number; reason: string }>;
-  /** The HTTP status of the answer to the upgrade: 101 when it is accepted. */
-  status: Promise<number>;
 }
 
 export interface WorkerWishes {
@@ -170,22 +162,27 @@ export async function startTestWorker(place: Place, wishes: WorkerWishes = {}): 
   return worker;
 }
 
-function openSocket(url: string, headers: Record<string, string>): TestSocket {
-  const client = new WebSocket(url, { headers });
-  const frames: Record<string, unknown>[] = [];
-  client.on('message', (data) => frames.push(JSON.parse((data as Buffer).toString('utf8')) as Record<string, unknown>));
-  client.on('error', () => undefined);
-  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
-    client.once('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') })),
-  );
-  const status = new Promise<number>((resolve) => {
-    client.once('upgrade', (response) => resolve(response.statusCode ?? 0));
-    client.once('unexpected-response', (_request, response) => {
-      resolve(response.statusCode ?? 0);
-      response.destroy();
-    });
-  });
-  return { client, frames, closed, status };
+export interface OwnWorker extends TestWorker {
+  place: Place;
+  /** Ends the worker and removes its folders. */
+  close(): Promise<void>;
+}
+
+/** A worker with folders of its own, for tests that start no second worker in them. */
+export async function startOwnWorker(wishes: WorkerWishes = {}): Promise<OwnWorker> {
+  const place = makePlace();
+  try {
+    const worker = await startTestWorker(place, wishes);
+    const close = async (): Promise<void> => {
+      await worker.end();
+      removePlace(place);
+    };
+    // The same object: the port of a worker changes when it is resumed.
+    return Object.assign(worker, { place, close });
+  } catch (error) {
+    removePlace(place);
+    throw error;
+  }
 }
 
 export const step = {
