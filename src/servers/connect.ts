@@ -140,7 +140,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: R
     const again = await app.request({ method: 'GET', path, safe: 'read', accept });
     if (again.status === 200) {
       if (text === 'Invalid token' && /\/settings\b/.test(answer.request?.url ?? '')) {
-        const { unreadableSettings } = await import('./settings-write.ts');
+        const { unreadableSettings } = await import('./quirks/mistyped-setting.ts');
         return unreadableSettings(statusError(answer, details));
       }
       return new AppError('auth', `the server does not allow this${text === null ? '' : `: ${text}`}`, details);

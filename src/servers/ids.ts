@@ -17,11 +17,3 @@ export function dashedId(id: string): string {
   if (hex.length !== 32) return id;
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
-
-/** A fresh id. An id of digits only breaks servers on SQLite (interface 4.1). */
-export function freshId(random: () => string): string {
-  for (;;) {
-    const id = normalId(random());
-    if (/[a-f]/.test(id)) return id;
-  }
-}

@@ -1,14 +1,7 @@
-/**
- * Deletion of a conversation with a read afterwards. A genuine app server writes what a sandbox reports into the record
- * as it read it before, so a record deleted in between is listed again (1.6.0, 1.11.0, right after the deletion).
- */
+/** A deletion whose answer was lost, and one that has no effect. */
 import { AppError, isAppError } from '../errors.ts';
 import type { Links } from './links.ts';
 
-/** Until what was on its way at the deletion is written. */
-const LOOK_AGAIN_MS = 300;
-/** More is for a conversation that another client creates again. */
-const TRIES = 3;
 /** For the read after a deletion that was not answered. */
 const UNANSWERED_READ_MS = 5_000;
 
@@ -16,21 +9,6 @@ export interface Removal {
   /** One request. Throws `not-found`. */
   remove(): Promise<void>;
   isThere(): Promise<boolean>;
-}
-
-/** Throws `not-found` when the first request finds nothing, and `server` when the conversation stays. */
-export async function removeForGood(links: Links, id: string, { remove, isThere }: Removal): Promise<void> {
-  await removeOrRead(links, `conversation ${id}`, { remove, isThere });
-  if (links.local) return;
-  for (let tries = 1; await staysThere(links, isThere); tries++) {
-    if (tries >= TRIES) throw notRemoved(`conversation ${id}`);
-    try {
-      await remove();
-    } catch (error) {
-      if (!isAppError(error) || error.kind !== 'not-found') throw error;
-      return;
-    }
-  }
 }
 
 /**
@@ -68,17 +46,6 @@ async function readOnce(links: Links, isThere: () => Promise<boolean>): Promise<
   } finally {
     timer.abort();
     await Promise.allSettled([limit]);
-  }
-}
-
-/** The deletion was accepted: a read that fails, or a signal during it, does not make that a failure. */
-async function staysThere(links: Links, isThere: () => Promise<boolean>): Promise<boolean> {
-  try {
-    await links.clock.sleep(LOOK_AGAIN_MS, links.signal);
-    return await isThere();
-  } catch (error) {
-    if (!isAppError(error) && !links.signal.aborted) throw error;
-    return false;
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dashedId, freshId, isUuid, normalId } from '../../src/servers/ids.ts';
+import { dashedId, isUuid, normalId } from '../../src/servers/ids.ts';
 import { allPages, inSlices } from '../../src/servers/pages.ts';
 import { failure } from './support/failure.ts';
 
@@ -7,11 +7,6 @@ it('ids go from one form to the other, and what is no uuid stays as it is', () =
   expect(normalId('0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9')).toBe('0a1b2c3d4e5f60718293a4b5c6d7e8f9');
   expect(dashedId('0a1b2c3d4e5f60718293a4b5c6d7e8f9')).toBe('0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9');
   expect([normalId('sandbox-1'), dashedId('x'), isUuid('123')]).toEqual(['sandbox-1', 'x', false]);
-});
-
-it('a fresh id is never of digits only, which would break some servers', () => {
-  const made = ['12345678-1234-4234-8234-123456789012', '12345678-1234-4234-8234-12345678901a'];
-  expect(freshId(() => made.shift() ?? '')).toBe('1234567812344234823412345678901a');
 });
 
 it('pages are read lazily to the end, and a page that comes back is an error', async () => {

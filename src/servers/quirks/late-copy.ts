@@ -18,6 +18,8 @@ import { lastWord } from '../v1/settled.ts';
 
 /** The app server learns of an event up to this long after it happened. */
 const COPY_DELAY_MS = 30_000;
+/** Batches of events arrive late and not always in order: the copy is read again from this far back. */
+export const COPY_OVERLAP_MS = 60_000;
 /** A sandbox that does not answer for less than this may be busy, or its server may start again. */
 const SILENT_MS = 5_000;
 

@@ -15,13 +15,8 @@ import { parseTime } from '../../text/time.ts';
 import { normalId } from '../ids.ts';
 import type { Links, StartedFrom } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
-import {
-  conversationOf,
-  isOnlyUnwritten,
-  LONGEST_START_MS,
-  searchStartTasks,
-  type StartTaskQuery,
-} from '../v1/start-tasks.ts';
+import { conversationOf, LONGEST_START_MS, searchStartTasks, type StartTaskQuery } from '../v1/start-tasks.ts';
+import { isOnlyUnwritten } from './unwritten-start.ts';
 
 /** Start tasks that are read for a page of conversations: about one for each, and those of others of that time. */
 const MOST_TASKS = 500;

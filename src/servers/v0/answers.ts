@@ -2,26 +2,20 @@
  * What V0 waits for and how it goes on (interface 3.3, 3.4). A change of the agent's state is obeyed in any state and
  * may leave a conversation hanging, so it is sent only in the state it is for.
  */
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
-import { poll, QUICK, STEADY } from '../../runs/poll.ts';
-import { nothingPending, refuseOtherAction, refuseStillPending, waitsForConfirmation } from '../confirmation.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
+import { nothingPending, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
 import type { Links } from '../links.ts';
+import { refuseStillPending } from '../quirks/ignored-rejection.ts';
+import { untilStateReported } from '../quirks/late-state-v0.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { serverText } from '../transport/answer.ts';
-import {
-  eventsBackwardV0,
-  eventsForwardV0,
-  getConversationV0,
-  noConversationV0,
-  pathOfV0,
-  runtimeOf,
-  V0_TIMEOUT_MS,
-} from './calls.ts';
+import { eventsBackwardV0, getConversationV0, noConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 import { readNews } from './news.ts';
-import { agentStateOf, toEventV0 } from './records.ts';
+import { toEventV0 } from './records.ts';
 
 const WAITING = 'awaiting_user_confirmation';
 /** Of an agent that was started again. Told to run, it says that it does, and takes no step. */
@@ -29,9 +23,6 @@ const AWAITING_MESSAGE = 'awaiting_user_input';
 const MOST_READ = 100;
 /** The state comes a moment before the action it is about. */
 const ACTION_MS = 1_000;
-/** An agent takes a change of its state at once; a busy machine may take longer. */
-const STATE_TOLD_MS = 10_000;
-
 /** A stopped agent forgets that it waited, so nothing tells whether an action waits until it runs again. */
 export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
   const info = await getConversationV0(links, id);
@@ -112,32 +103,13 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
     timeoutMs: V0_TIMEOUT_MS,
     accept: [409],
   });
-  if (answer.status !== 409 && newest !== null) await untilStateTold(links, info, newest);
+  if (answer.status !== 409 && newest !== null) await untilStateReported(links, info, newest);
   if (answer.status !== 409) return 'started';
   const text = serverText(answer.body) ?? 'it names no reason';
   if (state === 'running' && /already running/i.test(text)) return 'already-running';
   // The next action has begun to wait since the state was read.
   if (state === 'running' && /waiting for confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
   throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409, request: answer.request });
-}
-
-/**
- * A server takes the change before its agent does: until then the events tell the state before, and whoever waits for
- * the run would be told that it has ended there.
- */
-async function untilStateTold(links: Links, info: ConversationInfo, newest: number): Promise<void> {
-  const isTold = async (): Promise<true | undefined> => {
-    try {
-      for await (const event of eventsForwardV0(links, info, newest + 1))
-        if (event.id > newest && agentStateOf(event) !== null) return true;
-      return undefined;
-    } catch (error) {
-      // The change is on its way, whatever becomes of this.
-      if (!isAppError(error) || error.kind === 'interrupted') throw error;
-      return true;
-    }
-  };
-  await poll(isTold, { ...links, every: QUICK, until: links.clock.now() + STATE_TOLD_MS });
 }
 
 /** Starts a stopped one; one that runs stays as it is. */

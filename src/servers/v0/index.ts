@@ -8,7 +8,7 @@ import { parseTime } from '../../text/time.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
-import { removeForGood } from '../removal.ts';
+import { removeForGood } from '../quirks/returning-record.ts';
 import { createSecrets } from '../secrets.ts';
 import type { EventQuery, FilesRead, OutgoingMessage, Server, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';

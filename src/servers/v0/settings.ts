@@ -10,7 +10,8 @@ import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { writeSecretsStore } from '../secrets-store.ts';
 import type { Server } from '../server.ts';
-import { refuseBadValues, settingsMissing, settingsRefused } from '../settings-write.ts';
+import { refuseBadValues } from '../quirks/mistyped-setting.ts';
+import { settingsMissing, settingsRefused } from '../settings-write.ts';
 
 /** An empty text clears these; null would keep them. */
 const CLEARED_BY_EMPTY = new Set(['llm_api_key', 'llm_model', 'llm_base_url', 'search_api_key']);

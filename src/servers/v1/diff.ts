@@ -3,10 +3,10 @@
  * through a temporary index, new objects in a temporary store, so that nothing of the workspace changes.
  */
 import { AppError, isAppError } from '../../errors.ts';
-import { parseTime } from '../../text/time.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import type { FileChange, FilesRead, WorkspaceDiff } from '../server.ts';
+import { startedAtMs } from '../quirks/reset-created-at.ts';
 import { repositoryName } from '../repository-name.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { runningAgentOf } from './agent.ts';
@@ -38,13 +38,6 @@ export async function diffV1(links: Links, id: string, onRead?: FilesRead): Prom
     (path) => agent.gitDiff(`${folder}/${path}`),
     onRead,
   );
-}
-
-/** Of a run that was paused or stopped genuine servers tell that time; its sandbox still knows when it began. */
-function startedAtMs(links: Links, toldByServer: string | null, toldBySandbox: unknown): number | null {
-  const told = parseTime(toldByServer);
-  const known = links.local || typeof toldBySandbox !== 'string' ? null : parseTime(toldBySandbox);
-  return told === null || known === null ? (told ?? known) : Math.min(told, known);
 }
 
 /** Null where the sandbox cannot run git for us. */

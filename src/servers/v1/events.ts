@@ -8,8 +8,9 @@ import type { AgentClient } from '../agent-server/client.ts';
 import { byId, eachPage } from '../pages.ts';
 import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
+import { filteredSearch } from '../quirks/rejected-event-filters.ts';
 import { agentOf } from './agent.ts';
-import { getConversation, searchAppEvents } from './calls.ts';
+import { getConversation } from './calls.ts';
 import type { CopyNotices } from '../quirks/late-copy.ts';
 import { isNoise, toEvent } from './event-records.ts';
 
@@ -113,24 +114,8 @@ async function* appEventPages(links: Links, id: string, query: RecordQuery): Asy
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const kind = query.kinds?.length === 1 ? query.kinds[0] : undefined;
   const since = query.since === undefined ? undefined : naiveTime(query.since);
-  let filter: { order: typeof order; kind?: string; since?: string } = { order, kind, since };
   const sinceMs = parseTime(query.since ?? null);
-  const fetchPage = async (page: string | null): ReturnType<typeof searchAppEvents> => {
-    try {
-      return await searchAppEvents(links, id, filter, page);
-    } catch (error) {
-      // Release 1.6.0 answers every filter by time with 500, and newer kinds of events with 422.
-      const status = isAppError(error) ? error.details.status : undefined;
-      if (
-        page !== null ||
-        (filter.since === undefined && filter.kind === undefined) ||
-        (status !== 500 && status !== 422)
-      )
-        throw error;
-      filter = { order };
-      return await searchAppEvents(links, id, filter, page);
-    }
-  };
+  const fetchPage = filteredSearch(links, id, { order, kind, since });
   for await (const page of eachPage(byId, fetchPage, 'next')) {
     yield sinceMs === null ? page : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
   }

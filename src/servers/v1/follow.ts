@@ -1,10 +1,9 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
-import { AppError, isAppError } from '../../errors.ts';
-import { NO_STATUS, type Conversation, type Reason } from '../../domain/conversation.ts';
-import { poll, STEADY } from '../../runs/poll.ts';
+import { isAppError } from '../../errors.ts';
+import { NO_STATUS, type Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { openEventSocket, type EventSocket, type KeyPlace } from '../agent-server/socket.ts';
+import { openEventSocket, type EventSocket } from '../agent-server/socket.ts';
 import type { FollowSocket, FollowSource, Sighting } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import type { FollowWindow } from '../../runs/follow-source.ts';
@@ -14,23 +13,16 @@ import type { FollowItem, FollowOptions } from '../../runs/follow-source.ts';
 import { naiveTimeOf } from '../quirks/naive-times.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
-import { createCopyWatch } from '../quirks/late-copy.ts';
+import { createBusyWatch } from '../quirks/busy-sandbox.ts';
+import { COPY_OVERLAP_MS, createCopyWatch } from '../quirks/late-copy.ts';
+import { lateReason } from '../quirks/late-reason.ts';
+import { createLostWatch } from '../quirks/lost-at-sandbox.ts';
+import { createAvoidance } from '../quirks/silent-sandbox.ts';
+import { keyPlaces } from '../quirks/socket-key-in-query.ts';
 import { eventRecords } from './events.ts';
 import { isNoise, toEvent } from './event-records.ts';
 import { toConversation, type WebUrl } from './records.ts';
 import { executionWord, reasonOfEvent, settle } from './settled.ts';
-
-/** The app server learns the reason of a failure up to this long after its status. */
-const REASON_DELAY_MS = 30_000;
-/** Batches of events reach the app server late, and not always in order: its copy is read again from this far back. */
-const COPY_OVERLAP_MS = 60_000;
-/** A busy sandbox tells no status for a second; one that lost the conversation never tells one again. */
-const LOST_AFTER_MS = 30_000;
-/** A sandbox too busy to answer its server's question whether it is well is called in error until it answers again. */
-const BUSY_MS = 10_000;
-const SLOW_FAILURE_MS = 3_000;
-const SHORTEST_AWAY_MS = 15_000;
-const LONGEST_AWAY_MS = 120_000;
 
 export function followV1(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
   return follow(createSource(links, webUrl, id), links.clock, links.signal, options);
@@ -41,11 +33,11 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let reason: Conversation['reason'] = null;
   const keyPlace = keyPlaces();
   const copy = createCopyWatch(links);
-  let away = { untilMs: 0, forMs: 0 };
-  let blankSinceMs: number | null = null;
-  let brokenSinceMs: number | null = null;
+  const avoidance = createAvoidance(links.clock);
+  const isBusy = createBusyWatch(links.clock);
+  const refuseLost = createLostWatch(links.clock);
   const agentNow = (current: AppConversationRecord): AgentClient | null =>
-    links.clock.now() < away.untilMs ? null : agentOf(links, current);
+    avoidance.isOn() ? null : agentOf(links, current);
   const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
 
   const sighting = (event: EventRecord): Sighting => {
@@ -64,14 +56,9 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     pollMs: links.app.loopback ? { reading: 500, listening: 3_000 } : { reading: 3_000, listening: 10_000 },
     async look() {
       record = await getConversation(links, id);
-      const isBlank = record.execution_status === null && record.sandbox_status === 'RUNNING';
-      blankSinceMs = isBlank ? (blankSinceMs ?? links.clock.now()) : null;
-      if (blankSinceMs !== null && links.clock.now() - blankSinceMs >= LOST_AFTER_MS)
-        await refuseLost(agentNow(record), record);
+      await refuseLost(record, agentNow(record));
       const conversation = toConversation(record, webUrl);
-      const isBroken = record.execution_status === null && record.sandbox_status === 'ERROR' && reason === null;
-      brokenSinceMs = isBroken ? (brokenSinceMs ?? links.clock.now()) : null;
-      if (brokenSinceMs !== null && links.clock.now() - brokenSinceMs < BUSY_MS) conversation.status = NO_STATUS;
+      if (isBusy(record, reason !== null)) conversation.status = NO_STATUS;
       return conversation;
     },
     async settle(conversation) {
@@ -109,61 +96,16 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
       try {
         const socket = await openEventSocket(links, agent, keyPlace.now(), since);
         keyPlace.worked();
-        away = { untilMs: 0, forMs: 0 };
+        avoidance.end();
         return toFollowSocket(socket, sighting);
       } catch (error) {
         if (!isAppError(error) || error.kind !== 'network') throw error;
         if (await answers(agent)) keyPlace.failed();
-        else away = awayAfter(away.forMs, startedAtMs, links.clock.now());
+        else avoidance.failed(startedAtMs);
         return null;
       }
     },
   };
-}
-
-/**
- * Servers before 1.12 take the key of a socket in the query alone. An URL ends up in logs, so that is tried only where
- * the header never worked and failed twice in a row while the server answers otherwise, and given up when it fails too.
- */
-function keyPlaces(): { now(): KeyPlace; worked(): void; failed(): void } {
-  let place: KeyPlace = 'header';
-  let headerWorks = false;
-  let failures = 0;
-  return {
-    now: () => place,
-    worked() {
-      headerWorks ||= place === 'header';
-      failures = 0;
-    },
-    failed() {
-      failures += 1;
-      if (place === 'query') place = 'header';
-      else if (failures < 2 || headerWorks) return;
-      else place = 'query';
-      failures = 0;
-    },
-  };
-}
-
-/** A sandbox that swallows requests is left alone for a while: each one would hold up the copy that can be read. */
-function awayAfter(lastForMs: number, startedAtMs: number, nowMs: number): { untilMs: number; forMs: number } {
-  if (nowMs - startedAtMs < SLOW_FAILURE_MS) return { untilMs: 0, forMs: 0 };
-  const forMs = Math.min(Math.max(2 * lastForMs, SHORTEST_AWAY_MS), LONGEST_AWAY_MS);
-  return { untilMs: nowMs + forMs, forMs };
-}
-
-/** A conversation that was deleted at its sandbox keeps its record. Throws `not-found` for it. */
-async function refuseLost(agent: AgentClient | null, record: AppConversationRecord): Promise<void> {
-  try {
-    await agent?.conversation();
-  } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
-    if (error.kind !== 'not-found') return;
-    throw new AppError(
-      'not-found',
-      `the sandbox no longer has conversation ${normalId(record.id)}: it was deleted there`,
-    );
-  }
 }
 
 async function answers(agent: AgentClient): Promise<boolean> {
@@ -191,11 +133,4 @@ function toFollowSocket(socket: EventSocket, sighting: (event: EventRecord) => S
     },
     close: () => socket.close(),
   };
-}
-
-/** A sandbox that is gone cannot be asked; its app server may still be told. */
-async function lateReason(links: Links, record: AppConversationRecord, webUrl: WebUrl): Promise<Reason | null> {
-  const until = links.clock.now() + REASON_DELAY_MS;
-  const read = async (): Promise<Reason | undefined> => (await settle(links, record, webUrl)).reason ?? undefined;
-  return (await poll(read, { ...links, every: STEADY, until })) ?? null;
 }

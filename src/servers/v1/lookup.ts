@@ -5,11 +5,12 @@ import { parseTime } from '../../text/time.ts';
 import { isUuid, normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
+import { isOnlyUnwritten } from '../quirks/unwritten-start.ts';
 import { getConversation, getConversations, noConversation } from './calls.ts';
 import { taskConversation, toConversation, type WebUrl } from './records.ts';
 import { isEcho } from './start-body.ts';
-import { conversationOf, getStartTask, isOnlyUnwritten, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';
-import { NO_PROGRESS_MS } from './start-wait.ts';
+import { conversationOf, getStartTask, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';
 
 /** For an id that no conversation has. Throws `not-found`. */
 export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl, id: string): Promise<Conversation> {
@@ -47,7 +48,6 @@ async function begunAllTheSame(links: Links, task: StartTaskRecord): Promise<App
   const stands = movedAtMs !== null && links.clock.now() - movedAtMs >= NO_PROGRESS_MS;
   const isUnwritten = isOnlyUnwritten(task);
   if (asked === null || (task.status === 'ERROR' ? !isUnwritten : !stands)) return null;
-  const record = (await getConversations(links, [normalId(asked)]))[0] ?? null;
-  if (isUnwritten) return record;
-  return record === null || record.execution_status === null ? null : record;
+  if (!isUnwritten) return await startedConversation(links, asked);
+  return (await getConversations(links, [normalId(asked)]))[0] ?? null;
 }

@@ -3,7 +3,6 @@
  * (interface 7.4); so the state is read right before, where it is, and a message to a run that is under way is only
  * stored: the run sees it, and an action that begins to wait meanwhile stays waiting.
  */
-import { poll, QUICK } from '../../runs/poll.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -12,12 +11,13 @@ import { waitsForConfirmation } from '../confirmation.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { afterNullFlash } from '../quirks/busy-sandbox.ts';
+import { runIfUnprocessed } from '../quirks/unprocessed-message.ts';
 import type { OutgoingMessage } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
-import { goOn } from './answers.ts';
 import { getConversation, noConversation } from './calls.ts';
-import { afterNullFlash, executionWord, lastWord } from './settled.ts';
+import { lastWord } from './settled.ts';
 import { messageContent } from './start-body.ts';
 
 const SEND_TIMEOUT_MS = 90_000;
@@ -36,42 +36,7 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   await deliver(links, record, { content, run: !goesOn });
   // Releases before this call begin with a message whatever an older run is about; asked again, they would run twice.
   const isSure = links.local || facts.features['send-message'] === 'absent';
-  if (seen.by !== null && (goesOn || !isSure)) await runWhatStands(links, seen.by);
-}
-
-/** In these a message is no more than stored until something makes the agent run. */
-const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuck', 'error']);
-/** A run that the message begins shows within this time. */
-const TAKEN_UP_MS = 1_000;
-
-/**
- * The run that was to see it may have ended before it came, or its end may still be told: genuine servers then leave
- * it lying. The message has arrived by now: what fails here is no failure to send it, which would have it sent twice.
- */
-async function runWhatStands(links: Links, agent: AgentClient): Promise<void> {
-  const isTakenUp = async (): Promise<true | undefined> => {
-    const { execution_status: word } = await agent.conversation();
-    return word === null || !STANDS.has(word) || !(await isMessageNewest(agent)) || undefined;
-  };
-  try {
-    if (await poll(isTakenUp, { ...links, every: QUICK, until: links.clock.now() + TAKEN_UP_MS })) return;
-    await goOn(links, agent);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    if (error.kind === 'needs-input') return;
-    links.notice(
-      `the message has arrived, but not whether the run still goes on (${error.message}); if it stands: acs conv resume ${agent.conversationId}`,
-    );
-    // Said before: whoever ended it here would send the message a second time.
-    if (error.kind === 'interrupted') throw error;
-  }
-}
-
-/** Whether neither the agent nor the state of the run has moved since the user's newest message. */
-async function isMessageNewest(agent: AgentClient): Promise<boolean> {
-  const { items } = await agent.events({ order: 'TIMESTAMP_DESC', limit: 30 }, null);
-  const newest = items.find((event) => event.kind !== 'ConversationStateUpdateEvent' || executionWord(event) !== null);
-  return newest?.kind === 'MessageEvent' && newest.source === 'user';
+  if (seen.by !== null && (goesOn || !isSure)) await runIfUnprocessed(links, seen.by);
 }
 
 /** The state of the run, from the sandbox where it answers (`by`): the record may be older, or flash null. */

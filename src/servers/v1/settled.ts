@@ -2,42 +2,22 @@
 import { isAppError } from '../../errors.ts';
 import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../../domain/conversation.ts';
 import { runStateV1 } from './run-status.ts';
-import { poll, STEADY } from '../../runs/poll.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
+import { afterNullFlash } from '../quirks/busy-sandbox.ts';
+import { endsWithFinish } from '../quirks/finish-without-status.ts';
 import { agentOf } from './agent.ts';
-import { getConversation, getSandbox, searchAppEvents } from './calls.ts';
+import { getSandbox, searchAppEvents } from './calls.ts';
 import { metricsAfterRun } from './metrics.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
-/** A status that is missing for less than this is that of a busy sandbox. */
-const NULL_FLASH_MS = 2_000;
 /** In these the sandbox is at work, or too busy to return a status. */
 const GOES_ON: ReadonlySet<ConversationStatus> = new Set(['running', 'starting', NO_STATUS]);
 /** State updates among which the newest execution status is looked for. */
 const MOST_STATES = 200;
-
-/**
- * Asks again while the status only flashes null: the sandbox is too busy to tell it, or even to answer its server's
- * question whether it is well, which then calls it in error until it answers again.
- */
-export async function afterNullFlash(links: Links, first: AppConversationRecord): Promise<AppConversationRecord> {
-  if (!mayFlash(links, first)) return first;
-  let record = first;
-  const known = async (): Promise<true | undefined> => {
-    record = await getConversation(links, first.id);
-    return mayFlash(links, record) ? undefined : true;
-  };
-  await poll(known, { ...links, every: STEADY, until: links.clock.now() + NULL_FLASH_MS });
-  return record;
-}
-
-function mayFlash(links: Links, { execution_status, sandbox_status: sandbox }: AppConversationRecord): boolean {
-  return execution_status === null && (sandbox === 'RUNNING' || (sandbox === 'ERROR' && !links.local));
-}
 
 /**
  * Reads what the record lacks, once its status is not null for a moment only: the last state of the run, the reason of a
@@ -69,14 +49,9 @@ export async function settle(
   return conversation;
 }
 
-/** A sandbox that ended at once may have told that the agent finished, and not the state that comes of it. */
 async function lastKnownWord(links: Links, id: string): Promise<string | null> {
   const word = await lastWord(links, id);
-  if (word?.toLowerCase() !== 'running') return word;
-  const { items } = await searchAppEvents(links, id, { order: 'TIMESTAMP_DESC', limit: 10 }, null);
-  const newest = items.find(({ kind }) => kind !== 'ConversationStateUpdateEvent');
-  const hasFinished = newest?.kind === 'ObservationEvent' && newest.payload['tool_name'] === 'finish';
-  return hasFinished ? 'finished' : word;
+  return word?.toLowerCase() === 'running' && (await endsWithFinish(links, id)) ? 'finished' : word;
 }
 
 /** The newest execution status among the app server's events. */

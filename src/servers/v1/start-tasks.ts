@@ -7,21 +7,10 @@ import type { Page } from '../server.ts';
 import type { Query } from '../transport/address.ts';
 
 const START_TASKS = '/api/v1/app-conversations/start-tasks';
-/** A start that takes longer is none any more. A margin for a server's clock that goes behind ours is in it. */
+/** A start task older than this has failed; the margin covers clock skew. */
 export const LONGEST_START_MS = 1_800_000;
 /** The most items a page holds. */
 const MOST_ITEMS = 100;
-
-/** What a task says when its server could not write the conversation down. */
-const UNWRITTEN = /IntegrityError|OperationalError|UNIQUE constraint|database is locked/i;
-
-/**
- * Whether a start failed in the books alone. A sandbox that has begun tells its server, and when that word and the
- * server's own come together one of them is refused by the database: the run goes on all the same.
- */
-export function isOnlyUnwritten({ status, detail }: StartTaskRecord): boolean {
-  return status === 'ERROR' && detail !== null && UNWRITTEN.test(detail);
-}
 
 /** The conversation a task is about: also of one that never came to name it, where the caller chose its id. */
 export function conversationOf({ app_conversation_id: named, request }: StartTaskRecord): string | null {

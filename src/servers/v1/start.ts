@@ -3,7 +3,8 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
-import { freshId, normalId } from '../ids.ts';
+import { normalId } from '../ids.ts';
+import { freshId } from '../quirks/all-digit-id.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { refusalText } from '../refused-start.ts';
@@ -25,7 +26,8 @@ import {
 } from '../quirks/ignored-start-members.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
-import { progress, recordOf, untilReady } from './start-wait.ts';
+import { recordOf } from '../quirks/record-after-ready.ts';
+import { progress, untilReady } from './start-wait.ts';
 
 const START_TIMEOUT_MS = 120_000;
 

@@ -1,0 +1,41 @@
+/**
+ * Rejects a value of a wrong type before it is sent, and names one that is stored already.
+ *
+ * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Symptom:  after `settings set` with a wrong type nearly every request fails: the server stores the value with 200
+ *           and cannot read it (500 over V1, 401 over V0).
+ * Evidence: interface 2.6; recording exchanges-1.11.0.jsonl, poisoned-enum and poisoned-first;
+ *           test/servers/settings.test.ts
+ * Cost:     0 requests
+ * Remove:   unknown
+ */
+import { AppError } from '../../errors.ts';
+import { checkSettingsValue } from '../../domain/settings-fields.ts';
+import type { SettingsChange, SettingsField } from '../../domain/settings.ts';
+
+/** Throws `usage`. */
+export function refuseBadValues(fields: readonly SettingsField[], change: SettingsChange): void {
+  const known = new Map(fields.map((field) => [field.name, field]));
+  for (const name of [...Object.keys(change.set), ...change.unset]) {
+    if (!known.has(name))
+      throw new AppError('usage', `there is no setting ${name}`, { hint: 'list them with: acs settings schema' });
+  }
+  for (const [name, value] of Object.entries(change.set)) {
+    const field = known.get(name);
+    const problem = field === undefined ? null : checkSettingsValue(field, value);
+    if (problem !== null)
+      throw new AppError(
+        'usage',
+        problem.startsWith('must') || problem.startsWith('may') ? `${name} ${problem}` : `${name}: ${problem}`,
+      );
+  }
+}
+
+/** Nothing that acs could send repairs such a server. The 401 of V0 is not about the key. */
+export function unreadableSettings({ message, details }: AppError): AppError {
+  return new AppError('server', `the server cannot read the settings that it has stored (${message})`, {
+    ...details,
+    retryable: false,
+    hint: 'another client may have stored a value of a wrong type; such a server fails at nearly everything until its operator repairs or removes the stored settings',
+  });
+}

@@ -1,0 +1,19 @@
+/**
+ * Takes a start whose task failed only in the database of the server as started.
+ *
+ * Servers:  openhands-ai 1.11.0
+ * Symptom:  `conv new` exits 1 though the agent runs: the app server and the webhook of the sandbox write the same
+ *           record at once, and the database rejects one of them.
+ * Evidence: interface 13 "Records written twice": 3 of 20 starts; test/servers/quirks/unwritten-start.test.ts
+ * Cost:     0 requests unless the task ends in such an error; then the record is read for up to 1.5 s
+ * Remove:   unknown
+ */
+import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+
+/** The detail of a task whose conversation the server could not store. */
+const UNWRITTEN = /IntegrityError|OperationalError|UNIQUE constraint|database is locked/i;
+
+/** Whether a start failed in the database alone: its conversation may run. */
+export function isOnlyUnwritten({ status, detail }: StartTaskRecord): boolean {
+  return status === 'ERROR' && detail !== null && UNWRITTEN.test(detail);
+}
