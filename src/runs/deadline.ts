@@ -104,7 +104,7 @@ function createDeadline(ctx: Context, limits: Limits, over: AppError): Deadline 
 
 export interface TimeLimit {
   signal: AbortSignal;
-  /** To be called in the end: its timer would hold the process. */
+  /** Must be called: an active timer keeps the process alive. */
   clear(): void;
 }
 

@@ -78,7 +78,7 @@ export function notStopped(failure: AppError, why: string, id: string, cause: st
   });
 }
 
-/** What becomes of a run that is no longer watched: one that rests does not go on by itself. */
+/** Whether a run continues after tracking has ended: a paused, stopped, idle or waiting one does not. */
 function future(status: string): string {
   return ['paused', 'stopped', 'idle', 'waiting'].includes(status) ? 'stays so' : 'goes on';
 }
@@ -89,7 +89,7 @@ function goOnHint(id: string, status: string | null): string {
   return `watch it: acs conv follow ${id}   ${end}`;
 }
 
-/** What a watch brings that ended before the run. */
+/** The result of tracking that ended before the run. */
 export function openWatch(conversation: Conversation, evidence: RunEvidence, failure: AppError): Watched {
   const code = failure.details.data?.['reason'];
   const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };

@@ -14,7 +14,7 @@ export interface RunEvidence {
   in_progress: boolean;
   /**
    * V0: whether the agent awaits the user without having answered, as one that was stopped and started again does.
-   * `perhaps`: its newest status says so, and it may be about to take up a message all the same.
+   * `perhaps`: its newest status is so, and it may still start on a stored message. `yes`: that status was stable.
    */
   awaits_user: 'no' | 'perhaps' | 'yes';
 }

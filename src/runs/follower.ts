@@ -91,7 +91,7 @@ class Follower {
     }
   }
 
-  /** The first look and reading: a cut there is no reason to give up either, whoever follows has just seen the record. */
+  /** The first read of record and events, retried after network errors: the caller has already read the record. */
   private async *begin(): AsyncGenerator<FollowItem, Conversation, void> {
     for (;;) {
       try {
@@ -275,7 +275,7 @@ function backoffMs(failures: number): number {
 function differs(reported: Conversation, now: Conversation): boolean {
   if (reported.execution_status !== now.execution_status || reported.sandbox_status !== now.sandbox_status) return true;
   if (reported.title !== now.title) return true;
-  // Why a run stands still; the reason of one that has ended may be known better than the record knows it.
+  // The reason of a run without progress. The events may have a better reason for a run that has ended.
   if (now.status === 'running' && reported.reason?.code !== now.reason?.code) return true;
   const asleep = now.execution_status === null && now.sandbox_status !== null && now.sandbox_status !== 'running';
   return !asleep && reported.status !== now.status;

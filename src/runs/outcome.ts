@@ -23,7 +23,7 @@ export interface Outcome {
 
 /**
  * The outcome of the run in this state, or null when it has not ended.
- * `idle` alone is no end: it is also what comes right after a start. A word invented later is no end either.
+ * `idle` alone is not an end, because a conversation that was just started has it too. Unknown statuses are not ends.
  */
 export function judge(conversation: Conversation, evidence: RunEvidence): Outcome | null {
   const ended = endOf(conversation, evidence);
@@ -54,7 +54,7 @@ export function deletedOutcome(conversationId: string, evidence: RunEvidence): O
   };
 }
 
-/** What is said of a run that acs stopped waiting for: the run itself goes on. */
+/** The outcome of a run that is no longer waited for and may continue. */
 export function openOutcome(
   conversation: Pick<Conversation, 'id' | 'status' | 'waiting_for' | 'cost_usd'>,
   evidence: RunEvidence,
@@ -114,7 +114,7 @@ const WAITS_FOR_CONFIRMATION: Reason = { code: 'confirmation', text: 'the agent 
 const REJECTED: Reason = { code: 'rejected', text: 'an action was rejected; the agent waits for a message' };
 const AWAITS_USER: Reason = {
   code: 'awaiting-user',
-  text: 'the agent stands still without an answer, and waits for a message',
+  text: 'the agent stopped without an answer and waits for a message',
 };
 
 /** Whether the status is one of the latest run, as far as the events show: not left over from the run before. */
@@ -123,13 +123,13 @@ export function isOfLatestRun(conversation: Conversation, evidence: RunEvidence)
   return status === 'running' || status === 'starting' || !isStale(conversation, evidence);
 }
 
-/** Whether the state may be older than what the events tell. In a sandbox that failed or is gone nothing goes on. */
+/** Whether the status may be older than the newest event. Never so where the sandbox has failed or is gone. */
 function isStale({ status, sandbox_status }: Conversation, { since_message, in_progress }: RunEvidence): boolean {
   if (status === 'archived' || (status === 'failed' && sandbox_status === 'error')) return false;
   return since_message === 'none' || in_progress;
 }
 
-/** States no run of this conversation leaves again by itself or by an answer. */
+/** Statuses that change only after a new message or a resume. */
 const FINAL: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'stopped', 'archived']);
 
 /**

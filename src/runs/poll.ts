@@ -1,7 +1,7 @@
-/** The polling loop: every repeated read of a state goes through here. */
+/** The polling loop for states. The follower and the tracker have their own times. */
 import type { Clock } from '../clock.ts';
 
-/** The pause after the first look, in milliseconds, and the one that pauses grow to, by half each time. */
+/** The pause after the first look and the longest one, in milliseconds; each pause is 1.5 times the one before. */
 export interface Cadence {
   firstMs: number;
   mostMs: number;

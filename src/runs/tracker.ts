@@ -278,7 +278,7 @@ class Watch {
     if (error.kind === 'not-found' && (await beforeEnd(this.ctx, this.options, isGone(server, this.id))) === true) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };
     }
-    // No outcome where the reader of stdout is gone, or another run has ended first. Ctrl-C at a question is no signal.
+    // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt does not abort ctx.signal.
     const isLeft = this.ctx.signal.aborted || this.question?.isOpen === true;
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
     return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));

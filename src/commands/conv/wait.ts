@@ -93,7 +93,7 @@ interface Wait {
   /** For what is read before the watch. */
   timed: TimedContext;
   options: WaitCommandOptions;
-  /** Last state told, by conversation. */
+  /** The status shown last, by conversation id. */
   seen: Map<string, string>;
 }
 
@@ -202,7 +202,7 @@ async function watchOne(wait: Wait, { settled, evidence, last, first, judging }:
   }
 }
 
-/** Nothing runs and nothing was asked: without a message this wait lasts until its deadline. */
+/** An idle conversation without a message does not run: the wait lasts until its deadline. */
 async function tellIdle(ctx: Context, id: string): Promise<void> {
   await ctx.notice(`conversation ${id} is idle and has had no message yet; give it one: acs conv send ${id} <message>`);
 }

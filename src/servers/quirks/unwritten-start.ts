@@ -1,5 +1,5 @@
 /**
- * Takes a start whose task failed only in the database of the server as started.
+ * Treats a start as successful whose task failed only with an error of the server's database.
  *
  * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv new` exits 1 though the agent runs: the app server and the webhook of the sandbox write the same
