@@ -73,7 +73,7 @@ describe('watching a run', () => {
     });
     expect([failure?.kind, failure?.message]).toEqual([
       'timeout',
-      expect.stringContaining('the server does not answer'),
+      expect.stringContaining('the server did not answer'),
     ]);
   });
 

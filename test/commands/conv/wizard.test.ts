@@ -164,7 +164,7 @@ describe('conv new without a message, on a terminal', () => {
     ] as const) {
       const asked = await onTerminal(repository, ['--spec', 'process'], ['none', 'Do it all', last]);
       expect(asked.code, asked.err).toBe(code);
-      const file = /acs conv new --file\s+(\S+)/.exec(asked.err)?.[1] ?? '';
+      const file = /new\s+--file\s+(\S+)/.exec(asked.err)?.[1] ?? '';
       expect(await readFile(file, 'utf8'), asked.err).toBe('Do it all\n');
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       await rm(path.dirname(file), { recursive: true });
