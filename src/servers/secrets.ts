@@ -7,7 +7,7 @@ import { isMissingRoute } from './features.ts';
 import { read, type Links } from './links.ts';
 import { allPages } from './pages.ts';
 import type { ProbeFacts } from './probe.ts';
-import { notRemoved } from './removal.ts';
+import { notRemoved, removeOrRead } from './removal.ts';
 import type { NewSecret, Page, Server } from './server.ts';
 import { DryRunStop, plannedRequests } from './transport/dry-run.ts';
 import { foundNothing, serverText } from './transport/answer.ts';
@@ -34,7 +34,12 @@ export function createSecrets(links: Links, facts: ProbeFacts, dialect: Dialect)
     async remove(name) {
       refuseMissing();
       if ((await findSecret(links, dialect, name)) === null) throw noSecret(name);
-      if ((await removeSecret(links, dialect, name)) === 'not-there') throw noSecret(name);
+      await removeOrRead(links, `secret ${name}`, {
+        remove: async () => {
+          if ((await removeSecret(links, dialect, name)) === 'not-there') throw noSecret(name);
+        },
+        isThere: async () => (await findSecret(links, dialect, name)) !== null,
+      });
       if (await staysListed(links, dialect, name)) throw notRemoved(`secret ${name}`);
     },
   };
@@ -90,21 +95,44 @@ async function recreate(links: Links, dialect: Dialect, body: SecretBody): Promi
   links.notice(
     `${name} exists, and this server replaces no value: it is deleted and created again; if that fails in between, the old value is lost`,
   );
-  await removeSecret(links, dialect, name);
+  await removeOld(links, dialect, name);
   try {
     await createOrFind(links, dialect, body);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    throw new AppError(
-      error.kind,
-      `the old value of ${name} is gone, and the new one may not be stored: ${error.message}`,
-      {
-        ...error.details,
-        hint: `store it again: acs secret set ${name}`,
-        data: { ...error.details.data, name, old_value: 'deleted' },
-      },
-    );
+    const message = `the old value of ${name} is gone, and the new one may not be stored: ${error.message}`;
+    throw withoutOldValue(error, name, 'deleted', message);
   }
+}
+
+/** Throws an error that says so when the old value may be gone: the server may have acted, and no read shows it. */
+async function removeOld(links: Links, dialect: Dialect, name: string): Promise<void> {
+  let isKept = false;
+  const removal = {
+    remove: async () => void (await removeSecret(links, dialect, name)),
+    isThere: async () => (isKept = (await findSecret(links, dialect, name)) !== null),
+  };
+  try {
+    await removeOrRead(links, `secret ${name}`, removal);
+  } catch (error) {
+    if (!isAppError(error) || isKept || isRefused(error)) throw error;
+    const message = `the old value of ${name} may be gone, and the new one is not stored: ${error.message}`;
+    throw withoutOldValue(error, name, 'unknown', message);
+  }
+}
+
+function isRefused({ details: { status } }: AppError): boolean {
+  return status !== undefined && status >= 400 && status < 500;
+}
+
+function withoutOldValue(error: AppError, name: string, old_value: 'deleted' | 'unknown', message: string): AppError {
+  const again = `store it again: acs secret set ${name}`;
+  return new AppError(error.kind, message, {
+    ...error.details,
+    exitCode: error.exitCode,
+    hint: old_value === 'deleted' ? again : `see whether it is there: acs secret list   ${again}`,
+    data: { ...error.details.data, name, old_value },
+  });
 }
 
 /** After a lost answer the list says whether it was created: no other request of this command did. */

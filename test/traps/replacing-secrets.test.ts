@@ -34,6 +34,19 @@ const set = (...flags: string[]) =>
     env: { NEW_VALUE: 'new-value' },
   });
 
+/** `reads`: of the list, once a deletion was sent. */
+function cutDeletions({ effect, reads }: { effect: 'deleted' | 'none'; reads?: 'cut' }): void {
+  const { before } = trap;
+  let isSent = false;
+  trap.before = (asked) => {
+    if (asked.method === 'GET' && isSent && reads === 'cut') return { cut: true };
+    if (asked.method !== 'DELETE') return before(asked);
+    isSent = true;
+    if (effect === 'deleted') stored.clear();
+    return { cut: true };
+  };
+}
+
 describe('secret set of an existing name', () => {
   it('names the risk and replaces the value', async () => {
     const { code, err } = await set();
@@ -66,6 +79,40 @@ describe('secret set of an existing name', () => {
     expect(await set()).toMatchObject({ code: 0 });
   });
 
+  it('replaces the value when the answer to the deletion is lost and the list no longer has the secret', async () => {
+    cutDeletions({ effect: 'deleted' });
+    const { code, err } = await set();
+    expect(code, err).toBe(0);
+    expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
+  });
+
+  it('says that the old value may be gone when the deletion is not answered and the list cannot be read', async () => {
+    cutDeletions({ effect: 'deleted', reads: 'cut' });
+    const { code, err } = await set('--json');
+    expect(code).toBe(10);
+    expect(err).toContain('the old value of TOKEN may be gone');
+    expect(err).toContain('"old_value":"unknown"');
+    expect(err).toContain('acs secret list');
+  });
+
+  it('says that the old value may be gone when the deletion is answered 500', async () => {
+    const { before } = trap;
+    trap.before = (asked) =>
+      asked.method === 'DELETE' ? { status: 500, json: { detail: 'Internal Server Error' } } : before(asked);
+    const { code, err } = await set('--json');
+    expect(code).toBe(9);
+    expect(err).toContain('"old_value":"unknown"');
+  });
+
+  it('says that the secret is still there when the deletion is not answered and had no effect', async () => {
+    cutDeletions({ effect: 'none' });
+    const { code, err } = await set('--json');
+    expect(code).toBe(10);
+    expect(err).toContain('secret TOKEN is still there');
+    expect(err).not.toContain('old_value');
+    expect(stored).toEqual(new Map([['TOKEN', 'old']]));
+  });
+
   it('names no risk for a new name', async () => {
     stored.clear();
     const { code, err } = await set();
@@ -80,6 +127,13 @@ describe('secret delete', () => {
     const { code, err } = await trap.acs('secret', 'delete', 'TOKEN', '-y');
     expect(code).toBe(9);
     expect(err).toContain('secret TOKEN was not deleted');
+  });
+
+  it('is done when no answer comes to it and the list no longer has the secret', async () => {
+    cutDeletions({ effect: 'deleted' });
+    const ended = await trap.acs('secret', 'delete', 'TOKEN', '-y', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(JSON.parse(ended.out)).toMatchObject({ changed: true });
   });
 
   it('is done when its answer is lost and the repetition finds nothing', async () => {
