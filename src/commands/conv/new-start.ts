@@ -165,12 +165,18 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   return end;
 }
 
-/** Failures of acs's own requests after the server has taken the start. */
-const GOES_ON: ReadonlySet<string> = new Set(['server', 'network', 'rate-limited', 'auth', 'unknown-outcome']);
+/** Failures of requests, whether or not the error names the request. */
+const OF_REQUESTS: ReadonlySet<string> = new Set(['server', 'network', 'rate-limited', 'auth', 'unknown-outcome']);
+/** The start task ended in error, or the start took too long. */
+const OF_STARTS: ReadonlySet<string> = new Set(['failed', 'timeout']);
 
-/** Whether the error is about looking at the start, and not about the start: that one names its conversation. */
+/**
+ * Whether the error is about a request after the accepted start, refused ones included. An error about the start itself
+ * names its conversation in `data`.
+ */
 function mayGoOn({ kind, details }: AppError): boolean {
-  return GOES_ON.has(kind) && details.data?.['conversation_id'] === undefined;
+  const isOfRequest = OF_REQUESTS.has(kind) || (details.request !== undefined && !OF_STARTS.has(kind));
+  return isOfRequest && details.data?.['conversation_id'] === undefined;
 }
 
 /** Ways to end while the start is out, or lost. */

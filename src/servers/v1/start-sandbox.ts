@@ -13,8 +13,9 @@ export function startsWithSpec({ v1_start_members: members }: ProbeFacts): boole
 }
 
 /**
- * Creates a sandbox of this spec, waits until it runs, and starts in it. When the start is refused, the sandbox is
- * deleted; when it is not known whether the server has taken the start, it is named on stderr. Yields the steps.
+ * Creates a sandbox of this spec, waits until it runs, and starts in it; yields the steps. The sandbox is deleted when
+ * it does not come up, the start is refused, or its start task ends in error. After an accepted start, which `start`
+ * shows by its first step, a refused request is not about the start: the conversation runs in the sandbox.
  */
 export async function* startInNewSandbox<T>(
   links: Links,
@@ -23,15 +24,21 @@ export async function* startInNewSandbox<T>(
   start: (sandboxId: string) => AsyncGenerator<StartProgress, T, void>,
 ): AsyncGenerator<StartProgress, T, void> {
   const { id } = await createSandbox(links, specId);
-  let isSent = false;
+  let state: 'unsent' | 'sent' | 'accepted' = 'unsent';
   try {
     yield { start_task_id: '', step: 'creating-sandbox', conversation_id: null, sandbox_id: id };
     await untilRunning(links, id, signal);
-    isSent = true;
-    return yield* start(id);
+    state = 'sent';
+    const steps = start(id);
+    for (;;) {
+      const step = await steps.next();
+      if (step.done) return step.value;
+      state = 'accepted';
+      yield step.value;
+    }
   } catch (error) {
-    if (isRefusal(error)) await discard(links, id);
-    else if (!isSent) links.notice(remains(id));
+    if (hasFailed(error) || (state !== 'accepted' && isRefusal(error))) await discard(links, id);
+    else if (state === 'unsent') links.notice(remains(id));
     throw error;
   }
 }
@@ -51,11 +58,16 @@ async function untilRunning(links: Links, id: string, signal: AbortSignal): Prom
   await poll(isRunning, { clock: links.clock, signal: AbortSignal.any([signal, links.signal]), every });
 }
 
-/** The server did not take the start: it refused the request, or its start task or sandbox ended in error. */
+/** The sandbox or the start task ended in error. */
+function hasFailed(error: unknown): boolean {
+  return isAppError(error) && error.kind === 'failed';
+}
+
+/** The server did not take the start. */
 function isRefusal(error: unknown): boolean {
   if (!isAppError(error)) return false;
   const { status = 0, request } = error.details;
-  return error.kind === 'failed' || (request?.method === 'POST' && status >= 400 && status < 500);
+  return request?.method === 'POST' && status >= 400 && status < 500;
 }
 
 /** The error of the start is reported, whatever the deletion meets. */

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../../servers/support/fake-server.ts';
+import { ID } from '../../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from '../../traps/support/trap.ts';
 import { createWorld, type World } from '../../support/world.ts';
 import { errorOf, json } from './support.ts';
@@ -134,6 +135,29 @@ describe('a start at a server where acs creates the sandbox for --spec', () => {
     expect((await start()).code).toBe(1);
     expect(deleted()).toEqual(['DELETE /api/v1/sandboxes/sb9']);
   });
+
+  it.each([
+    ['policy', 'confirmation_policy', 422],
+    ['policy', 'confirmation_policy', 401],
+    ['policy', 'confirmation_policy', 409],
+    ['message', 'events', 400],
+  ])(
+    'keeps the sandbox of an accepted start and names the conversation when its sandbox refuses the %s (%s: %i)',
+    async (_, route, status) => {
+      trap.addConversation({ sandbox_id: 'sb9', execution_status: 'idle' });
+      const task = { id: '11'.repeat(16), status: 'READY', app_conversation_id: ID, sandbox_id: 'sb9', request: {} };
+      replies['POST /api/v1/app-conversations'] = { json: task };
+      const own = `POST /agent/api/conversations/${ID}`;
+      replies[`${own}/confirmation_policy`] = { json: { success: true } };
+      replies[`${own}/${route}`] = { status, json: { detail: 'not now' } };
+      const ended = await start('--confirm', 'always');
+      expect(trap.fake.lines()).toContain(`${own}/${route}`);
+      expect(ended.code).not.toBe(0);
+      expect(deleted()).toEqual([]);
+      expect(errorOf(ended).message).toContain(`the run may continue as ${ID}`);
+      expect(errorOf(ended).hint).toContain(`acs conv stop ${ID}`);
+    },
+  );
 
   it('deletes the sandbox when it does not come up', async () => {
     replies['GET /api/v1/sandboxes'] = { json: [{ id: 'sb9', status: 'ERROR', status_detail: 'no image' }] };
