@@ -124,10 +124,13 @@ function appTransport(
 /** A 401 or 403 is the key's fault only if the probe is refused too (interface 1.2). */
 async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
   const text = serverText(answer.body);
-  if (text !== null && /git provider|provider token|valid .* token/i.test(text)) {
+  // A bare JSON string comes from the git provider (interface 3.1).
+  const isOfProvider =
+    typeof answer.body === 'string' || /git provider|provider token|valid .* token/i.test(text ?? '');
+  if (text !== null && isOfProvider) {
     return new AppError('auth', text, {
       ...details,
-      hint: 'the git provider is meant, not the key: connect it in the settings of the server',
+      hint: 'this is about the git provider or the repository, not the key: connect the provider in the settings of the server',
     });
   }
   const { keyError } = await import('./key-error.ts');

@@ -42,3 +42,25 @@ it('a right key is proven once, also when another key is tried in between', asyn
   expect(await list('not-the-right-key')).toContain('/api/options/config');
   expect(await list()).toEqual(['/api/v1/sandboxes/search']);
 });
+
+it('a key that a V0 start refuses is exit 4 with the sources of the URL and of the key', async () => {
+  let isRevoked = false;
+  trap.before = ({ method, path }) => {
+    isRevoked ||= method === 'POST' && path === '/api/conversations';
+    return isRevoked ? { status: 401, json: { detail: 'Unauthorized' } } : null;
+  };
+  const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--api', 'v0');
+  expect(code, err).toBe(4);
+  expect(err).toContain('the server refuses the key from ACS_API_KEY');
+  expect(err).toContain('the URL comes from ACS_BASE_URL');
+  expect(trap.fake.lines()).toContain('POST /api/conversations');
+});
+
+it('a V0 start that is refused for the git provider is exit 4 and does not blame the key', async () => {
+  trap.before = ({ method, path }) =>
+    method === 'POST' && path === '/api/conversations' ? { status: 401, json: 'No token for this provider' } : null;
+  const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--api', 'v0');
+  expect(code).toBe(4);
+  expect(err).toContain('No token for this provider');
+  expect(err).toContain('about the git provider or the repository, not the key');
+});

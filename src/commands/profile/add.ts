@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import { sourceWords, type TargetSources } from '../../domain/target-sources.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { NewKey } from '../../profiles/resolve.ts';
 import type { Profile, ProfileStore } from '../../profiles/store.ts';
@@ -54,7 +55,11 @@ async function addProfile(name: string, options: AddOptions, ctx: Context): Prom
   if (options.check) {
     const fromEnvironment = key === null ? await environmentKey(ctx) : null;
     const source = plan.from === 'value' ? plan.source : plan.from === 'none' ? 'env:ACS_API_KEY' : plan.from;
-    await tryKey(draft.base_url, key ?? fromEnvironment, source, ctx);
+    const used = key ?? fromEnvironment;
+    await tryKey(ctx, draft.base_url, used, {
+      base_url_source: ctx.globals.baseUrl === undefined ? 'prompt' : 'flag',
+      key_source: used === null ? null : source,
+    });
   }
   if (ctx.globals.mode === 'dry-run')
     return await printWouldDo(ctx, `would store profile "${name}" for ${draft.base_url}`);
@@ -99,14 +104,15 @@ async function environmentKey(ctx: Context): Promise<string | null> {
   return value ? await ctx.readKey({ from: 'value', value, source: 'env:ACS_API_KEY' }) : null;
 }
 
-async function tryKey(baseUrl: string, key: string | null, source: string, ctx: Context): Promise<void> {
+async function tryKey(ctx: Context, baseUrl: string, key: string | null, sources: TargetSources): Promise<void> {
   try {
-    const sources = { base_url_source: 'flag', key_source: key === null ? null : source };
     await checkKey(await ctx.connect({ base_url: baseUrl, key, sources }));
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
-    const missing = key === null && error.kind === 'auth';
-    const hint = `nothing was stored; ${missing ? 'give a key with --api-key-file, or ' : ''}--no-check stores without asking the server`;
+    const isAuth = error.kind === 'auth';
+    const url = isAuth ? `the URL comes from ${sourceWords(sources).base_url}; ` : '';
+    const next = isAuth && key === null ? 'give a key with --api-key-file, or ' : '';
+    const hint = `${url}nothing was stored; ${next}--no-check stores without asking the server`;
     throw new AppError(error.kind, error.message, { ...error.details, hint, cause: error });
   }
 }

@@ -111,7 +111,7 @@ async function sendStart(links: Links, request: NewConversation): Promise<string
       body: startBodyV0(request),
       safe: 'once',
       timeoutMs: V0_TIMEOUT_MS,
-      accept: [400, 401, 422],
+      accept: [400, 422],
     });
     if (answer.status >= 400) throw refusedStart(answer, request);
     return normalId(read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')));
@@ -164,11 +164,6 @@ function refusedStart(answer: Answer, request: NewConversation): AppError {
       ...details,
     });
   }
-  // A bare text is about the git provider or the repository, JSON about the key.
-  if (status === 401 && typeof body !== 'string')
-    return new AppError('auth', `the server refuses the key: ${text}`, details);
-  if (status === 401)
-    return new AppError('auth', text, { ...details, hint: 'the git provider or the repository is meant, not the key' });
   return new AppError('usage', `the server refuses this start: ${text}`, details);
 }
 

@@ -61,6 +61,8 @@ describe('profile add', () => {
       { stdin: 'wrong' },
     );
     expect(code).toBe(4);
+    expect(err).toContain('the server refuses the key from --api-key-file -');
+    expect(err).toContain('the URL comes from --base-url');
     expect(err).toContain('nothing was stored; --no-check stores without asking the server');
     expect(existsSync(store())).toBe(false);
   });
