@@ -113,7 +113,7 @@ export interface Server {
     rename(id: string, title: string): Promise<Conversation>;
     /**
      * Deletes one and reads it back. Throws `conflict`, before anything is sent, where the server may delete other
-     * conversations with its sandbox that `scope` does not name; `server` when it is still there afterwards.
+     * conversations with its sandbox that `scope` does not allow; `server` when it is still there afterwards.
      */
     remove(id: string, scope?: RemovalScope): Promise<void>;
     /** The events as the server's pages bring them: a page may be empty; no event comes twice. */
@@ -197,8 +197,8 @@ export interface Server {
 }
 
 export interface RemovalScope {
-  /** Ids of conversations that may be deleted along with the sandbox; `any`: whatever is in it. */
-  alsoGone: readonly string[] | 'any';
+  /** Whether a conversation, as it was read right before, may be deleted along with the sandbox; `any`: all may. */
+  alsoGone: ((other: Conversation) => boolean) | 'any';
 }
 
 export interface NewSecret {

@@ -125,6 +125,124 @@ describe('conv delete where the server has the route of V1', () => {
   });
 });
 
+describe('conv delete of several conversations in one sandbox', () => {
+  interface Item {
+    id: string;
+    ok: boolean;
+    error: { code: string; message: string } | null;
+  }
+
+  /** The items in the order of `ids`. */
+  async function deleted(ids: readonly string[], ...args: string[]): Promise<{ code: number; items: Item[] }> {
+    const ended = await trap.acs('conv', 'delete', ...args, '-y', '--json');
+    const { items } = json<{ items: Item[] }>(ended);
+    return { code: ended.code, items: ids.flatMap((id) => items.filter((item) => item.id === id)) };
+  }
+
+  function setState(id: string, state: 'running' | 'finished' | 'error'): void {
+    const conversation = trap.conversations.get(id);
+    if (conversation) conversation.state = state;
+  }
+
+  /** Changes a state right before the server answers the first request of a path. */
+  function changeAt(path: string, change: () => void): void {
+    const { before } = trap;
+    let isDone = false;
+    trap.before = (asked) => {
+      if (!isDone && asked.method === 'GET' && `${asked.path}?${asked.query}`.startsWith(path)) {
+        isDone = true;
+        change();
+      }
+      return before(asked);
+    };
+  }
+
+  it('deletes nothing of a sandbox that the server deletes whole while a selected conversation in it runs', async () => {
+    const { ids, sandbox } = await sharing(2, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    const [done = '', busy = ''] = ids;
+    setState(busy, 'running');
+    const { code, items } = await deleted(ids, '--all');
+    expect(items).toMatchObject([
+      { id: done, ok: false, error: { code: 'conflict' } },
+      { id: busy, ok: false, error: { code: 'conflict' } },
+    ]);
+    expect(items[0]?.error?.message).toContain(`${busy} (running)`);
+    expect({ code, deletions: deletions('/api/conversations/') }).toEqual({ code: 1, deletions: [] });
+    expect(await deleted(ids, '--all', '--force')).toMatchObject({ code: 0, items: [{ ok: true }, { ok: true }] });
+    expect(trap.conversations.size).toBe(0);
+  });
+
+  it('deletes no sandbox with --with-sandbox while a selected conversation in it runs, unless forced', async () => {
+    const { ids } = await sharing(2, {});
+    const [done = '', busy = ''] = ids;
+    setState(busy, 'running');
+    const { code, items } = await deleted(ids, '--all', '--with-sandbox');
+    expect(items).toMatchObject([
+      { id: done, ok: false, error: { code: 'conflict' } },
+      { id: busy, ok: false, error: { code: 'conflict' } },
+    ]);
+    expect(items[0]?.error?.message).toContain(`${busy} (running)`);
+    expect({ code, deletions: deletions('/api/') }).toEqual({ code: 1, deletions: [] });
+    expect(await deleted(ids, '--all', '--with-sandbox', '--force')).toMatchObject({ code: 0 });
+    expect([trap.conversations.size, trap.sandboxes.size]).toEqual([0, 0]);
+  });
+
+  it('keeps the sandbox with --with-sandbox when a run starts in it while the conversation is deleted', async () => {
+    const { ids, sandbox } = await sharing(2, {});
+    const [done = '', other = ''] = ids;
+    const { before } = trap;
+    trap.before = (asked) => {
+      if (asked.method === 'DELETE') setState(other, 'running');
+      return before(asked);
+    };
+    const { code, err } = await trap.acs('conv', 'delete', done, '--with-sandbox', '-y');
+    expect({ code, sandboxes: deletions('/api/v1/sandboxes/') }).toEqual({ code: 6, sandboxes: [] });
+    expect(err).toContain(`conversation ${done} was deleted, but its sandbox ${sandbox} has a run in progress`);
+    expect(err).toContain(`${other} (running)`);
+  });
+
+  it('keeps a conversation that no longer matches the selectors when it is read again', async () => {
+    const { ids, sandbox } = await sharing(2, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    const [, changed = ''] = ids;
+    changeAt('/api/v1/app-conversations?ids=', () => setState(changed, 'error'));
+    const { code, items } = await deleted(ids, '--status', 'finished');
+    expect(items).toMatchObject([
+      { ok: false, error: { code: 'conflict' } },
+      { ok: false, error: { code: 'conflict' } },
+    ]);
+    expect(items[0]?.error?.message).toContain(changed);
+    expect({ code, deletions: deletions('/api/conversations/') }).toEqual({ code: 1, deletions: [] });
+  });
+
+  it('keeps a conversation that was refused for its run, also when the run ends before the others are deleted', async () => {
+    const { ids, sandbox } = await sharing(2, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    const [, busy = ''] = ids;
+    setState(busy, 'running');
+    changeAt('/api/v1/app-conversations/search?limit=100&sandbox_id__eq=', () => setState(busy, 'finished'));
+    const { code, items } = await deleted(ids, '--all');
+    expect(items).toMatchObject([{ ok: false }, { ok: false, error: { message: `conversation ${busy} is running` } }]);
+    expect({ code, deletions: deletions('/api/conversations/') }).toEqual({ code: 1, deletions: [] });
+  });
+
+  it.each([['--all'], ['--all', '--with-sandbox']])('deletes two finished ones with %s %s', async (...args) => {
+    const { ids, sandbox } = await sharing(2, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    expect(await deleted(ids, ...args)).toMatchObject({ code: 0, items: [{ ok: true }, { ok: true }] });
+    expect([trap.conversations.size, trap.sandboxes.size]).toEqual([0, 0]);
+  });
+
+  it('deletes a running one that is named, with the others that are named', async () => {
+    const { ids, sandbox } = await sharing(2, ONLY_V0_ROUTE);
+    deletesWhole(sandbox);
+    setState(ids[1] ?? '', 'running');
+    expect(await deleted(ids, ...ids)).toMatchObject({ code: 0, items: [{ ok: true }, { ok: true }] });
+    expect(trap.conversations.size).toBe(0);
+  });
+});
+
 it.each([
   ['V1', {}],
   ['V0', ONLY_V0_ROUTE],

@@ -33,6 +33,8 @@ export interface ChangeRequest {
   options: ChangeOptions;
   /** All conversations that the command changes, this one included. */
   targets: readonly ConversationTarget[];
+  /** Those of them that the command has refused or failed to change so far. */
+  unchanged: Set<ConversationTarget>;
 }
 
 export interface ConversationTarget extends Target {
@@ -74,11 +76,12 @@ export async function changeConversations(
     ? await chooseBySelector(ctx, options)
     : await chooseByIds(ctx, await readIds(ctx, given), options);
   if (chosen.targets.length > 0 && (bySelector || verb.asks === 'always')) await ask(ctx, verb, chosen.targets);
+  const request: ChangeRequest = { options, targets: chosen.targets, unchanged: new Set() };
   await changeEach(ctx, {
     targets: chosen.targets,
     lost: chosen.lost,
     past: verb.past,
-    apply: (target) => applyToFresh(ctx, verb, target as ConversationTarget, { options, targets: chosen.targets }),
+    apply: (target) => applyToFresh(ctx, verb, target as ConversationTarget, request),
   });
 }
 
@@ -98,8 +101,10 @@ async function applyToFresh(
     return await verb.apply(ctx, { ...target, seen: now }, request);
   } catch (error) {
     const change = isNotFound(error) ? verb.ifGone?.(target, request) : undefined;
-    if (change == null) throw error;
-    return change;
+    if (change != null) return change;
+    // A dry run ends with another kind of error.
+    if (isAppError(error)) request.unchanged.add(target);
+    throw error;
   }
 }
 
@@ -120,7 +125,8 @@ async function changeNamed(ctx: Context, verb: ConversationVerb, word: string, o
     return await ctx.out.item(conversationView, blankConversation(word, 'deleted'), { changed: false });
   const target: ConversationTarget = { id: idOf(seen), server, seen, chosenBy: 'id' };
   if (verb.asks === 'always') await ask(ctx, verb, [target]);
-  await changeOne(ctx, conversationView, target, () => applyToFresh(ctx, verb, target, { options, targets: [target] }));
+  const request: ChangeRequest = { options, targets: [target], unchanged: new Set() };
+  await changeOne(ctx, conversationView, target, () => applyToFresh(ctx, verb, target, request));
 }
 
 async function findOrIgnore(

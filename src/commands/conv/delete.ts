@@ -9,7 +9,13 @@ import { explain } from '../declare.ts';
 import { collectList } from '../paging.ts';
 import { planSteps } from '../dry-run.ts';
 import { addSelectorOptions } from '../selectors.ts';
-import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
+import {
+  changeConversations,
+  type ChangeOptions,
+  type ChangeRequest,
+  type ConversationTarget,
+  type ConversationVerb,
+} from './change.ts';
 import { conversationView, idOf } from './view.ts';
 
 export interface DeleteOptions extends ChangeOptions {
@@ -31,7 +37,7 @@ export function declareDelete(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'Asks for confirmation unless -y is given. The server also deletes a sandbox that no other conversation uses.',
-      'Servers before 1.11 may delete a sandbox that other conversations use. There a conversation whose sandbox is shared is refused (6), with the ids of the others, unless all of them are named or --with-sandbox is given.',
+      'Servers before 1.11 may delete a sandbox that other conversations use. There a conversation whose sandbox is shared is refused (6), with the ids of the others, unless the command deletes them too or --with-sandbox is given.',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
     exits: ['failed', 'not-found', 'conflict'],
@@ -52,7 +58,7 @@ function removal(options: DeleteOptions): ConversationVerb {
     word: 'delete',
     past: 'deleted',
     asks: 'always',
-    apply: (ctx, target, { targets }) => deleteOne(ctx, target, targets, options),
+    apply: (ctx, target, request) => deleteOne(ctx, target, request, options),
     ifGone: (target, { targets }) => goneResult(target, targets, options),
     ...(options.withSandbox ? { alsoHit: othersInSandboxes } : {}),
   };
@@ -60,26 +66,37 @@ function removal(options: DeleteOptions): ConversationVerb {
 
 async function deleteOne(
   ctx: Context,
-  { server, seen, chosenBy }: ConversationTarget,
-  targets: readonly ConversationTarget[],
+  target: ConversationTarget,
+  request: ChangeRequest,
   options: DeleteOptions,
 ): Promise<Change<Conversation>> {
+  const { server, seen } = target;
   if (seen.id === '') {
     throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
   }
-  if (chosenBy === 'selector' && !options.force && isRunInProgress(seen)) {
+  if (isSpared(target, seen, options)) {
     throw new AppError('conflict', `conversation ${seen.id} is ${seen.status}`, {
       hint: 'stop it first, or delete it with --force',
     });
   }
   const done = { changed: true, before: seen.status, after: null, record: seen };
+  const alsoGone = (other: Conversation): boolean => isDeletedToo(server, other, request, options);
   if (!options.withSandbox) {
-    await server.conversations.remove(seen.id, { alsoGone: mates(seen, targets).map(({ id }) => id) });
+    await server.conversations.remove(seen.id, { alsoGone });
     return done;
   }
-  if (!options.force) await refuseRuns(ctx, server, seen, targets);
-  const removeIt = (): Promise<void> => server.conversations.remove(seen.id, { alsoGone: 'any' });
-  const removeSandbox = (): Promise<void> => removeSandboxOf(ctx, server, seen);
+  const check = async (about: string): Promise<void> => {
+    if (!options.force) await refuseRuns(ctx, server, seen, { about, isDeleted: alsoGone });
+  };
+  const removeIt = async (): Promise<void> => {
+    await check(`the sandbox of conversation ${seen.id} has another run in progress`);
+    await server.conversations.remove(seen.id, { alsoGone: 'any' });
+  };
+  // Some servers delete a conversation for up to a minute: a run may have started meanwhile.
+  const removeSandbox = async (): Promise<void> => {
+    await check(`conversation ${seen.id} was deleted, but its sandbox ${seen.sandbox_id} has a run in progress`);
+    await removeSandboxOf(ctx, server, seen);
+  };
   if (ctx.globals.mode === 'dry-run') {
     return await planSteps(ctx, [
       { what: 'delete the conversation', task: removeIt },
@@ -89,6 +106,23 @@ async function deleteOne(
   await removeIt();
   await removeSandbox();
   return done;
+}
+
+/** A selector does not choose a run in progress, unless forced. */
+function isSpared({ chosenBy }: ConversationTarget, now: Conversation, { force }: DeleteOptions): boolean {
+  return chosenBy === 'selector' && !force && isRunInProgress(now);
+}
+
+/** Whether the command deletes another conversation too, in the state that was read right before. */
+function isDeletedToo(
+  server: Server,
+  other: Conversation,
+  { targets, unchanged }: ChangeRequest,
+  options: DeleteOptions,
+): boolean {
+  const target = targets.find((one) => one.server === server && one.seen.id === other.id);
+  if (target === undefined || unchanged.has(target)) return false;
+  return target.isSelected?.(other) !== false && !isSpared(target, other, options);
 }
 
 /** A server that deletes sandboxes whole has deleted it together with another one of this command. */
@@ -111,23 +145,25 @@ function mates({ id, sandbox_id: sandboxId }: Conversation, targets: readonly Co
 async function othersInSandboxes(ctx: Context, targets: readonly ConversationTarget[]): Promise<Conversation[]> {
   const others = new Map<string, Conversation>();
   for (const { server, seen } of targets) {
-    for (const other of await othersInSandbox(ctx, server, seen, targets)) others.set(other.id, other);
+    const isOther = ({ id }: Conversation): boolean => !targets.some((target) => target.seen.id === id);
+    for (const other of await inSandbox(ctx, server, seen, isOther)) others.set(other.id, other);
   }
   return [...others.values()];
 }
 
-async function othersInSandbox(
+/** The conversations in the same sandbox that satisfy a condition. */
+async function inSandbox(
   ctx: Context,
   server: Server,
   { sandbox_id: sandboxId }: Conversation,
-  targets: readonly ConversationTarget[],
+  filter: (one: Conversation) => boolean,
 ): Promise<Conversation[]> {
   if (sandboxId === null) return [];
   const { items } = await collectList({
     fetch: (page, pageSize) => server.conversations.list({ pageSize, sandboxId }, page),
     id: ({ id }) => id,
     // Some releases ignore the condition.
-    filter: (other) => other.sandbox_id === sandboxId && !targets.some(({ seen }) => seen.id === other.id),
+    filter: (one) => one.sandbox_id === sandboxId && filter(one),
     limit: Number.POSITIVE_INFINITY,
     signal: ctx.signal,
   });
@@ -138,12 +174,13 @@ async function refuseRuns(
   ctx: Context,
   server: Server,
   seen: Conversation,
-  targets: readonly ConversationTarget[],
+  { about, isDeleted }: { about: string; isDeleted: (other: Conversation) => boolean },
 ): Promise<void> {
-  const runs = (await othersInSandbox(ctx, server, seen, targets)).filter(isRunInProgress);
+  const isRun = (one: Conversation): boolean => one.id !== seen.id && isRunInProgress(one) && !isDeleted(one);
+  const runs = await inSandbox(ctx, server, seen, isRun);
   if (runs.length === 0) return;
   const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
-  throw new AppError('conflict', `the sandbox of conversation ${seen.id} has another run in progress: ${names}`, {
+  throw new AppError('conflict', `${about}: ${names}`, {
     hint: 'wait for it, stop it with acs conv stop, or delete the sandbox with --force',
     data: { sandbox_id: seen.sandbox_id, conversation_ids: runs.map(({ id }) => id) },
   });

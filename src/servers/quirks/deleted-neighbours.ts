@@ -8,29 +8,36 @@
  * Cost:     0 requests where V1 has the route (1.11.0); else 2 reads, and 1 for each further page of the list
  * Remove:   when servers before 1.6.0 are no longer supported
  */
+import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import { allPages, byId } from '../pages.ts';
 import { getConversation, searchConversations } from '../v1/calls.ts';
+import { toConversation, type WebUrl } from '../v1/records.ts';
 
-/** @param alsoGone conversations that the same command deletes. Throws `conflict`. */
-export async function refuseNeighbours(links: Links, id: string, alsoGone: readonly string[]): Promise<void> {
+/** @param alsoGone whether the same command deletes a conversation. Throws `conflict`. */
+export async function refuseNeighbours(
+  links: Links,
+  webUrl: WebUrl,
+  id: string,
+  alsoGone: (other: Conversation) => boolean,
+): Promise<void> {
   const { sandbox_id: sandboxId } = await getConversation(links, id);
   if (sandboxId === null) return;
-  const spared = new Set([id, ...alsoGone].map(normalId));
-  const others: string[] = [];
+  const others: Conversation[] = [];
   for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page))) {
-    const other = normalId(record.id);
-    if (record.sandbox_id === sandboxId && !spared.has(other)) others.push(other);
+    if (record.sandbox_id !== sandboxId || normalId(record.id) === normalId(id)) continue;
+    const other = toConversation(record, webUrl);
+    if (!alsoGone(other)) others.push(other);
   }
   if (others.length === 0) return;
   throw new AppError(
     'conflict',
-    `conversation ${id} was not deleted: this server may delete its sandbox ${sandboxId} with it, and that holds ${others.length === 1 ? 'another conversation' : `${others.length} other conversations`}: ${others.join(', ')}`,
+    `conversation ${id} was not deleted: this server may delete its sandbox ${sandboxId} with it, and that holds ${others.length === 1 ? 'another conversation' : `${others.length} other conversations`}: ${others.map((other) => `${other.id} (${other.status})`).join(', ')}`,
     {
       hint: 'delete the sandbox and everything in it with --with-sandbox, or name all of its conversations',
-      data: { sandbox_id: sandboxId, conversation_ids: others },
+      data: { sandbox_id: sandboxId, conversation_ids: others.map((other) => other.id) },
     },
   );
 }

@@ -40,7 +40,7 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
       return agent !== null && (await agent.conversation()).execution_status === 'running';
     },
     rename: (id, title) => renameV1(links, facts, webUrl, id, title),
-    remove: (id, scope = { alsoGone: [] }) => removeV1(links, facts, id, scope),
+    remove: (id, scope = { alsoGone: () => false }) => removeV1(links, facts, webUrl, id, scope),
     eventPages: (id, query) => eventPagesV1(links, copy, id, query),
     follow: (id, options) => followV1(links, webUrl, id, options),
     result: (id) => resultV1(links, copy, id),
