@@ -44,6 +44,14 @@ describe('conv stop', () => {
   });
 });
 
+it('conv stop names the missing address when the record of a running sandbox has none', async () => {
+  trap.addConversation({ conversation_url: null, session_api_key: null });
+  const { code, err } = await trap.acs('conv', 'stop', ID);
+  expect(code).toBe(6);
+  expect(err).toContain('the record of this conversation has no address of its agent server');
+  expect(err).not.toContain('does not run');
+});
+
 describe('a delete', () => {
   const sandbox = (id: string) => ({
     id,

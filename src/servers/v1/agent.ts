@@ -17,16 +17,23 @@ export function agentOf(links: Links, record: AppConversationRecord): AgentClien
   return createAgentClient(links, base, record.session_api_key, record.id);
 }
 
-/** Throws `conflict` when there is none to talk to. */
+/** Throws `conflict` when the sandbox does not run, and when the record has no usable address of its agent server. */
 export function runningAgentOf(links: Links, record: AppConversationRecord): AgentClient {
   const agent = agentOf(links, record);
   if (agent !== null) return agent;
   if (record.sandbox_status === 'MISSING') {
     throw new AppError('conflict', 'the sandbox of this conversation is gone', { data: { sandbox_status: 'missing' } });
   }
-  const status = (record.sandbox_status ?? 'unknown').toLowerCase();
+  const status = record.sandbox_status?.toLowerCase() ?? 'unknown';
+  const { sandbox_id: sandbox } = record;
+  if (status === 'running' || status === 'unknown') {
+    throw new AppError('conflict', 'the record of this conversation has no address of its agent server', {
+      hint: sandbox === null ? undefined : `see the state of its sandbox: acs sandbox show ${sandbox}`,
+      data: { sandbox_status: status },
+    });
+  }
   throw new AppError('conflict', `the sandbox of this conversation does not run (it is ${status})`, {
-    hint: record.sandbox_id === null ? undefined : `resume it with: acs sandbox resume ${record.sandbox_id}`,
+    hint: sandbox === null ? undefined : `resume it with: acs sandbox resume ${sandbox}`,
     data: { sandbox_status: status },
   });
 }
