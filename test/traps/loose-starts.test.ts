@@ -69,6 +69,27 @@ describe.each([
     expect(err).toContain('ignored --instructions');
   });
 
+  it.each([
+    ['--instructions', 'kind.md', 'be kind', { system_message_suffix: 'be brief' }],
+    ['--members with trigger', 'members.json', '{"trigger":"slack"}', { trigger: 'gui' }],
+  ])(
+    'conv new exits 9 with both values when the answer repeats %s with another one',
+    async (flag, name, text, other) => {
+      trap = await looseTrap({ ...served, repeats: other });
+      const file = path.join(trap.dir, name);
+      await writeFile(file, text);
+      const { code, err } = await start(flag.split(' ')[0] ?? '', file);
+      expect([code, starts()]).toEqual([9, 1]);
+      expect(err).toContain(`ignored ${flag}`);
+      const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '') as { error: unknown };
+      expect(error).toMatchObject({
+        requested: text.includes('slack') ? 'slack' : text,
+        received: Object.values(other)[0],
+        conversation_id: onlyId(),
+      });
+    },
+  );
+
   it('conv new follows every flag of a server that honours them', async () => {
     trap = await looseTrap(served);
     const { code, err, out } = await start('--id', CHOSEN, '--model', 'openai/other', '--title', 'Chosen');

@@ -9,13 +9,14 @@
  * Remove:   unknown
  */
 import type { NewConversation } from '../../domain/new-conversation.ts';
+import { isRecord } from '../../protocol/shape.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { startMember } from '../features.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { ignoredId, startDiffers } from '../start-differs.ts';
-import { askedMembers, flagOf } from '../v1/start-body.ts';
+import { askedMembers, flagOf, startBody } from '../v1/start-body.ts';
 
 /** `id`: of the conversation that was started. */
 export function refuseOtherId({ conversation_id: asked }: NewConversation, id: string): void {
@@ -36,7 +37,7 @@ export function refuseUnechoedId({ conversation_id: asked }: NewConversation, ta
 
 /**
  * The answer to a start repeats the request as the server understood it. Members that the document lists are compared
- * where they take effect; of the others, one that is not repeated was ignored.
+ * where they take effect; of the others, one that is not repeated, or with another value, was ignored.
  */
 export function refuseIgnoredMembers(
   links: Links,
@@ -53,10 +54,43 @@ export function refuseIgnoredMembers(
     return;
   }
   const ignored = unsure.filter((name) => task.request[name] == null);
-  if (ignored.length === 0) return;
+  if (ignored.length === 0) return refuseOtherValues(request, facts, unsure, task, id);
   const message = `the server ignored ${ignored.map(flagOf).join(', ')}`;
   const received = Object.fromEntries(ignored.map((name) => [name, null]));
   throw startDiffers(message, id ?? normalId(task.id), { requested: ignored, received });
+}
+
+/** Their values are masked, or repeated in another form. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['secrets', 'replay_json', 'llm_model']);
+const SHOWN_LENGTH = 100;
+
+function refuseOtherValues(
+  request: NewConversation,
+  facts: ProbeFacts,
+  names: readonly string[],
+  task: StartTaskRecord,
+  id: string | null,
+): void {
+  const body = startBody(request, task.id, request.sandbox_id, facts);
+  for (const name of names) {
+    const [requested, received] = [body[name], task.request[name]];
+    if (NOT_COMPARED.has(name) || isRepeated(requested, received)) continue;
+    const [asked, got] = [requested, received].map((value) => JSON.stringify(value).slice(0, SHOWN_LENGTH));
+    const message = `the server ignored ${flagOf(name)}: ${asked} was requested, and it repeats ${got}`;
+    throw startDiffers(message, id ?? normalId(task.id), { requested, received });
+  }
+}
+
+/** A server may add members with defaults, and write an id in its other form. */
+function isRepeated(asked: unknown, got: unknown): boolean {
+  if (typeof asked === 'string' && typeof got === 'string') return normalId(asked.trim()) === normalId(got.trim());
+  if (Array.isArray(asked)) {
+    return Array.isArray(got) && asked.length === got.length && asked.every((one, at) => isRepeated(one, got[at]));
+  }
+  if (isRecord(asked)) {
+    return isRecord(got) && Object.entries(asked).every(([name, value]) => isRepeated(value, got[name]));
+  }
+  return asked === (got ?? null);
 }
 
 export function refuseOtherModel(

@@ -24,6 +24,8 @@ export interface LooseOptions {
   workspace?: string;
   /** The answer to a start repeats only these members of the request; all of them without a list. */
   understands?: readonly string[];
+  /** Members that the answer to a start repeats with these values instead of the requested ones. */
+  repeats?: Readonly<Record<string, unknown>>;
 }
 
 export interface LooseServer {
@@ -186,7 +188,8 @@ function start(server: LooseServer, body: Record<string, unknown>): Record<strin
   const message = textIn(body['initial_message']);
   if (message !== '') takeMessage(conversation, message);
   const known = server.options.understands;
-  const echo = Object.fromEntries(Object.entries(body).filter(([name]) => known?.includes(name) ?? true));
+  const understood = Object.entries(body).filter(([name]) => known?.includes(name) ?? true);
+  const echo = { ...Object.fromEntries(understood), ...server.options.repeats };
   const task = {
     id: freshId(),
     status: 'READY',
