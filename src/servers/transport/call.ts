@@ -29,6 +29,13 @@ export interface Call {
   mayBeMissing?: boolean;
   /** Statuses that are given back instead of thrown. */
   accept?: readonly number[];
+  /** Kept by the transport, for a caller that has to know it of a request that was aborted. */
+  delivery?: Delivery;
+}
+
+/** Whether a server may act on a request: false before it is sent, and after a refusal that it is repeated for. */
+export interface Delivery {
+  isPossible: boolean;
 }
 
 export interface TransportOptions {

@@ -40,10 +40,13 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
   for (let attempt = 1; ; attempt++) {
     tellLongWait(options, 'limits how often it is asked; the next request waits', options.pace.pausedUntilMs());
     await options.pace.turn(options.signal);
+    options.signal.throwIfAborted();
+    setDelivery(call, true);
     const outcome = await exchange(call, url);
     if ('failure' in outcome) {
       if (attempt >= TRIES || !mayRepeatFailure(call, outcome.failure)) throw giveUp(call, outcome.failure, details);
       if (outcome.failure.sent === 'maybe') afterLostTry = { afterLostTry: true };
+      setDelivery(call, afterLostTry.afterLostTry === true);
       await options.clock.sleep(backoffMs(attempt), options.signal);
       continue;
     }
@@ -54,11 +57,16 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
     const waitMs = repeatAfterMs(call, answer, attempt, { nowMs, elapsedMs: nowMs - firstAtMs });
     if (waitMs === null) return await judge(options, call, answer, details);
     if (answer.status >= 500) afterLostTry = { afterLostTry: true };
+    setDelivery(call, afterLostTry.afterLostTry === true);
     tellLongWait(options, `answers ${answer.status} and asks to wait`, options.clock.now() + waitMs);
     const spreadWaitMs = waitMs + spreadMs(answer, waitMs, attempt);
     if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + spreadWaitMs);
     await options.clock.sleep(spreadWaitMs, options.signal);
   }
+}
+
+function setDelivery({ delivery }: Call, isPossible: boolean): void {
+  if (delivery !== undefined) delivery.isPossible = isPossible;
 }
 
 /** Silence for this long looks like a hang. */

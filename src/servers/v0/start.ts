@@ -5,6 +5,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
+import { abortedStart, type MaybeTaken } from '../aborted-start.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import { refusalText } from '../refused-start.ts';
@@ -104,6 +105,7 @@ function startBodyV0(request: NewConversation): Record<string, unknown> {
 
 async function sendStart(links: Links, request: NewConversation): Promise<string> {
   const sentAtMs = links.clock.now();
+  const delivery = { isPossible: false };
   try {
     const answer = await links.app.request({
       method: 'POST',
@@ -112,34 +114,29 @@ async function sendStart(links: Links, request: NewConversation): Promise<string
       safe: 'once',
       timeoutMs: V0_TIMEOUT_MS,
       accept: [400, 422],
+      delivery,
     });
     if (answer.status >= 400) throw refusedStart(answer, request);
     return normalId(read(answer, (body) => requiredText(asRecord(body, 'start'), 'conversation_id', 'start')));
   } catch (error) {
-    if (links.signal.aborted) throw endedMeanwhile(links, request, sentAtMs, error);
+    if (links.signal.aborted) throw abortedStart(links, error, delivery, maybeTaken(request, sentAtMs));
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
     return await findLostStart(links, request, sentAtMs, error).catch((other: unknown) => {
-      throw links.signal.aborted ? endedMeanwhile(links, request, sentAtMs, other) : other;
+      throw links.signal.aborted ? abortedStart(links, other, delivery, maybeTaken(request, sentAtMs)) : other;
     });
   }
 }
 
-/** A signal or the deadline came while the start was out: what can be said of it besides. */
-function endedMeanwhile(links: Links, request: NewConversation, sentAtMs: number, error: unknown): unknown {
-  const reason: unknown = links.signal.reason;
-  if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
-  if (!isAppError(reason)) return reason;
+function maybeTaken(request: NewConversation, sentAtMs: number): MaybeTaken {
   const id = request.conversation_id === null ? null : normalId(request.conversation_id);
   const sent = `it went out at ${new Date(sentAtMs).toISOString()}`;
-  return new AppError(reason.kind, `${reason.message}; the server may have taken the start`, {
-    ...reason.details,
-    exitCode: reason.exitCode,
+  return {
     hint:
       id === null
         ? `${sent}; look for it: acs conv list   stop it: acs conv stop <id>`
         : `${sent}; look: acs conv show ${id}   stop it: acs conv stop ${id}`,
-    data: { reason: reason.kind, ...reason.details.data, ...(id === null ? {} : { conversation_id: id }) },
-  });
+    data: id === null ? {} : { conversation_id: id },
+  };
 }
 
 function refusedStart(answer: Answer, request: NewConversation): AppError {

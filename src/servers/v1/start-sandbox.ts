@@ -1,6 +1,7 @@
 /** The sandbox of a start with `--spec`, at servers whose start does not take a spec: it is created first. */
 import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { isNotTaken } from '../aborted-start.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { StartProgress } from '../server.ts';
@@ -38,7 +39,7 @@ export async function* startInNewSandbox<T>(
     }
   } catch (error) {
     if (hasFailed(error) || (state !== 'accepted' && isRefusal(error))) await discard(links, id);
-    else if (state === 'unsent') links.notice(remains(id));
+    else if (state === 'unsent' || isNotTaken(error)) links.notice(remains(id));
     throw error;
   }
 }

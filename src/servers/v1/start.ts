@@ -3,6 +3,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.ts';
+import { abortedStart, type MaybeTaken } from '../aborted-start.ts';
 import { normalId } from '../ids.ts';
 import { freshId } from '../quirks/all-digit-id.ts';
 import { read, type Links } from '../links.ts';
@@ -113,6 +114,7 @@ async function sendStart(
   request: NewConversation,
 ): Promise<StartTaskRecord> {
   const sentAtMs = links.clock.now();
+  const delivery = { isPossible: false };
   const post = async (): Promise<StartTaskRecord> => {
     const answer = await links.app.request({
       method: 'POST',
@@ -121,6 +123,7 @@ async function sendStart(
       safe: 'once',
       timeoutMs: START_TIMEOUT_MS,
       accept: [400, 422],
+      delivery,
     });
     if (answer.status >= 400) throw refusedStart(answer, request);
     return read(answer, (value) => readStartTask(value));
@@ -128,10 +131,10 @@ async function sendStart(
   try {
     return await post();
   } catch (error) {
-    if (links.signal.aborted) throw endedMeanwhile(links, facts, conversationId, error);
+    if (links.signal.aborted) throw abortedStart(links, error, delivery, maybeTaken(facts, conversationId));
     if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
     const found = await findLostStart(links, conversationId, sentAtMs, error).catch((other: unknown) => {
-      throw links.signal.aborted ? endedMeanwhile(links, facts, conversationId, other) : other;
+      throw links.signal.aborted ? abortedStart(links, other, delivery, maybeTaken(facts, conversationId)) : other;
     });
     if (found !== null) return found;
     // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1). A server that
@@ -153,21 +156,15 @@ function mayHonour(facts: ProbeFacts): boolean {
   return facts.features['caller-conversation-id'] !== 'absent';
 }
 
-/** A signal or the deadline came while the start was out: what can be said of it besides. */
-function endedMeanwhile(links: Links, facts: ProbeFacts, conversationId: string, error: unknown): unknown {
-  const reason: unknown = links.signal.reason;
-  if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
-  if (!isAppError(reason)) return reason;
+function maybeTaken(facts: ProbeFacts, conversationId: string): MaybeTaken {
   const id = normalId(conversationId);
-  const isKnown = mayHonour(facts);
-  return new AppError(reason.kind, `${reason.message}; the server may have taken the start, as conversation ${id}`, {
-    ...reason.details,
-    exitCode: reason.exitCode,
-    hint: isKnown
+  return {
+    as: `, as conversation ${id}`,
+    hint: mayHonour(facts)
       ? `look: acs conv show ${id}   stop it: acs conv stop ${id}`
       : 'look whether it is there: acs conv list   stop it: acs conv stop <id>',
-    data: { reason: reason.kind, ...reason.details.data, conversation_id: id },
-  });
+    data: { conversation_id: id },
+  };
 }
 
 /** 400 and 422 are about the user's own values here; a model that is missing or of no use there is not. */
