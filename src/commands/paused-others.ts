@@ -4,15 +4,18 @@ import { isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import { hasSeveralProfiles } from './paging.ts';
 
-/** @returns what says, after the start, which sandboxes are paused that ran before it */
-export async function watchOthers(ctx: Context, server: Server): Promise<() => Promise<void>> {
+/**
+ * Reads which sandboxes run. A read that fails, or that the signal of its server aborts, is no reason not to start.
+ * @returns what prints, after the start, which of them are paused now; it reads from the server it is given
+ */
+export async function watchOthers(ctx: Context, server: Server): Promise<(server: Server) => Promise<void>> {
   const silent = () => Promise.resolve();
   if (server.presence('sandboxes') === 'absent' || ctx.globals.mode === 'dry-run') return silent;
   const before = await idsWith(server, 'running');
   ctx.signal.throwIfAborted();
   if (before.length === 0) return silent;
-  return async () => {
-    const paused = (await idsWith(server, 'paused')).filter((id) => before.includes(id));
+  return async (then) => {
+    const paused = (await idsWith(then, 'paused')).filter((id) => before.includes(id));
     if (paused.length === 0) return;
     const what = paused.length === 1 ? 'another sandbox' : 'other sandboxes';
     await ctx.notice(`the server paused ${what} to make room: ${paused.join(', ')}`);
@@ -22,9 +25,10 @@ export async function watchOthers(ctx: Context, server: Server): Promise<() => P
 /** As watchOthers, around the work of a command; with several profiles there is no one server to ask. */
 export async function withPausedOthers(ctx: Context, work: () => Promise<void>): Promise<void> {
   if (hasSeveralProfiles(ctx)) return await work();
-  const tellPaused = await watchOthers(ctx, await ctx.server());
+  const server = await ctx.server();
+  const printPaused = await watchOthers(ctx, server);
   await work();
-  await tellPaused();
+  await printPaused(server);
 }
 
 /** One page is enough: the limits of servers are 5, 10 and 20. Not being told is no reason not to start. */

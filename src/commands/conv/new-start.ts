@@ -11,7 +11,7 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
-import { LAST_LOOK_MS, timeLimit, type Limits, type TimeLimit } from '../../runs/deadline.ts';
+import { LAST_LOOK_MS, timeLimit, type Limits } from '../../runs/deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { blankConversation } from '../../runs/endings.ts';
@@ -19,6 +19,7 @@ import { showRun } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
 import { Announcer } from './new-announce.ts';
 import { afterStopping, stopIfAsked } from './new-stop.ts';
+import { named, type StartLimit } from './new-title.ts';
 import { interruption } from '../../runs/endings.ts';
 import { watch } from '../../runs/tracker.ts';
 import type { Watched } from '../../runs/tracker-options.ts';
@@ -63,39 +64,69 @@ async function startAnew(
   request: NewConversation,
   options: Announced,
 ): Promise<Conversation> {
-  const tellPaused = await watchOthers(ctx, server);
+  const limit = startLimit(ctx, options);
+  try {
+    return await startWithin(ctx, server, request, { ...options, limit });
+  } finally {
+    limit.clear();
+  }
+}
+
+type Limited = Announced & { limit: StartLimit };
+
+/** The start and the requests around it, which all end with its time. */
+async function startWithin(
+  ctx: Context,
+  server: Server,
+  request: NewConversation,
+  options: Limited,
+): Promise<Conversation> {
+  const { limit } = options;
+  const bound = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
+  const printPaused = await lookAtOthers(ctx, server, limit.leftMs() / 2);
   // Its request needs the id that the start brings.
   const { title } = options;
   if (title !== undefined && ctx.globals.mode === 'dry-run') await ctx.notice(`then: name it "${title}"`);
   let conversation: Conversation;
   try {
-    conversation = await start(ctx, server, request, options);
+    conversation = await start(ctx, bound, request, options);
     if (ctx.globals.mode !== 'dry-run' && title !== undefined)
-      conversation = await named(ctx, server, conversation, title);
+      conversation = await named(ctx, bound, conversation, {
+        title,
+        limit,
+        isWatched: options.stay === 'ended',
+      });
   } catch (error) {
     throw await afterFailedStart(ctx, server, error, options);
   }
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   options.onStarted?.();
-  await tellPaused();
+  await printPaused(bound);
   return conversation;
 }
 
+/** See watchOthers. The read before the start leaves the start its time. */
+async function lookAtOthers(ctx: Context, server: Server, mostMs: number): ReturnType<typeof watchOthers> {
+  const limit = timeLimit(ctx, mostMs, new AppError('timeout', 'the server did not list its sandboxes in time'));
+  try {
+    return await watchOthers(ctx, await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])));
+  } finally {
+    limit.clear();
+  }
+}
+
+/** @param server ends its requests with the time for the start */
 async function start(
   ctx: Context,
   server: Server,
   request: NewConversation,
-  options: Announced,
+  { announcer, stay, limit }: Limited,
 ): Promise<Conversation> {
-  const { announcer, stay } = options;
-  const limit = startLimit(ctx, options);
   const progress = lazyProgress(ctx);
   try {
-    // A request that hangs ends with the time for the start, too.
     const signal = AbortSignal.any([ctx.signal, limit.signal]);
-    const starting = await server.withSignal(signal);
     const until = stay === 'accepted' ? 'accepted' : 'started';
-    const steps = starting.conversations.start(request, { signal, until });
+    const steps = server.conversations.start(request, { signal, until });
     for (;;) {
       const step = await steps.next();
       if (step.done) {
@@ -109,19 +140,20 @@ async function start(
       await progress.show(`starting: ${word}`);
     }
   } finally {
-    limit.clear();
     await progress.done();
   }
 }
 
 /** Aborts with `timeout` when the start has had its time: its own, or what is left of all. */
-function startLimit(ctx: Context, options: StartOptions): TimeLimit {
+function startLimit(ctx: Context, options: StartOptions): StartLimit {
   const { startTimeout, deadlineMs, waitMs, isWhole } = options;
   const leftMs = isWhole ? deadlineMs - ctx.clock.now() : Number.POSITIVE_INFINITY;
   const limitMs = Math.max(0, Math.min(startTimeout, leftMs));
   const given = formatDuration(leftMs < startTimeout ? waitMs : startTimeout);
   const text = `the conversation has not started after ${given}`;
-  return timeLimit(ctx, limitMs, new AppError('timeout', text, { data: { reason: 'timeout' } }));
+  const limit = timeLimit(ctx, limitMs, new AppError('timeout', text, { data: { reason: 'timeout' } }));
+  const endsAtMs = ctx.clock.now() + limitMs;
+  return { ...limit, given, leftMs: () => Math.max(0, endsAtMs - ctx.clock.now()) };
 }
 
 /** Shown with the first step, and taken away before anything else is written. */
@@ -195,30 +227,6 @@ async function afterUnansweredStart(
   const { end, after } = await afterStopping(ctx, server, { failure: error, why: error.message, last }, options);
   await options.announcer.failed(end, { sentId: id, after });
   return end;
-}
-
-/** Servers ignore a title given at creation. */
-async function named(ctx: Context, server: Server, conversation: Conversation, title: string): Promise<Conversation> {
-  try {
-    const { title: given } = await server.conversations.rename(conversation.id, title.trim());
-    if (given !== title.trim()) throw titleDiffers(conversation.id, title.trim(), given);
-    return { ...conversation, title: given };
-  } catch (error) {
-    if (isAppError(error) && error.details.data?.['requested'] !== undefined) throw error;
-    if (!isAppError(error)) throw error;
-    await ctx.warn(
-      `the conversation has started, but could not be named: ${error.message}; to do so later: acs conv rename ${conversation.id} <title>`,
-    );
-    return conversation;
-  }
-}
-
-function titleDiffers(id: string, requested: string, received: string | null): AppError {
-  const message = `the server ignored --title ${JSON.stringify(requested)}: the conversation is called ${JSON.stringify(received)}`;
-  return new AppError('server', message, {
-    hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
-    data: { conversation_id: id, requested, received },
-  });
 }
 
 async function stay(ctx: Context, server: Server, conversation: Conversation, options: StartOptions): Promise<Watched> {
