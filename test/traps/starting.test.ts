@@ -78,6 +78,21 @@ describe('a start task that never ends', () => {
   });
 });
 
+it('a start whose task the server no longer knows ends with 9 at the first read of the task', async () => {
+  tasksStandAt('STARTING_CONVERSATION');
+  const answer = trap.before;
+  trap.before = (asked) => {
+    const reply = answer(asked);
+    if (reply !== null) trap.tasks.delete(OTHER_ID);
+    return reply;
+  };
+  const { code, err } = await start();
+  expect(code, err).toBe(9);
+  expect(err).toContain(`no longer knows the start task ${OTHER_ID}`);
+  const reads = trap.fake.asked.filter(({ method, path }) => method === 'GET' && /start-tasks/.test(path));
+  expect(reads).toHaveLength(1);
+});
+
 it('a start that cannot be finished ends with the reason that only its task tells', async () => {
   tasksStandAt('ERROR', () => ({ detail: '500: Sandbox not found: nope' }));
   const { code, err } = await start();

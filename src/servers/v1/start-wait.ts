@@ -14,6 +14,7 @@ import { getStartTask } from './start-tasks.ts';
 
 /** A server that does not answer for less than this may restart: the start is on its way. */
 const LONGEST_OUTAGE_MS = 60_000;
+
 /**
  * Reads the task until its conversation has started; yields each step. Throws `failed` where the task ends in ERROR.
  * @param conversationId the id that was sent with the start
@@ -59,21 +60,27 @@ async function nextTask(
   const { clock } = links;
   let lookUpAtMs = clock.now() + NO_PROGRESS_MS;
   let awaySinceMs: number | null = null;
-  const changed = async (): Promise<StartTaskRecord | undefined> => {
+  /** Undefined while the server is away. */
+  const read = async (): Promise<StartTaskRecord | null | undefined> => {
     try {
       const task = await getStartTask(links, id);
       awaySinceMs = null;
-      if (task === null) throw unknownTask(id);
-      if (task.status !== status || isReady(task)) return task;
-      if (clock.now() < lookUpAtMs) return undefined;
-      lookUpAtMs = clock.now() + NO_PROGRESS_MS;
-      const record = await startedConversation(links, task.app_conversation_id ?? conversationId);
-      return record === null ? undefined : { ...task, status: 'READY', app_conversation_id: record.id };
+      return task;
     } catch (error) {
       awaySinceMs ??= clock.now();
       if (!isPassing(error) || clock.now() - awaySinceMs >= LONGEST_OUTAGE_MS) throw error;
       return undefined;
     }
+  };
+  const changed = async (): Promise<StartTaskRecord | undefined> => {
+    const task = await read();
+    if (task === undefined) return undefined;
+    if (task === null) throw unknownTask(id);
+    if (task.status !== status || isReady(task)) return task;
+    if (clock.now() < lookUpAtMs) return undefined;
+    lookUpAtMs = clock.now() + NO_PROGRESS_MS;
+    const record = await startedConversation(links, task.app_conversation_id ?? conversationId);
+    return record === null ? undefined : { ...task, status: 'READY', app_conversation_id: record.id };
   };
   const every = links.local ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
   return await poll(changed, { clock, signal: AbortSignal.any([signal, links.signal]), every });
