@@ -265,6 +265,17 @@ describe('conv new --stop-on-timeout', () => {
     expect(errorOf(ended).hint).toContain(`stop it: acs conv stop ${OTHER_ID}`);
   });
 
+  it('names the refusal of the stop, and not that the run was still starting before', async () => {
+    begunAtMs = trap.clock.now() + 6_000;
+    const answer = trap.before;
+    trap.before = (asked) =>
+      /\/(interrupt|pause)$/.test(asked.path) ? { status: 403, json: { detail: 'not yours' } } : answer(asked);
+    const ended = await start();
+    expect(ended.code, ended.err).toBe(124);
+    expect(errorOf(ended).message).toContain('could not be stopped');
+    expect(errorOf(ended).message).not.toContain('still being started');
+  });
+
   it('uses the time after the deadline for the stop alone', async () => {
     begunAtMs = trap.clock.now();
     const { before } = trap;

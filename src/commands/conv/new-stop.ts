@@ -106,6 +106,7 @@ async function stopOnceThere(
 ): Promise<string> {
   let early: AppError | null = null;
   const stop = async (): Promise<string | undefined> => {
+    early = null;
     try {
       const id = status === 'starting' ? (await server.conversations.get(named)).id : named;
       if (id === '') throw new AppError('conflict', 'it is still being started');
