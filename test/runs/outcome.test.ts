@@ -1,29 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
+import { blankConversation } from '../../src/runs/endings.ts';
 import { afterEvent, afterStanding, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
 import { deletedOutcome, exitCodeOfStatus, judge, judgeFor } from '../../src/runs/outcome.ts';
 
 const conversation = (members: Partial<Conversation>): Conversation => ({
-  id: 'c',
-  start_task_id: null,
-  title: null,
-  status: 'idle',
-  reason: null,
-  waiting_for: null,
-  dialect: 'v1',
-  execution_status: null,
-  sandbox_id: null,
-  sandbox_status: null,
-  repository: null,
-  branch: null,
-  git_provider: null,
-  model: null,
-  created_at: null,
-  updated_at: null,
-  cost_usd: null,
-  tokens: null,
-  url: null,
+  ...blankConversation('c', 'idle'),
   ...members,
 });
 
