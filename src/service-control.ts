@@ -61,12 +61,27 @@ export interface ServeOptions {
   signal?: AbortSignal;
 }
 
-export interface LocalServiceStatus {
-  running: boolean;
-  url: string | null;
-  pid: number | null;
-  version: string | null;
-  started_at: string | null;
+export type LocalServiceStatus = RunningStatus | StoppedStatus;
+
+export interface RunningStatus extends StatusOfEither {
+  running: true;
+  url: string;
+  pid: number;
+  version: string;
+  started_at: string;
+  /** What it runs with, to compare with the flags of a further start. */
+  flags: RunningFlags;
+}
+
+export interface StoppedStatus extends StatusOfEither {
+  running: false;
+  url: null;
+  pid: null;
+  version: null;
+  started_at: null;
+}
+
+interface StatusOfEither {
   data_dir: string;
   conversations_running: number | null;
   sandboxes_running: number | null;
@@ -74,8 +89,6 @@ export interface LocalServiceStatus {
   scenario: string | null;
   /** What conversations play that name no replay: `demo` or a path; null: nothing. */
   replay: string | null;
-  /** What it runs with, to compare with the flags of a further start; null: it does not run. */
-  flags: RunningFlags | null;
 }
 
 export interface RunningFlags {

@@ -1,15 +1,22 @@
 /** The flags of `acs serve` beside a local service that runs already: it keeps what it was started with. */
 import { AppError } from '../errors.ts';
-import type { LocalService, LocalServiceStatus, RunningFlags, ServeOptions } from '../service-control.ts';
+import type { LocalService, RunningFlags, RunningStatus, ServeOptions } from '../service-control.ts';
 import { formatDuration } from '../text/duration.ts';
 
-export const END_IT = { hint: 'end it first: acs serve --stop' };
+/** `--port 0` asks for any free port. */
+const ANY_PORT = 0;
+const END_IT = { hint: 'end it first: acs serve --stop' };
 
-/** Throws `conflict` when a flag asks for something else than the service runs with. */
-export function refuseOtherFlags(options: ServeOptions, { pid, flags }: LocalServiceStatus): void {
-  const others = flags === null ? [] : differences(options, flags);
-  if (others.length > 0)
-    throw new AppError('conflict', `the local service (pid ${pid}) runs already, ${others.join(', ')}`, END_IT);
+/**
+ * The service of this data directory, when it runs with what these flags ask for; null: none runs.
+ * @throws AppError `conflict` when a flag asks for something else than the service runs with
+ */
+export async function runningAlready(options: ServeOptions, service: LocalService): Promise<RunningStatus | null> {
+  const status = await service.status(options.dataDir);
+  if (!status.running) return null;
+  const others = differences(options, status.flags);
+  if (others.length === 0) return status;
+  throw new AppError('conflict', `the local service (pid ${status.pid}) runs already, ${others.join(', ')}`, END_IT);
 }
 
 /**
@@ -18,22 +25,29 @@ export function refuseOtherFlags(options: ServeOptions, { pid, flags }: LocalSer
  */
 export async function refuseOtherDataDir({ dataDir }: ServeOptions, service: LocalService): Promise<void> {
   if (dataDir === undefined) return;
-  const { running, pid, data_dir: used } = await service.status();
-  if (!running || used === dataDir) return;
-  throw new AppError('conflict', `the local service (pid ${pid}) runs already, with its data in ${used}`, {
+  const own = await service.status();
+  if (!own.running || own.data_dir === dataDir) return;
+  const { pid } = await service.status(dataDir); // two names of one directory have the same service
+  if (pid === own.pid) return;
+  throw new AppError('conflict', `the local service (pid ${own.pid}) runs already, with its data in ${own.data_dir}`, {
     hint: `${END_IT.hint}; for a second service set ACS_DATA_DIR=${dataDir}`,
   });
 }
 
-function differences({ host, port, api, idleTimeoutMs, replay }: ServeOptions, running: RunningFlags): string[] {
+function differences(options: ServeOptions, running: RunningFlags): string[] {
+  const { host, port, api, idleTimeoutMs, scenario, replay } = options;
   return [
     host === undefined || sameHost(host, running.host) ? '' : `on host ${running.host} instead of ${host}`,
-    port === undefined || port === running.port ? '' : `on port ${running.port} instead of ${port}`,
+    port === undefined || port === ANY_PORT || port === running.port
+      ? ''
+      : `on port ${running.port} instead of ${port}`,
     api === undefined || api === running.api ? '' : `with --api ${running.api} instead of ${api}`,
     idleTimeoutMs === undefined || idleTimeoutMs === running.idleTimeoutMs
       ? ''
       : `with --idle-timeout ${formatDuration(running.idleTimeoutMs)} instead of ${formatDuration(idleTimeoutMs)}`,
     replay === undefined || replay === running.replay ? '' : withoutReplay(replay, running.replay),
+    // Even with the same file: its rules may have passed, and a script would be tested without faults.
+    scenario === undefined ? '' : 'without this scenario',
   ].filter((text) => text !== '');
 }
 

@@ -3,13 +3,13 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
-import type { LocalService, ServeOptions } from '../service-control.ts';
+import type { LocalService, RunningStatus, ServeOptions } from '../service-control.ts';
 import { explain, type CommandHelp } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
 import { unreadable } from './files.ts';
 import { duration, oneOf } from './options.ts';
 import { prune } from './serve-prune.ts';
-import { END_IT, refuseOtherDataDir, refuseOtherFlags } from './serve-running.ts';
+import { refuseOtherDataDir, runningAlready } from './serve-running.ts';
 import { portNumber, pruneView, readyShape, startedView, statusView, stoppedView } from './serve-view.ts';
 
 const APIS = ['v0', 'v1', 'both'] as const;
@@ -148,20 +148,22 @@ function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
 async function runInForeground(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(null, 'stream');
   const service = await ctx.localService();
-  await refuseOtherDataDir(options, service);
-  await scenarioNotice(options, service); // the log, which goes to stderr here, has the notice
-  if (options.replay !== undefined) await service.checkReplay(options.replay);
-  if (ctx.globals.mode === 'dry-run') {
-    const { running, pid, data_dir: dataDir } = await service.status(options.dataDir);
-    if (running) throw new AppError('conflict', `another local service (pid ${pid}) is using ${dataDir}`, END_IT);
-    return await printWouldDo(ctx, 'would start the local service');
+  await prepare(options, service); // the log, which goes to stderr here, has the notice of the scenario
+  const printReady = (ready: { url: string; pid: number; data_dir: string }): Promise<void> =>
+    ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
+  const status = await runningAlready(options, service);
+  if (ctx.globals.mode === 'dry-run') return await printWouldStart(status, ctx);
+  if (status !== null) {
+    const { url, pid, data_dir, version } = status;
+    await printReady({ url, pid, data_dir });
+    return await ctx.notice(`it was already running (version ${version})`);
   }
   await warnOfHost(options, ctx);
   await service.run({
     ...options,
     signal: ctx.signal,
     onReady: async (ready) => {
-      await ctx.out.record({ type: 'ready', ...ready }, `${ready.url} (pid ${ready.pid}, data in ${ready.data_dir})`);
+      await printReady(ready);
       if (ctx.interactive) await ctx.notice('press Ctrl-C to stop it');
     },
   });
@@ -171,39 +173,36 @@ async function runInForeground(options: ServeOptions, ctx: Context): Promise<voi
 async function detach(options: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(startedView, 'item');
   const service = await ctx.localService();
-  await refuseOtherDataDir(options, service);
-  const faults = await scenarioNotice(options, service);
-  if (options.replay !== undefined) await service.checkReplay(options.replay);
-  if (ctx.globals.mode === 'dry-run') {
-    const status = await service.status(options.dataDir);
-    const { running, pid } = status;
-    if (running && faults !== null) throw runsWithout(pid);
-    refuseOtherFlags(options, status);
-    const what = running ? `the local service is already running (pid ${pid})` : 'would start the local service';
-    return await printWouldDo(ctx, what);
-  }
+  const faults = await prepare(options, service);
+  if (ctx.globals.mode === 'dry-run') return await printWouldStart(await runningAlready(options, service), ctx);
   await warnOfHost(options, ctx);
   const { url, pid, started, notice } = await service.ensure(options);
-  if (faults !== null && started === 'before') throw runsWithout(pid);
-  const status = await service.status(options.dataDir);
-  if (started === 'before') refuseOtherFlags(options, status);
-  const { data_dir: dataDir } = status;
+  if (started === 'before') await runningAlready(options, service);
+  const { data_dir: dataDir } = await service.status(options.dataDir);
   await ctx.out.item(startedView, { url, pid, data_dir: dataDir }, { changed: started === 'now' });
   if (faults !== null) await ctx.notice(faults);
   if (notice !== null) await ctx.notice(notice);
   else if (started === 'before') await ctx.notice('it was already running');
 }
 
-/** The notice of a start with a scenario; null without one. The file is checked before anything starts. */
+/** Checks the flags of a start before anything starts. Returns the notice of its scenario; null without one. */
+async function prepare(options: ServeOptions, service: LocalService): Promise<string | null> {
+  await refuseOtherDataDir(options, service);
+  const faults = await scenarioNotice(options, service);
+  if (options.replay !== undefined) await service.checkReplay(options.replay);
+  return faults;
+}
+
+async function printWouldStart(running: RunningStatus | null, ctx: Context): Promise<void> {
+  const what =
+    running === null ? 'would start the local service' : `the local service is already running (pid ${running.pid})`;
+  await printWouldDo(ctx, what);
+}
+
 async function scenarioNotice({ scenario }: ServeOptions, service: LocalService): Promise<string | null> {
   if (scenario === undefined) return null;
   const count = await service.checkScenario(scenario);
   return `fault injection: ${count} ${count === 1 ? 'rule' : 'rules'} of ${scenario}; acs serve --logs lists the requests they change`;
-}
-
-/** A script would be tested without the faults, or without those that have passed, and not notice. */
-function runsWithout(pid: number | null): AppError {
-  return new AppError('conflict', `the local service is already running (pid ${pid}), without this scenario`, END_IT);
 }
 
 async function showStatus(options: ServeOptions, ctx: Context): Promise<void> {

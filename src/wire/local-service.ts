@@ -106,7 +106,7 @@ async function runInForeground(
 
 async function statusOf(service: Service, dataDir: string): Promise<LocalServiceStatus> {
   const status = service.serviceStatus(dataDir);
-  const unknown = { conversations_running: null, sandboxes_running: null, scenario: null, replay: null, flags: null };
+  const unknown = { conversations_running: null, sandboxes_running: null, scenario: null, replay: null };
   const base = { data_dir: dataDir, ...unknown };
   if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
   const { url, pid, version, started_at, scenario, replay, host, port, api, idle_timeout_ms: idleTimeoutMs } = status;

@@ -79,13 +79,15 @@ it('serve --replay plays the file in conversations over V1, V0 and an agent serv
 
 it('serve --replay exits 6 beside a service without it, and 0 beside a service with it', async () => {
   await acs('serve', '--detach', '--replay', 'demo');
-  expect((await acs('serve', '--detach', '--replay', 'demo')).code).toBe(0);
+  for (const form of [['--detach'], []]) {
+    expect((await acs('serve', ...form, '--replay', 'demo')).code).toBe(0);
+  }
   const other = await acs('serve', '--detach', '--replay', 'run.json');
   expect(other).toMatchObject({ code: 6, err: expect.stringContaining('acs serve --stop') as string });
   expect(other.err).toContain(`with --replay demo instead of ${file}`);
   await acs('serve', '--stop');
   await acs('serve', '--detach');
-  for (const form of [['--detach'], ['--detach', '--dry-run']]) {
+  for (const form of [['--detach'], ['--detach', '--dry-run'], []]) {
     const { code, err } = await acs('serve', ...form, '--replay', 'demo');
     expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('without --replay demo') as string });
   }
