@@ -84,3 +84,8 @@ export class AppError extends Error {
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
 }
+
+/** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
+export function isPassing(error: unknown): boolean {
+  return isAppError(error) && (error.kind === 'network' || error.kind === 'server' || error.kind === 'rate-limited');
+}

@@ -4,7 +4,7 @@
  * a stop.
  */
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, isPassing } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import { formatDuration } from '../text/duration.ts';
 
@@ -79,8 +79,6 @@ function timedContext(ctx: Context, deadline: Deadline, limit: AbortSignal): Tim
   }) as TimedContext;
 }
 
-const NO_ANSWER: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
-
 function createDeadline(ctx: Context, limits: Limits, over: AppError): Deadline {
   let endsAtMs: number | null = null;
   const isOver = (error: unknown): boolean => error === over;
@@ -93,7 +91,7 @@ function createDeadline(ctx: Context, limits: Limits, over: AppError): Deadline 
       try {
         return await read(await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])), ctx);
       } catch (error) {
-        if (isOver(error) || (isAppError(error) && NO_ANSWER.has(error.kind))) return null;
+        if (isOver(error) || isPassing(error)) return null;
         throw error;
       } finally {
         limit.clear();

@@ -4,7 +4,7 @@
  * paused or gone, a cut) the stored events are polled. The follower judges nothing: it yields every change of the
  * record, and its caller stops when it has what it needs.
  */
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, isPassing } from '../errors.ts';
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
@@ -161,7 +161,7 @@ class Follower {
 
   /** A cut connection or a server that restarts passes; a refusal or a deleted conversation does not. */
   private failed(error: unknown): void {
-    if (!isAppError(error) || !(['network', 'server', 'rate-limited'] as string[]).includes(error.kind)) throw error;
+    if (!isPassing(error)) throw error;
     const now = this.clock.now();
     this.cutAtMs ??= now;
     if (now - this.cutAtMs >= GIVE_UP_MS) throw error;

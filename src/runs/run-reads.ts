@@ -2,13 +2,10 @@
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { afterStanding, type RunEvidence, afterEvent, NO_EVIDENCE } from './evidence.ts';
 import { isOfLatestRun } from './outcome.ts';
-import { isAppError } from '../errors.ts';
+import { isAppError, isPassing } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import type { WatchOptions } from './tracker-options.ts';
 import { type ConversationEvent, eachEvent } from '../domain/event.ts';
-
-/** Failures that pass: the follower tries again, and so does the tracker. */
-const PASSING: ReadonlySet<string> = new Set(['network', 'server', 'rate-limited']);
 
 /** A server whose requests are aborted at a deadline, with an error that `isOver` knows. */
 export interface BoundServer {
@@ -22,7 +19,7 @@ export async function readUnlessPassing({ server, isOver }: BoundServer, id: str
   try {
     return await server.conversations.getSettled(id);
   } catch (error) {
-    if (isOver(error) || (isAppError(error) && PASSING.has(error.kind))) return null;
+    if (isOver(error) || isPassing(error)) return null;
     throw error;
   }
 }

@@ -7,11 +7,10 @@
  * Cost:     0 requests when the first read finds the record; else reads for 1.5 s
  * Remove:   unknown
  */
-import { isAppError } from '../../errors.ts';
+import { isAppError, isPassing } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { Links } from '../links.ts';
-import { isPassing } from '../transport/failure.ts';
 import { getConversation } from '../v1/calls.ts';
 
 /** The record of a started conversation is found within this time. */

@@ -1,5 +1,5 @@
 /** Connections that fail, in words: which kind of failure, what to look at next, and whether the server may have acted. */
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { ErrorDetails } from '../../errors.ts';
 
 export type FailureClass = 'dns' | 'refused' | 'unreachable' | 'tls' | 'timeout' | 'reset' | 'proxy' | 'other';
@@ -157,9 +157,4 @@ export function failureError(failure: Failure, details: ErrorDetails): AppError 
     hint: failure.hint,
     retryable: failure.class !== 'tls' && failure.class !== 'dns',
   });
-}
-
-/** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
-export function isPassing(error: unknown): boolean {
-  return isAppError(error) && (error.kind === 'network' || error.kind === 'server' || error.kind === 'rate-limited');
 }

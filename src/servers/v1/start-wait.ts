@@ -1,5 +1,5 @@
 /** A start task, read to its end (interface 4.2). */
-import { AppError } from '../../errors.ts';
+import { AppError, isPassing } from '../../errors.ts';
 import type { StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { normalId } from '../ids.ts';
@@ -8,7 +8,6 @@ import { idOfUnwritten } from '../quirks/record-after-ready.ts';
 import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
 import { isOnlyUnwritten } from '../quirks/unwritten-start.ts';
 import type { StartProgress } from '../server.ts';
-import { isPassing } from '../transport/failure.ts';
 import { startFailureText } from './records.ts';
 import { getStartTask } from './start-tasks.ts';
 
