@@ -1,47 +1,73 @@
 /**
- * Where a V1 conversation is renamed and deleted. V1's own routes for that are younger than V1; a server that serves V0
- * too does it at V0's routes, which know the ids of V1.
+ * The routes over which a conversation is renamed and deleted. Those of V1 are younger than V1; a server that serves V0
+ * too has them at V0's routes, which know the ids of V1.
  */
-import { AppError } from '../../errors.ts';
-import { isMissingRoute, type Feature } from '../features.ts';
-import { normalId } from '../ids.ts';
-import type { Links } from '../links.ts';
-import type { ProbeFacts } from '../probe.ts';
-import type { Answer } from '../transport/answer.ts';
-import type { Call } from '../transport/call.ts';
+import { AppError } from '../errors.ts';
+import { isMissingRoute, type Feature } from './features.ts';
+import { normalId } from './ids.ts';
+import type { Links } from './links.ts';
+import type { ProbeFacts } from './probe.ts';
+import type { Answer } from './transport/answer.ts';
+import type { Call } from './transport/call.ts';
 
-type ChangeCall = Pick<Call, 'method' | 'body' | 'timeoutMs'> & { accept: readonly number[] };
+/** An idempotent change of one conversation. */
+export interface ChangeCall extends Pick<Call, 'method' | 'body' | 'timeoutMs'> {
+  accept?: readonly number[];
+  /** Reads whether the conversation is there: a 404 is about the route then. */
+  isThere: () => Promise<boolean>;
+}
 
 /**
- * Sends an idempotent change of a conversation to V1's route. Null where the server lacks the route: nothing was
- * changed, and a route whose presence was unknown is known to be absent.
+ * Sends the change to V1's route. Null where the server lacks the route: nothing was changed. A route whose presence
+ * was unknown is then known to be absent, unless the answer might be that of a gateway.
  */
 export async function changeOverV1(
   links: Links,
   feature: Feature,
   id: string,
-  call: ChangeCall,
+  { isThere, ...call }: ChangeCall,
 ): Promise<Answer | null> {
   const presence = links.features.of(feature);
   if (presence === 'absent') return null;
   const path = `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}`;
-  const accept = presence === 'present' ? call.accept : [...new Set([...call.accept, 404, 405])];
-  const answer = await links.app.request({
-    ...call,
-    path,
-    safe: 'idempotent',
-    accept,
-    mayBeMissing: presence !== 'present',
-  });
-  if (presence === 'present' || !isMissingRoute(answer)) return answer;
-  await links.features.learn(feature, 'absent');
+  const isKnown = presence === 'present';
+  const accept = [...(call.accept ?? []), 404, ...(isKnown ? [] : [405])];
+  const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept, mayBeMissing: !isKnown });
+  if (isKnown || !(await lacksRoute(answer, isThere))) return answer;
+  if (isMissingRoute(answer)) await links.features.learn(feature, 'absent');
   return null;
 }
 
-/** The path of V0's route. Throws `unsupported` where the server does not serve V0: `what` cannot be done there. */
-export function routeOfV0(facts: ProbeFacts, id: string, what: string): string {
-  if (!facts.dialects.includes('v0')) {
-    throw new AppError('unsupported', `this server cannot ${what}; servers that serve V0, and 1.11.0 and later, can`);
-  }
-  return `/api/conversations/${encodeURIComponent(normalId(id))}`;
+/**
+ * Sends the change to V0's route.
+ * @param what `rename a conversation`
+ * @returns an answer of 404 only where the conversation is not there
+ * @throws unsupported where the server does not serve V0, or lacks this route of it
+ */
+export async function changeOverV0(
+  links: Links,
+  facts: ProbeFacts,
+  id: string,
+  what: string,
+  { isThere, ...call }: ChangeCall,
+): Promise<Answer> {
+  if (!facts.dialects.includes('v0')) throw cannot(what);
+  const path = `/api/conversations/${encodeURIComponent(normalId(id))}`;
+  const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept: [404, 405] });
+  if (await lacksRoute(answer, isThere)) throw cannot(what, answer);
+  return answer;
+}
+
+/** After a lost try of a deletion, a 404 is its success. */
+async function lacksRoute({ status, afterLostTry }: Answer, isThere: () => Promise<boolean>): Promise<boolean> {
+  return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
+}
+
+function cannot(what: string, answer?: Answer): AppError {
+  const details = answer === undefined ? {} : { status: answer.status, request: answer.request };
+  return new AppError(
+    'unsupported',
+    `this server cannot ${what}; servers that serve V0, and 1.11.0 and later, can`,
+    details,
+  );
 }

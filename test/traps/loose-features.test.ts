@@ -96,6 +96,15 @@ describe.each<[string, LooseOptions]>([
     expect(await trap.acs('conv', 'delete', CHOSEN, '-y')).toMatchObject({ code: 12 });
     expect(trap.conversations.size).toBe(1);
   });
+
+  it('conv delete is exit 12 where the route answers 404 in its own words and the conversation is there', async () => {
+    trap = await looseTrap(options);
+    await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
+    trap.before = ({ method }) => (method === 'DELETE' ? { status: 404, json: { error: 'no such path' } } : null);
+    const ended = await trap.acs('conv', 'delete', CHOSEN, '-y', '--ignore-not-found');
+    expect(ended, ended.err).toMatchObject({ code: 12 });
+    expect(trap.conversations.size).toBe(1);
+  });
 });
 
 it('the presence of a route is read without side effects, once, and remembered', async () => {

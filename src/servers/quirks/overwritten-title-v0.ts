@@ -11,7 +11,6 @@
 import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Links } from '../links.ts';
-import { noConversationV0, pathOfV0 } from '../v0/calls.ts';
 
 /**
  * With each event of a run release 1.6.0 writes the record back as it read it before, with a title that a model made up
@@ -20,21 +19,22 @@ import { noConversationV0, pathOfV0 } from '../v0/calls.ts';
 const LOOK_AGAIN_MS = [300, 700];
 const AT_WORK: ReadonlySet<string> = new Set(['starting', 'running']);
 
-/** @param look the conversation as it is now */
-export async function renameV0(
-  links: Links,
-  id: string,
-  title: string,
-  look: () => Promise<Conversation>,
-): Promise<Conversation> {
-  await patch(links, id, title);
+export interface RenamedV0 {
+  /** Sends the title. */
+  patch(): Promise<void>;
+  /** The conversation as it is now. */
+  look(): Promise<Conversation>;
+}
+
+export async function renameV0(links: Links, title: string, { patch, look }: RenamedV0): Promise<Conversation> {
+  await patch();
   let conversation = await look();
   for (const waitMs of LOOK_AGAIN_MS) {
     if (links.local || (conversation.title === title && !AT_WORK.has(conversation.status))) break;
     await links.clock.sleep(waitMs, links.signal);
     conversation = await lookAgain(look, conversation);
     if (conversation.title === title) continue;
-    await patch(links, id, title);
+    await patch();
     conversation = await lookAgain(look, { ...conversation, title });
   }
   return conversation;
@@ -48,9 +48,4 @@ async function lookAgain(look: () => Promise<Conversation>, known: Conversation)
     if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'not-found') throw error;
     return known;
   }
-}
-
-async function patch(links: Links, id: string, title: string): Promise<void> {
-  const call = { method: 'PATCH', path: pathOfV0(id), body: { title }, safe: 'idempotent', accept: [404] } as const;
-  if ((await links.app.request(call)).status === 404) throw noConversationV0(id);
 }

@@ -5,6 +5,7 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { EventRecordV0 } from '../../protocol/v0/records.ts';
 import { parseTime } from '../../text/time.ts';
+import { changeOverV0 } from '../change-routes.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
@@ -68,9 +69,10 @@ export function createV0(links: Links, facts: ProbeFacts): V0 {
       getSettled: settled,
       // The state is read from the events, which cannot contradict it.
       runsInSandbox: () => Promise.resolve(false),
-      rename: (id, title) => renameV0(links, id, title, () => settled(id)),
+      rename: (id, title) =>
+        renameV0(links, title, { patch: () => patchTitleV0(links, facts, id, title), look: () => settled(id) }),
       remove: (id) =>
-        removeForGood(links, id, { remove: () => removeV0(links, id), isThere: () => isThereV0(links, id) }),
+        removeForGood(links, id, { remove: () => removeV0(links, facts, id), isThere: () => isThereV0(links, id) }),
       eventPages: (id, query) => eventPagesV0(links, id, query),
       follow: (id, options) => followV0(links, webUrl, id, options),
       result: (id) => resultV0(links, id),
@@ -142,10 +144,15 @@ async function* eventPagesV0(
   }
 }
 
-async function removeV0(links: Links, id: string): Promise<void> {
-  const path = pathOfV0(id);
-  const call = { method: 'DELETE', path, safe: 'idempotent', timeoutMs: V0_TIMEOUT_MS, accept: [404] } as const;
-  if (foundNothing(await links.app.request(call))) throw noConversationV0(id);
+async function patchTitleV0(links: Links, facts: ProbeFacts, id: string, title: string): Promise<void> {
+  const call = { method: 'PATCH', body: { title }, isThere: () => isThereV0(links, id) } as const;
+  const { status } = await changeOverV0(links, facts, id, 'rename a conversation', call);
+  if (status === 404) throw noConversationV0(id);
+}
+
+async function removeV0(links: Links, facts: ProbeFacts, id: string): Promise<void> {
+  const call = { method: 'DELETE', timeoutMs: V0_TIMEOUT_MS, isThere: () => isThereV0(links, id) } as const;
+  if (foundNothing(await changeOverV0(links, facts, id, 'delete a conversation', call))) throw noConversationV0(id);
 }
 
 async function isThereV0(links: Links, id: string): Promise<boolean> {

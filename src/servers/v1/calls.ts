@@ -78,6 +78,10 @@ export async function getConversation(links: Links, id: string): Promise<AppConv
   return record;
 }
 
+export async function isThereV1(links: Links, id: string): Promise<boolean> {
+  return (await getConversations(links, [normalId(id)]))[0] != null;
+}
+
 export function noConversation(id: string): AppError {
   return new AppError('not-found', `there is no conversation ${id.slice(0, 100)} at this server`, {
     hint: 'list them with: acs conv list',

@@ -2,13 +2,13 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation, type AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
+import { changeOverV0, changeOverV1 } from '../change-routes.ts';
 import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { mayGetTitle, renameUntilKept } from '../quirks/overwritten-title-v1.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { agentOf } from './agent.ts';
-import { getConversation, noConversation } from './calls.ts';
-import { changeOverV1, routeOfV0 } from './change-routes.ts';
+import { getConversation, isThereV1, noConversation } from './calls.ts';
 import { toConversation, type WebUrl } from './records.ts';
 
 export async function renameV1(
@@ -58,9 +58,13 @@ async function patchRecord(
   title: string,
 ): Promise<AppConversationRecord | null> {
   const isElsewhere = facts.features.rename !== 'present' && facts.dialects.includes('v0');
-  // Release 1.4.0 takes only a body with `public` here, and 1.6.0 ignores the title.
-  const accept = isElsewhere ? [404, 422] : [404];
-  const answer = await changeOverV1(links, 'rename', id, { method: 'PATCH', body: { title }, accept });
+  const answer = await changeOverV1(links, 'rename', id, {
+    method: 'PATCH',
+    body: { title },
+    // Release 1.4.0 takes only a body with `public` here, and 1.6.0 ignores the title.
+    accept: isElsewhere ? [422] : [],
+    isThere: () => isThereV1(links, id),
+  });
   if (answer === null) return null;
   if (answer.status === 404) throw noConversation(id);
   if (answer.status === 422) return await notHere(links);
@@ -77,7 +81,8 @@ async function notHere(links: Links): Promise<null> {
 }
 
 async function patchByV0(links: Links, facts: ProbeFacts, id: string, title: string): Promise<void> {
-  const call = { method: 'PATCH', body: { title }, safe: 'idempotent', accept: [404] } as const;
-  const answer = await links.app.request({ ...call, path: routeOfV0(facts, id, 'rename a conversation') });
-  if (answer.status === 404) throw noConversation(id);
+  const isThere = (): Promise<boolean> => isThereV1(links, id);
+  const call = { method: 'PATCH', body: { title }, isThere } as const;
+  const { status } = await changeOverV0(links, facts, id, 'rename a conversation', call);
+  if (status === 404) throw noConversation(id);
 }
