@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { AppError, isAppError } from '../errors.ts';
 import type { RequestDetails } from '../errors.ts';
-import { featuresThat, type KnownFeatures } from './features.ts';
+import { featuresThat, type Feature, type KnownFeatures, type Presence } from './features.ts';
 import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
@@ -214,11 +214,17 @@ async function createServer(run: Run, facts: ProbeFacts, signal: AbortSignal): P
   const adapter = await loadAdapter(facts, links);
   return {
     info,
-    presence: (feature) => facts.features[feature],
+    presence: (feature) => presenceAt(facts, feature),
     close: () => run.network.close(),
     withSignal: (other) => createServer(run, facts, other),
     ...adapter,
   };
+}
+
+/** V0's route renames conversations of both dialects, and no document is read for it. */
+function presenceAt({ features, dialects }: ProbeFacts, feature: Feature): Presence {
+  const mayBeOverV0 = feature === 'rename' && dialects.includes('v0');
+  return features[feature] === 'absent' && mayBeOverV0 ? 'unknown' : features[feature];
 }
 
 type Adapter = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;

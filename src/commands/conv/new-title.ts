@@ -1,7 +1,7 @@
 /** `conv new --title`: the rename that follows the start, and what its failure means for a conversation that runs. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, isPassing } from '../../errors.ts';
 import type { TimeLimit } from '../../runs/deadline.ts';
 import type { Server } from '../../servers/server.ts';
 
@@ -18,29 +18,37 @@ interface NamedStart {
   isWatched: boolean;
 }
 
-/** Servers ignore a title given at creation. */
+/**
+ * Servers ignore a title given at creation.
+ * @returns the conversation; with its old title, after a warning, where the server fails for the moment
+ * @throws AppError that names the conversation, which continues: the server has another title, refuses this one, cannot
+ * rename, or the command was interrupted
+ */
 export async function named(
   ctx: Context,
   server: Server,
   conversation: Conversation,
   { title, limit, isWatched }: NamedStart,
 ): Promise<Conversation> {
+  const { id } = conversation;
+  const wanted = title.trim();
+  let given: string | null;
   try {
-    const { title: given } = await server.conversations.rename(conversation.id, title.trim());
-    if (given !== title.trim()) throw titleDiffers(conversation.id, title.trim(), given);
-    return { ...conversation, title: given };
+    given = (await server.conversations.rename(id, wanted)).title;
   } catch (error) {
-    if (isAppError(error) && error.details.data?.['requested'] !== undefined) throw error;
-    if (!isAppError(error)) throw error;
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
     const isOver = error === limit.signal.reason;
     // The watch that follows ends with the state of the run, and stops it where that was asked for.
-    if (isOver && !isWatched) throw renameUnanswered(conversation.id, limit.given);
+    if (isOver && !isWatched) throw renameUnanswered(id, limit.given);
+    if (!isOver && !isPassing(error)) throw notRenamed(id, error);
     const why = isOver ? `the server did not answer within ${limit.given}` : error.message;
     await ctx.warn(
-      `the conversation has started, but could not be named: ${why}; to do so later: acs conv rename ${conversation.id} <title>`,
+      `conversation ${id} has started, but could not be named: ${why}; to do so later: acs conv rename ${id} <title>`,
     );
     return conversation;
   }
+  if (given !== wanted) throw titleDiffers(id, wanted, given);
+  return { ...conversation, title: given };
 }
 
 function renameUnanswered(id: string, given: string): AppError {
@@ -51,10 +59,23 @@ function renameUnanswered(id: string, given: string): AppError {
   });
 }
 
+/** The server refuses the rename, or has no route for it. */
+function notRenamed(id: string, error: AppError): AppError {
+  return new AppError(error.kind, `conversation ${id} has started, but --title was not set: ${error.message}`, {
+    ...error.details,
+    hint: runsAs(id),
+    data: { ...error.details.data, conversation_id: id },
+  });
+}
+
 function titleDiffers(id: string, requested: string, received: string | null): AppError {
   const message = `the server ignored --title ${JSON.stringify(requested)}: the conversation is called ${JSON.stringify(received)}`;
   return new AppError('server', message, {
-    hint: `it runs as ${id}; stop it: acs conv stop ${id}`,
+    hint: runsAs(id),
     data: { conversation_id: id, requested, received },
   });
+}
+
+function runsAs(id: string): string {
+  return `it runs as ${id}; stop it: acs conv stop ${id}`;
 }

@@ -196,13 +196,19 @@ async function withProvider(server: Server, task: ReadTask | null): Promise<Sugg
 }
 
 /** Throws for what this server lacks, before anything is sent. */
-async function checkServer(server: Server, { api, id, replay, sandbox }: NewOptions): Promise<void> {
+async function checkServer(server: Server, { api, id, title, replay, sandbox }: NewOptions): Promise<void> {
   const { dialects, flavour } = server.info;
   if (api !== undefined && api !== 'auto' && !dialects.includes(api)) {
     throw new AppError('unsupported', `this server does not speak ${api}; it speaks ${dialects.join(' and ')}`);
   }
   if (id !== undefined && server.presence('caller-conversation-id') === 'absent') {
     throw new AppError('unsupported', 'this server chooses ids itself; --id needs a server of 2026 that speaks v1');
+  }
+  if (title !== undefined && server.presence('rename') === 'absent') {
+    throw new AppError(
+      'unsupported',
+      'this server cannot rename a conversation; --title needs OpenHands 1.11 or later',
+    );
   }
   if (replay === DEMO && flavour !== 'local') {
     throw new AppError('unsupported', 'the demo is built into the local service, and this is another server', {
