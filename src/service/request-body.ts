@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 
 /**
  * The body of a request, also that of a GET, which a Request of the web cannot hold; null when it is longer than
- * `maxBytes`. What is not read stays in the connection: http-server.ts discards it after the answer.
+ * `maxBytes`. What is not read stays in the connection: http/server.ts discards it after the answer.
  */
 export async function readBytes(context: Context, maxBytes: number): Promise<Buffer | null> {
   if (Number(context.req.header('content-length') ?? 0) > maxBytes) return null;

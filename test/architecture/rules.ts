@@ -48,7 +48,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   diff: ['src/servers/text-patch.ts'],
   fflate: ['src/service/'],
   hono: ['src/service/'],
-  libsql: ['src/service/event-log.ts', 'src/service/app/log-states.ts', 'src/service/storage/database.ts'],
+  libsql: ['src/service/storage/'],
   ora: ['src/terminal/'],
   'string-width': ['src/text/'],
   undici: ['src/servers/transport/'],

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { whyNoBubblewrap } from '../../src/service/isolation/detect.ts';
-import type { SandboxSpecName } from '../../src/service/worker-protocol.ts';
+import type { SandboxSpecName } from '../../src/service/sandboxes/worker-protocol.ts';
 
 /** Whether cases that need bubblewrap can run here; those that cannot are skipped, which counts them (not-run.ts). */
 export const hasBubblewrap = (await whyNoBubblewrap(process.env)) === null;

@@ -1,5 +1,5 @@
 import { riskOf, type ToolStep } from './events.ts';
-import type { ConfirmationPolicy } from '../conversation-state.ts';
+import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 
 const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 

@@ -4,13 +4,13 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { EventLog } from '../event-log.ts';
-import type { ConversationNotice } from '../worker-protocol.ts';
+import type { EventLog } from '../storage/event-log.ts';
+import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 import { EventClock } from './clock.ts';
 import { conversationError, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
 import { Mask } from './masking.ts';
 import { agentError, type Cause } from './observations.ts';
-import type { ConversationState, StoredEvent } from '../conversation-state.ts';
+import type { ConversationState, StoredEvent } from '../storage/conversation-state.ts';
 
 const SYSTEM_PROMPT =
   'You work in a sandbox with a terminal and a file editor. Carry out what the user asks for, ' +

@@ -1,17 +1,17 @@
 /** The conversations of a sandbox: kept, found, started, deleted. */
 import { readdirSync } from 'node:fs';
 import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
-import { deleteEventLog, eventLogFile, openEventLog } from '../event-log.ts';
+import { deleteEventLog, eventLogFile, openEventLog } from '../storage/event-log.ts';
 import { zonedTimestamp } from '../event-time.ts';
-import { readSteps } from '../replay/schema.ts';
-import type { ReplayStep } from '../replay/steps.ts';
-import type { WorkerNotice } from '../worker-protocol.ts';
-import { AbsentAgent, ReplayAgent } from './agent.ts';
+import { readSteps } from '../agents/replay/schema.ts';
+import type { ReplayStep } from '../agents/replay/steps.ts';
+import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';
+import { AbsentAgent, ReplayAgent } from '../agents/agent.ts';
 import { Conversation } from './conversation.ts';
 import { noMetrics } from './events.ts';
 import { RunLoop } from './run-loop.ts';
 import type { Sandbox } from './sandbox.ts';
-import type { ConversationState } from '../conversation-state.ts';
+import type { ConversationState } from '../storage/conversation-state.ts';
 
 export interface ConversationEntry {
   conversation: Conversation;

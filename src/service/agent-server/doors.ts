@@ -1,7 +1,7 @@
 /** The loopback port of a worker: opened, closed while the sandbox is paused, and opened again. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHttpServer } from '../http-server.ts';
+import { createHttpServer } from '../http/server.ts';
 import type { Sockets } from './sockets.ts';
 
 export class Doors {

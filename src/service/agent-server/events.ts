@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
-import type { EditStep, FinishStep, Risk, TerminalStep, ThinkStep } from '../replay/steps.ts';
-import type { Metrics } from '../conversation-state.ts';
+import type { EditStep, FinishStep, Risk, TerminalStep, ThinkStep } from '../agents/replay/steps.ts';
+import type { Metrics } from '../storage/conversation-state.ts';
 
 /** An event without its time; without its id, too, unless something else must name it. */
 export interface NewEvent {

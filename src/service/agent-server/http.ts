@@ -13,8 +13,8 @@ import {
 } from '../../protocol/detail.ts';
 import { readBytes } from '../request-body.ts';
 import { IsolationError } from '../isolation/connection.ts';
-import { ReplayError } from '../replay/reading.ts';
-import { storageTrouble } from '../storage-trouble.ts';
+import { ReplayError } from '../agents/replay/reading.ts';
+import { storageTrouble } from '../storage/storage-error.ts';
 import type { ConversationEntry, Conversations } from './conversations.ts';
 import { ConflictError } from './run-loop.ts';
 

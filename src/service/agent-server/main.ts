@@ -3,7 +3,7 @@
  * worker-protocol.ts. It keeps out of the isolation: only what sandbox.ts starts runs inside.
  */
 import { LineReader } from '../isolation/inside/lines.ts';
-import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
+import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
 import { Sandbox } from './sandbox.ts';
 import type { RunningWorker } from './server.ts';
 

@@ -1,6 +1,6 @@
 /** The events that answer an action: what a tool observed, a rejection, an error. Built as those of events.ts. */
 import type { EditResult } from '../isolation/protocol.ts';
-import type { EditStep } from '../replay/steps.ts';
+import type { EditStep } from '../agents/replay/steps.ts';
 import { type NewEvent, textContent } from './events.ts';
 import type { RunResult } from './sandbox.ts';
 

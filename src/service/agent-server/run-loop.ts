@@ -4,7 +4,7 @@
  * off (interrupt, crash) gets an AgentErrorEvent and is tried again by the next run.
  */
 import { randomUUID } from 'node:crypto';
-import type { Agent, Situation } from './agent.ts';
+import type { Agent, Situation } from '../agents/agent.ts';
 import { needsConfirmation } from './confirmation.ts';
 import type { Conversation } from './conversation.ts';
 import {
@@ -19,7 +19,7 @@ import {
   type ToolStep,
 } from './events.ts';
 import { agentError, type Cause, rejection } from './observations.ts';
-import { storageTrouble } from '../storage-trouble.ts';
+import { storageTrouble } from '../storage/storage-error.ts';
 import type { Sandbox } from './sandbox.ts';
 import { carryOut } from './tools.ts';
 

@@ -7,7 +7,7 @@ import { IsolationError } from '../isolation/connection.ts';
 import { type StartedIsolation, startIsolation } from '../isolation/isolation.ts';
 import { Countdowns } from '../isolation/countdown.ts';
 import type { Operation, Operations, RunEnd, RunParameters } from '../isolation/protocol.ts';
-import type { WorkerConfig } from '../worker-protocol.ts';
+import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
 
 /** Where recorded trajectories of genuine servers have their workspace. */
 const RECORDED_ROOTS = ['/workspace/project', '/workspace'];

@@ -4,7 +4,7 @@
  * sandbox.ts (the way into the isolation). main.ts is the process around it.
  */
 import { createFaultRules } from '../faults/rules.ts';
-import type { WorkerConfig, WorkerNotice } from '../worker-protocol.ts';
+import type { WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
 import { BashService } from './bash.ts';
 import type { WorkerContext } from './context.ts';
 import { Conversations } from './conversations.ts';

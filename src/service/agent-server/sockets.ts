@@ -15,7 +15,7 @@ import { boundFrames, letUpgrade } from '../faults/socket.ts';
 import { BashFeed } from './bash-feed.ts';
 import type { WorkerContext } from './context.ts';
 import { EventFeed } from './event-feed.ts';
-import { isKey } from '../is-key.ts';
+import { isKey } from '../http/guard.ts';
 import { isLocalRequest } from './http.ts';
 
 const AUTHENTICATION_MS = 10_000;

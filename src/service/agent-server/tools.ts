@@ -1,6 +1,6 @@
 /** Carrying out the steps of an agent: each gives the event that tells how it went. */
 import { IsolationError } from '../isolation/connection.ts';
-import type { EditStep, TerminalStep } from '../replay/steps.ts';
+import type { EditStep, TerminalStep } from '../agents/replay/steps.ts';
 import type { NewEvent, ToolStep } from './events.ts';
 import {
   type Cause,

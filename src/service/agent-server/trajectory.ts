@@ -1,5 +1,5 @@
 /** The log of a conversation as the archive that genuine agent servers give: one JSON file for each event. */
-import { zipStream, type ZipMember } from '../zip-stream.ts';
+import { zipStream, type ZipMember } from '../http/zip-stream.ts';
 import type { ConversationEntry } from './conversations.ts';
 import { conversationView } from './views.ts';
 

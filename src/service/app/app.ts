@@ -4,16 +4,16 @@
  */
 import { Hono, type Context } from 'hono';
 import type { AppContext } from './context.ts';
-import { HttpAnswer, json, refuse } from './answers.ts';
-import { isKey } from '../is-key.ts';
-import { storageTrouble } from '../storage-trouble.ts';
+import { HttpAnswer, json, refuse } from '../http/request.ts';
+import { isKey } from '../http/guard.ts';
+import { storageTrouble } from '../storage/storage-error.ts';
 import { createFaultRules } from '../faults/rules.ts';
 import { injectFaults } from '../faults/middleware.ts';
 import { commonRoutes } from './routes/common.ts';
 import { v0Routes } from './routes/v0/index.ts';
 import { v1Routes } from './routes/v1/index.ts';
 import type { Route } from './route.ts';
-import { SpecRefused } from './specs.ts';
+import { SpecRefused } from '../sandboxes/specs.ts';
 
 /** Builds the app server of a service. */
 export function createApp(context: AppContext): Hono {

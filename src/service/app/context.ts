@@ -1,13 +1,13 @@
 /** What the routes of the app server are handed. */
 import type { Clock } from '../lifecycle/clock.ts';
 import type { ServiceApi } from '../lifecycle/options.ts';
-import type { ReplayStep } from '../replay/steps.ts';
+import type { ReplayStep } from '../agents/replay/steps.ts';
 import type { Store } from '../storage/index.ts';
 import type { FaultRule } from '../faults/schema.ts';
-import type { EventLogs } from './event-logs.ts';
-import type { Starter } from './starting.ts';
-import type { SpecChoice } from './specs.ts';
-import type { Supervisor } from './supervisor.ts';
+import type { EventLogs } from '../storage/event-logs.ts';
+import type { Starter } from './starts/starter.ts';
+import type { SpecChoice } from '../sandboxes/specs.ts';
+import type { Supervisor } from '../sandboxes/supervisor.ts';
 
 /** What the process of the service uses, as `GET /server_info` tells it. */
 export interface ProcessResources {

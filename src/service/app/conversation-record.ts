@@ -2,8 +2,8 @@
 import type { ConversationRow } from '../storage/conversations.ts';
 import type { SandboxRow } from '../storage/sandboxes.ts';
 import type { AppContext } from './context.ts';
-import { shownRepository } from './repository.ts';
-import type { ExecutionStatus, Metrics } from '../conversation-state.ts';
+import { shownRepository } from './repositories/repository.ts';
+import type { ExecutionStatus, Metrics } from '../storage/conversation-state.ts';
 
 const NO_METRICS: Metrics = {
   model_name: 'default',

@@ -1,6 +1,6 @@
 /** The microagents of a repository (interface section 3.5), read at the host of the repository without cloning it. */
 import * as v from 'valibot';
-import type { Forgejo } from './forgejo.ts';
+import type { Forgejo } from './repositories/forgejo.ts';
 
 export interface Microagent {
   name: string;

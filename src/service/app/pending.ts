@@ -1,7 +1,7 @@
 /** Messages that had to wait: delivered when their conversation has started, or its sandbox runs again. */
 import type { Store } from '../storage/index.ts';
-import { textOf } from './agent-client.ts';
-import { SandboxUnavailable, type Supervisor } from './supervisor.ts';
+import { textOf } from '../sandboxes/agent-client.ts';
+import { SandboxUnavailable, type Supervisor } from '../sandboxes/supervisor.ts';
 
 export interface Delivery {
   store: Store;

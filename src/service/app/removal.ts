@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { deleteEventLog, eventLogFile } from '../event-log.ts';
+import { deleteEventLog, eventLogFile } from '../storage/event-log.ts';
 import type { AppContext } from './context.ts';
 
 /**

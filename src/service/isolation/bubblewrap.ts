@@ -4,7 +4,7 @@
  */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { WORKSPACE_INSIDE } from '../worker-protocol.ts';
+import { WORKSPACE_INSIDE } from '../sandboxes/worker-protocol.ts';
 
 /** Where the built `inside.js` and the node binary are seen inside. */
 const OWN_FOLDER = '/run/acs';

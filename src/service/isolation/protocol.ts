@@ -2,7 +2,7 @@
  * What the worker and `inside.ts` say to each other over stdio, one JSON object a line. The worker trusts nothing that
  * comes back (frames.ts): a command can open the descriptors of the helper and write to them.
  */
-import type { EditorCommand } from '../replay/steps.ts';
+import type { EditorCommand } from '../agents/replay/steps.ts';
 
 /** A shell command to run. */
 export interface RunParameters {

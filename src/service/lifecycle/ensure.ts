@@ -61,7 +61,7 @@ async function checkFiles({ scenario, replay }: ServiceWishes): Promise<void> {
  * @throws ServiceError `replay`
  */
 export async function checkReplay(named: string): Promise<void> {
-  const { readReplayFile } = await import('../replay/file.ts');
+  const { readReplayFile } = await import('../agents/replay/file.ts');
   readReplayFile(named);
 }
 

@@ -1,5 +1,5 @@
 /** The decision at the start of a service: which specs of sandboxes work on this machine. */
-import { specChoice, type SpecChoice } from '../app/specs.ts';
+import { specChoice, type SpecChoice } from '../sandboxes/specs.ts';
 import { TrialFailed, whyNoBubblewrap } from '../isolation/detect.ts';
 import { ServiceError } from './failure.ts';
 import type { ServiceOptions } from './options.ts';

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { createHttpServer } from '../http-server.ts';
+import { createHttpServer } from '../http/server.ts';
 import { ServiceError } from './failure.ts';
 
 /**

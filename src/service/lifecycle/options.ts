@@ -1,4 +1,4 @@
-import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { SandboxSpecName } from '../sandboxes/worker-protocol.ts';
 
 /** Which routes are served: those of an old server, of a new one, or both. */
 export type ServiceApi = 'v0' | 'v1' | 'both';

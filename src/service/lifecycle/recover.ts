@@ -1,7 +1,7 @@
 /** What a service does about the one before it, which may have been killed at any moment. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { endCutOffRuns, type CutOff } from '../app/cut-off-runs.ts';
-import { removeTreeSync } from '../app/remove-tree.ts';
+import { endCutOffRuns, type CutOff } from '../sandboxes/cut-off-runs.ts';
+import { removeTreeSync } from '../sandboxes/remove-tree.ts';
 import { reapLeftovers } from '../isolation/processes.ts';
 import type { Store } from '../storage/index.ts';
 import type { StartTaskRow } from '../storage/start-tasks.ts';

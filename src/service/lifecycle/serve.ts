@@ -1,18 +1,18 @@
 /** Puts a service together in this process: data directory, lock, store, supervisor, app server, and its end. */
 import { createApp } from '../app/app.ts';
-import { endClones } from '../app/clone.ts';
+import { endClones } from '../app/repositories/clone.ts';
 import type { AppContext } from '../app/context.ts';
-import { createNoticeKeeper } from '../app/notices.ts';
+import { createNoticeKeeper } from '../app/conversation-notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
 import { emptySettings, readSettings } from '../app/settings/record.ts';
 import { gitIdentity } from '../app/settings/git-identity.ts';
-import type { SpecChoice } from '../app/specs.ts';
-import { createStarter } from '../app/starting.ts';
-import { createSupervisor, type SupervisorOptions } from '../app/supervisor.ts';
-import { createEventLogs, type EventLogs } from '../app/event-logs.ts';
+import type { SpecChoice } from '../sandboxes/specs.ts';
+import { createStarter } from '../app/starts/starter.ts';
+import { createSupervisor, type SupervisorOptions } from '../sandboxes/supervisor.ts';
+import { createEventLogs, type EventLogs } from '../storage/event-logs.ts';
 import { openStore, type Store } from '../storage/index.ts';
-import { readReplayFile } from '../replay/file.ts';
-import type { ReplayStep } from '../replay/steps.ts';
+import { readReplayFile } from '../agents/replay/file.ts';
+import type { ReplayStep } from '../agents/replay/steps.ts';
 import { readScenario, type FaultRule } from '../faults/scenario.ts';
 import { createActivity, watchIdle } from './activity.ts';
 import { createClock, type Clock } from './clock.ts';

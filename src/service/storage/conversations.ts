@@ -1,5 +1,5 @@
 import type { Sql, SqlValue } from './database.ts';
-import type { ExecutionStatus, Metrics } from '../conversation-state.ts';
+import type { ExecutionStatus, Metrics } from './conversation-state.ts';
 
 /** A conversation as it is stored. Times RFC 3339 with microseconds and `Z`. */
 export interface ConversationRow {

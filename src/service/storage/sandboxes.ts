@@ -1,4 +1,4 @@
-import type { SandboxSpecName } from '../worker-protocol.ts';
+import type { SandboxSpecName } from '../sandboxes/worker-protocol.ts';
 import type { Sql } from './database.ts';
 
 /** States of a sandbox as interface section 5.2 names them; MISSING is one that is not in the store. */

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openEventLog, type EventLog } from '../../../src/service/event-log.ts';
+import { openEventLog, type EventLog } from '../../../src/service/storage/event-log.ts';
 import { Conversation } from '../../../src/service/agent-server/conversation.ts';
 import { conversationError, noMetrics } from '../../../src/service/agent-server/events.ts';
 import { refusalOf } from '../../../src/service/agent-server/http.ts';
-import type { ConversationNotice } from '../../../src/service/worker-protocol.ts';
+import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
 import { until } from './support/worker.ts';
 
 let folder: string;

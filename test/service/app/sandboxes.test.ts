@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newSandbox } from '../../../src/service/app/new-sandbox.ts';
+import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
 import { conversation, createTestApp, startedTask, until, type TestApp } from './support.ts';
 
 let app: TestApp;

@@ -9,7 +9,7 @@ import { ensureLocalService, serviceStatus, stopService } from '../../../src/ser
 import { selectProcesses } from '../../../src/service/isolation/processes.ts';
 import { sendSignal } from '../../../src/service/lifecycle/process.ts';
 import { openStore } from '../../../src/service/storage/index.ts';
-import type { SandboxSpecName } from '../../../src/service/worker-protocol.ts';
+import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { PACKAGE_ROOT, startedTask, until } from '../app/support.ts';
 

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newSandbox } from '../../../src/service/app/new-sandbox.ts';
-import type { ConversationState } from '../../../src/service/conversation-state.ts';
-import { eventLogFile, openEventLog } from '../../../src/service/event-log.ts';
+import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
+import type { ConversationState } from '../../../src/service/storage/conversation-state.ts';
+import { eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
 import { isAlive, startOf } from '../../../src/service/lifecycle/process.ts';

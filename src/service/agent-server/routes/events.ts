@@ -8,7 +8,7 @@ import {
   sendMessage,
 } from '../../../protocol/agent-server/requests.ts';
 import type { WorkerContext } from '../context.ts';
-import type { EventFilter } from '../../event-log.ts';
+import type { EventFilter } from '../../storage/event-log.ts';
 import { kindAtPath } from '../event-kinds.ts';
 import { conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
 

@@ -2,7 +2,7 @@
 import { Hono } from 'hono';
 import type { WorkerContext } from '../context.ts';
 import { injectFaults } from '../../faults/middleware.ts';
-import { isKey } from '../../is-key.ts';
+import { isKey } from '../../http/guard.ts';
 import { HttpRefusal, isLocalRequest, refusalOf } from '../http.ts';
 import { bashRoutes } from './bash.ts';
 import { conversationRoutes } from './conversations.ts';

@@ -1,6 +1,6 @@
 /** Routes of both dialects: probes, and the document that lists every route. */
 import type { AppContext } from '../context.ts';
-import { json } from '../answers.ts';
+import { json } from '../../http/request.ts';
 import { openapiDocument } from '../openapi.ts';
 import type { Route } from '../route.ts';
 

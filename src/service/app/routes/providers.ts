@@ -1,6 +1,6 @@
 /** What both dialects need to ask a git provider. */
-import { refuse } from '../answers.ts';
-import { ForgejoError } from '../forgejo.ts';
+import { refuse } from '../../http/request.ts';
+import { ForgejoError } from '../repositories/forgejo.ts';
 
 /** What a provider said; a provider that did not is told as a 502. */
 export async function answered<Value>(asked: Promise<Value>): Promise<Value> {

@@ -1,7 +1,7 @@
 /** Tokens of git providers, for cloning from them. They are stored as given; only a Forgejo host of the user's own is asked. */
 import { PROVIDERS, type Provider } from '../../../protocol/v1/requests.ts';
-import { createForgejo, ForgejoError, type Forgejo } from '../forgejo.ts';
-import { providerBase } from '../repository.ts';
+import { createForgejo, ForgejoError, type Forgejo } from '../repositories/forgejo.ts';
+import { providerBase } from '../repositories/repository.ts';
 import type { Detail } from '../../../protocol/detail.ts';
 import type { DocumentStore } from '../../storage/documents.ts';
 

@@ -1,6 +1,6 @@
 /** Reads the V0 events of conversations, translating only what has been added since the last time. */
 import type { ConversationRow } from '../../storage/conversations.ts';
-import type { EventLogs } from '../event-logs.ts';
+import type { EventLogs } from '../../storage/event-logs.ts';
 import { stateChanged, type V0Event } from './event.ts';
 import { createTranslator, type Translator } from './translate.ts';
 

@@ -5,7 +5,7 @@
 import { actionDraft, asRecord, asText, textsOf, toolCallOf } from './actions.ts';
 import { stateChanged, type V0Draft, type V0Event } from './event.ts';
 import { errorDraft, observationDraft } from './observations.ts';
-import type { StoredEvent } from '../../conversation-state.ts';
+import type { StoredEvent } from '../../storage/conversation-state.ts';
 
 export interface Translator {
   /**

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/worker-protocol.ts';
+import type { SandboxSpecName, WorkerNotice } from '../../../../src/service/sandboxes/worker-protocol.ts';
 import { hasBubblewrap } from '../../../support/bubblewrap.ts';
 import { openSocket, type TestSocket } from './socket.ts';
-import type { StoredEvent } from '../../../../src/service/conversation-state.ts';
+import type { StoredEvent } from '../../../../src/service/storage/conversation-state.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
 /** Long enough for a machine ten times as slow: a bound that is hit means that the condition never comes true. */

@@ -1,15 +1,15 @@
 /** Conversations of V0: create, list, read, rename, delete, start, stop (interface sections 3.1 to 3.3). */
 import type { Context } from 'hono';
 import { conversationCreate, conversationPatch, conversationStart } from '../../../../protocol/v0/requests.ts';
-import { HttpAnswer, json, readJson } from '../../answers.ts';
+import { HttpAnswer, json, readJson } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo, statusOf } from '../../conversation-info.ts';
-import { isOwnerAndName, isPlaced } from '../../repository.ts';
+import { isOwnerAndName, isPlaced } from '../../repositories/repository.ts';
 import { removeConversation } from '../../removal.ts';
 import { connectedForgejo } from '../../settings/providers.ts';
 import { readSettings } from '../../settings/record.ts';
-import type { StartRequest } from '../../start-plan.ts';
-import { StartRefused, startFromV0 } from '../../start-request.ts';
+import type { StartRequest } from '../../starts/start-plan.ts';
+import { StartRefused, startFromV0 } from '../../starts/start-request.ts';
 import { toHexId } from '../../../../protocol/detail.ts';
 import { findConversation, findOwn, givenId } from './known.ts';
 import { listConversations } from './list.ts';

@@ -2,8 +2,8 @@
 import type { Context } from 'hono';
 import { eventListQuery, eventPost, messagePost } from '../../../../protocol/v0/requests.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
-import { textOf } from '../../agent-client.ts';
-import { HttpAnswer, json, readJson, readQuery, refuse } from '../../answers.ts';
+import { textOf } from '../../../sandboxes/agent-client.ts';
+import { HttpAnswer, json, readJson, readQuery, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { createV0EventReader } from '../../v0-events/reader.ts';
 import { knownConversation, reached } from './known.ts';

@@ -9,10 +9,10 @@ import {
   selectFileQuery,
 } from '../../../../protocol/v0/requests.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
-import { jsonOf, textOf, type AgentAnswer } from '../../agent-client.ts';
-import { HttpAnswer, json, readBody, readQuery, refuse } from '../../answers.ts';
+import { jsonOf, textOf, type AgentAnswer } from '../../../sandboxes/agent-client.ts';
+import { HttpAnswer, json, readBody, readQuery, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
-import { placeIn } from '../../places.ts';
+import { placeIn } from '../../workspace-path.ts';
 import { findConversation, knownConversation, reached, withRuntime } from './known.ts';
 import type { Route } from '../../route.ts';
 

@@ -3,9 +3,9 @@ import type { Context } from 'hono';
 import { toHexId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import type { SandboxRow } from '../../../storage/sandboxes.ts';
-import { HttpAnswer, refuse } from '../../answers.ts';
+import { HttpAnswer, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
-import { SandboxUnavailable } from '../../supervisor.ts';
+import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
 
 /** The id as it was given; 400 for one that could be a path. */
 export function givenId(c: Context): string {

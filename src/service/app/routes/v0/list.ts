@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { isRecord } from '../../../../protocol/shape.ts';
 import { conversationListQuery } from '../../../../protocol/v0/requests.ts';
 import type { ConversationFilter, ConversationRow } from '../../../storage/conversations.ts';
-import { json, readQuery, refuse } from '../../answers.ts';
+import { json, readQuery, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo } from '../../conversation-info.ts';
 import { sandboxLookup } from '../../conversation-record.ts';

@@ -1,9 +1,9 @@
 /** Lists of options, and the routes that would ask a git provider (interface sections 2.3 and 3.5). */
 import type { Context } from 'hono';
 import { record, text } from '../../../../protocol/detail.ts';
-import { HttpAnswer, json, readQuery } from '../../answers.ts';
+import { HttpAnswer, json, readQuery } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
-import type { Forgejo } from '../../forgejo.ts';
+import type { Forgejo } from '../../repositories/forgejo.ts';
 import { FrontMatterError, microagentContent, microagentsOf } from '../../microagents.ts';
 import { knownModels } from '../../settings/models.ts';
 import { connectedForgejo } from '../../settings/providers.ts';

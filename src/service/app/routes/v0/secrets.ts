@@ -1,6 +1,6 @@
 /** Secrets and tokens of git providers (interface section 2.4). Values are never told. */
 import { gitProviders, secretCreate, secretUpdate } from '../../../../protocol/v0/requests.ts';
-import { HttpAnswer, json, readJson, refuseDetail } from '../../answers.ts';
+import { HttpAnswer, json, readJson, refuseDetail } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { refusingProvider, replaceProviders, unknownProviders } from '../../settings/providers.ts';
 import type { Route } from '../../route.ts';

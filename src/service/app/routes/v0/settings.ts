@@ -1,6 +1,6 @@
 /** The flat settings (interface sections 2.1 and 2.2). */
 import { settings as settingsSchema } from '../../../../protocol/v0/requests.ts';
-import { HttpAnswer, json, readJson } from '../../answers.ts';
+import { HttpAnswer, json, readJson } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { leaveActiveProfile } from '../../settings/profiles.ts';
 import { providerHostsOf } from '../../settings/providers.ts';

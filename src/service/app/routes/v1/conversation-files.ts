@@ -2,13 +2,13 @@
 import type { Context } from 'hono';
 import { toDashedId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
-import { jsonOf, textOf } from '../../agent-client.ts';
-import { json, pathId, refuse, HttpAnswer, refuseDetail } from '../../answers.ts';
+import { jsonOf, textOf } from '../../../sandboxes/agent-client.ts';
+import { json, pathId, refuse, HttpAnswer, refuseDetail } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord } from '../../conversation-record.ts';
-import { SandboxUnavailable } from '../../supervisor.ts';
-import { zipStream, type ZipMember } from '../../../zip-stream.ts';
-import { placeIn } from '../../places.ts';
+import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
+import { zipStream, type ZipMember } from '../../../http/zip-stream.ts';
+import { placeIn } from '../../workspace-path.ts';
 import { findConversation } from './known.ts';
 import type { Route } from '../../route.ts';
 

@@ -7,10 +7,19 @@ import {
   conversationSearchQuery,
 } from '../../../../protocol/v1/requests.ts';
 import type { ConversationChange, ConversationFilter } from '../../../storage/conversations.ts';
-import { json, offsetPage, pathId, readJson, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
+import {
+  json,
+  offsetPage,
+  pathId,
+  readJson,
+  readQuery,
+  readQueryList,
+  refuse,
+  refuseDetail,
+} from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord, sandboxLookup } from '../../conversation-record.ts';
-import { isRepositoryForm } from '../../repository.ts';
+import { isRepositoryForm } from '../../repositories/repository.ts';
 import { removeConversation } from '../../removal.ts';
 import { findConversation } from './known.ts';
 import type { Route } from '../../route.ts';

@@ -2,8 +2,8 @@
 import type { Context } from 'hono';
 import { toHexId } from '../../../../protocol/detail.ts';
 import { eventCountQuery, eventSearchQuery } from '../../../../protocol/v1/requests.ts';
-import type { EventFilter, EventLog } from '../../../event-log.ts';
-import { json, pathId, readQuery, readQueryList, refuse } from '../../answers.ts';
+import type { EventFilter, EventLog } from '../../../storage/event-log.ts';
+import { json, pathId, readQuery, readQueryList, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { findConversation } from './known.ts';
 import type { Route } from '../../route.ts';

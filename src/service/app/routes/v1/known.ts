@@ -3,7 +3,7 @@ import { toDashedId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import type { SandboxRow } from '../../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../../storage/start-tasks.ts';
-import { refuse } from '../../answers.ts';
+import { refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 
 /** Null: there is none of V1. */

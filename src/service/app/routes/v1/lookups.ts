@@ -1,10 +1,10 @@
 /** Searches at git providers and among models (interface section 2.8): answered with what this service knows. */
 import type { Context } from 'hono';
 import { branchSearchQuery, configSearchQuery, gitSearchQuery, pageQuery } from '../../../../protocol/v1/requests.ts';
-import { type HttpAnswer, json, offsetPage, readQuery, refuse } from '../../answers.ts';
+import { type HttpAnswer, json, offsetPage, readQuery, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { knownModels } from '../../settings/models.ts';
-import type { Forgejo } from '../../forgejo.ts';
+import type { Forgejo } from '../../repositories/forgejo.ts';
 import { connectedForgejo, readProviders } from '../../settings/providers.ts';
 import { answered } from '../providers.ts';
 import type { Route } from '../../route.ts';

@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { toHexId } from '../../../../protocol/detail.ts';
 import { pendingMessage, sendMessage } from '../../../../protocol/v1/requests.ts';
-import { textOf } from '../../agent-client.ts';
-import { json, pathId, readJson, refuse } from '../../answers.ts';
+import { textOf } from '../../../sandboxes/agent-client.ts';
+import { json, pathId, readJson, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverPending } from '../../pending.ts';
-import { SandboxUnavailable } from '../../supervisor.ts';
+import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
 import { findConversation, findStartTask, runningSandbox } from './known.ts';
 import type { Route } from '../../route.ts';
 

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { check } from '../../../../protocol/detail.ts';
 import { profileName, profileRename, profileSave } from '../../../../protocol/v1/requests.ts';
-import { json, readBody, readJson, refuse, refuseDetail } from '../../answers.ts';
+import { json, readBody, readJson, refuse, refuseDetail } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import {
   checkedLlm,

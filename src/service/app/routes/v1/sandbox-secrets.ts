@@ -3,8 +3,8 @@
  * service is not known there, so these routes have a door of their own.
  */
 import type { Context } from 'hono';
-import { isKey } from '../../../is-key.ts';
-import { json, refuse } from '../../answers.ts';
+import { isKey } from '../../../http/guard.ts';
+import { json, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { readProviders } from '../../settings/providers.ts';
 import type { Route } from '../../route.ts';

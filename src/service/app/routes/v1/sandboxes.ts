@@ -2,10 +2,10 @@
 import type { Context } from 'hono';
 import { pageQuery } from '../../../../protocol/v1/requests.ts';
 import type { SandboxRow } from '../../../storage/sandboxes.ts';
-import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from '../../answers.ts';
+import { json, offsetPage, readQuery, readQueryList, refuse, refuseDetail } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { deliverWhenRunning } from '../../pending.ts';
-import { isSpecName, sandboxSpecs } from '../../specs.ts';
+import { isSpecName, sandboxSpecs } from '../../../sandboxes/specs.ts';
 import type { Route } from '../../route.ts';
 
 const MAX_IDS = 100;

@@ -1,7 +1,7 @@
 /** Secrets and tokens of git providers (interface section 2.8). Values are never told. */
 import { gitProviders } from '../../../../protocol/v0/requests.ts';
 import { secretCreate, secretSearchQuery, secretUpdate } from '../../../../protocol/v1/requests.ts';
-import { json, readJson, readQuery, refuse, refuseDetail } from '../../answers.ts';
+import { json, readJson, readQuery, refuse, refuseDetail } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { refusingProvider, replaceProviders, unknownProviders } from '../../settings/providers.ts';
 import type { Route } from '../../route.ts';

@@ -1,6 +1,6 @@
 /** Settings and what they may hold (interface sections 2.5, 2.6 and the user of 2.8). */
 import { dictionary } from '../../../../protocol/detail.ts';
-import { HttpAnswer, json, readJson, refuse, refuseDetail } from '../../answers.ts';
+import { HttpAnswer, json, readJson, refuse, refuseDetail } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { AGENT_FIELDS, CONVERSATION_FIELDS, schemaOf } from '../../settings/fields.ts';
 import { MASK } from '../../settings/mcp.ts';

@@ -5,9 +5,9 @@
 import type { Context } from 'hono';
 import { record, uuid } from '../../../../protocol/detail.ts';
 import { eventCountQuery, eventSearchQuery } from '../../../../protocol/v1/requests.ts';
-import type { EventFilter } from '../../../event-log.ts';
+import type { EventFilter } from '../../../storage/event-log.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
-import { json, pathId, readQuery } from '../../answers.ts';
+import { json, pathId, readQuery } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { sharedConversationRecord } from '../../conversation-record.ts';
 import { idsOf } from './conversations.ts';

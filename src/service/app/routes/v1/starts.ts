@@ -17,10 +17,10 @@ import {
   readQueryList,
   refuse,
   refuseDetail,
-} from '../../answers.ts';
+} from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { readSettings } from '../../settings/record.ts';
-import { StartRefused, startFromV1 } from '../../start-request.ts';
+import { StartRefused, startFromV1 } from '../../starts/start-request.ts';
 import { findConversation, findStartTask } from './known.ts';
 import type { Route } from '../../route.ts';
 

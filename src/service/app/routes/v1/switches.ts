@@ -1,10 +1,10 @@
 /** Another model for a conversation under way (interface section 4.4). */
 import { switchAcpModel, switchProfile } from '../../../../protocol/v1/requests.ts';
-import { textOf } from '../../agent-client.ts';
-import { json, pathId, readJson, refuse } from '../../answers.ts';
+import { textOf } from '../../../sandboxes/agent-client.ts';
+import { json, pathId, readJson, refuse } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { readProfiles } from '../../settings/profiles.ts';
-import { SandboxUnavailable } from '../../supervisor.ts';
+import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
 import { runningSandbox } from './known.ts';
 import type { Route } from '../../route.ts';
 

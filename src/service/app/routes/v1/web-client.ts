@@ -1,6 +1,6 @@
 /** What a client learns before it has a key (interface section 9). */
-import { json } from '../../answers.ts';
-import { PROVIDER_HOSTS } from '../../repository.ts';
+import { json } from '../../../http/request.ts';
+import { PROVIDER_HOSTS } from '../../repositories/repository.ts';
 import type { Route } from '../../route.ts';
 
 export function webClientRoutes(): Route[] {

@@ -1,0 +1,53 @@
+/**
+ * The agent of a conversation: what it does next. Everything else of a run (confirmation, iteration limit, pause,
+ * interrupt, crash) is the business of run-loop.ts, so an agent is only asked and told.
+ */
+import type { ReplayStep } from './replay/steps.ts';
+import type { StoredEvent } from '../storage/conversation-state.ts';
+
+/** What an agent decides. `unable`: it cannot go on, and why; the run ends in error. */
+export type AgentDecision = { type: 'step'; step: ReplayStep } | { type: 'unable'; code: string; detail: string };
+
+/** What an agent decides on. */
+export interface Situation {
+  /** How many steps of this conversation are done (observed, rejected or said). */
+  done: number;
+  /** The events so far, read when asked for. */
+  history: () => Iterable<StoredEvent>;
+}
+
+export interface Agent {
+  /** Ends early when the signal says so. */
+  next(situation: Situation, signal: AbortSignal): Promise<AgentDecision>;
+}
+
+/** Plays the steps of a trajectory, one after the other. */
+export class ReplayAgent implements Agent {
+  readonly #steps: ReplayStep[];
+
+  constructor(steps: ReplayStep[]) {
+    this.#steps = steps;
+  }
+
+  next(situation: Situation): Promise<AgentDecision> {
+    const step = this.#steps[situation.done];
+    return Promise.resolve(step === undefined ? unable('The replay is at its end') : { type: 'step', step });
+  }
+}
+
+/** Stands where there is no recording. */
+export class AbsentAgent implements Agent {
+  next(): Promise<AgentDecision> {
+    return Promise.resolve(unable('This conversation has no replay'));
+  }
+}
+
+function unable(why: string): AgentDecision {
+  return {
+    type: 'unable',
+    code: 'NoModel',
+    detail:
+      `${why}, and the local service runs no agent with a model, so nobody goes on. ` +
+      'Start a conversation with a replay, or use another server.',
+  };
+}

@@ -1,0 +1,106 @@
+/** What the supervisor of the sandboxes is asked for, and what it is given (supervisor.ts). */
+import type { Clock } from '../lifecycle/clock.ts';
+import type { ReplayStep } from '../agents/replay/steps.ts';
+import type { Store } from '../storage/index.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
+import type { FaultRule } from '../faults/schema.ts';
+import type { ConversationNotice, SandboxSpecName } from './worker-protocol.ts';
+import type { AgentAnswer, AgentClient, AgentRequest } from './agent-client.ts';
+import type { SpecChoice } from './specs.ts';
+
+export interface SupervisorOptions {
+  store: Store;
+  clock: Clock;
+  root: string;
+  specs: SpecChoice;
+  /** Folder of `<sandbox>/` workspaces. */
+  workspacesDir: string;
+  /** Folder of `<sandbox>/<conversation>.db` event logs. */
+  eventsDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  log(line: string): void;
+  onConversation(sandboxId: string, notice: ConversationNotice): void;
+  /** Environment of what runs inside; asked when a worker is started. */
+  initialEnv?(): Record<string, string>;
+  /** What goes wrong on purpose with requests to the agent servers. */
+  faults?: FaultRule[];
+  /** What conversations play that are started at an agent server without a replay; null: nothing. */
+  defaultReplay: ReplayStep[] | null;
+  /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
+  maxRunning?: number;
+}
+
+/** The sandbox is not there, does not run, or could not be started. */
+export class SandboxUnavailable extends Error {
+  override readonly name = 'SandboxUnavailable';
+}
+
+/**
+ * The row of a sandbox that runs.
+ * @throws SandboxUnavailable for any other
+ */
+export function runningRow(row: SandboxRow | null, id: string): SandboxRow {
+  if (row === null) throw new SandboxUnavailable(`Sandbox not found: ${id}`);
+  if (row.status === 'RUNNING') return row;
+  throw new SandboxUnavailable(`Sandbox is ${row.status}${row.status_detail === null ? '' : `: ${row.status_detail}`}`);
+}
+
+/**
+ * Asks the agent server of a sandbox.
+ * @throws SandboxUnavailable when it does not run or cannot be reached
+ */
+export async function askSandbox(
+  client: AgentClient,
+  row: SandboxRow | null,
+  request: AgentRequest,
+): Promise<AgentAnswer> {
+  if (row?.status !== 'RUNNING' || row.port === null) {
+    throw new SandboxUnavailable(`Sandbox is ${row?.status ?? 'MISSING'}`);
+  }
+  try {
+    return await client.send(row.port, row.session_api_key, request);
+  } catch (error) {
+    throw new SandboxUnavailable(`the agent server cannot be reached: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * @param running the sandbox once it runs; rejects with SandboxUnavailable when it does not come to that
+ * @param deleted aborted when the deletion of the sandbox is asked for
+ */
+export type SandboxWork<Result> = (running: Promise<SandboxRow>, deleted: AbortSignal) => Promise<Result>;
+
+export interface Supervisor {
+  /**
+   * Writes a new sandbox as STARTING and starts its worker; does not wait for it. Null: the default spec.
+   * @throws SpecRefused
+   */
+  create(spec: SandboxSpecName | null): SandboxRow;
+  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
+  whenRunning(id: string): Promise<SandboxRow>;
+  /** Stops everything inside, after every change asked for before; settles when it is PAUSED. False: no such sandbox. */
+  pause(id: string): Promise<boolean>;
+  /**
+   * Starts it again with the isolation it had, after every change asked for before; settles when that has begun, so that
+   * its status is no older. False: no such sandbox.
+   * @param spec the spec that the request names; null: none
+   * @throws SpecRefused
+   */
+  resume(id: string, spec?: string | null): Promise<boolean>;
+  /**
+   * Does work that needs the sandbox running, which is started again for it. A pause or an eviction asked for meanwhile
+   * is applied afterwards; a deletion aborts `deleted`.
+   * @throws SandboxUnavailable, SpecRefused
+   */
+  use<Result>(id: string, work: SandboxWork<Result>): Promise<Result>;
+  /** Ends the sandbox and removes its workspace; its event logs stay. False: no such sandbox. */
+  remove(id: string): Promise<boolean>;
+  /** How many clients follow over the web sockets of the sandboxes. */
+  subscribers(): number;
+  /** Asks the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be reached. */
+  send(id: string, request: AgentRequest): Promise<AgentAnswer>;
+  workspaceOf(id: string): string;
+  eventsOf(id: string): string;
+  /** Ends every worker. */
+  close(): Promise<void>;
+}

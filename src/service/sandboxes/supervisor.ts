@@ -1,0 +1,300 @@
+/**
+ * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
+ * What a sandbox is said to be is written to the store before anybody hears of it.
+ */
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { startOf } from '../lifecycle/process.ts';
+import type { SandboxRow } from '../storage/sandboxes.ts';
+import type { ConversationNotice, SandboxSpecName } from './worker-protocol.ts';
+import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
+import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
+import { deferred } from './deferred.ts';
+import { requestedSandbox, withFolders, workerConfig } from './new-sandbox.ts';
+import { removeTree } from './remove-tree.ts';
+import { toEvict } from './eviction.ts';
+import { assertResumable } from './specs.ts';
+import { createSandboxChanges } from './change-queue.ts';
+import {
+  askSandbox,
+  runningRow,
+  SandboxUnavailable,
+  type SandboxWork,
+  type Supervisor,
+  type SupervisorOptions,
+} from './supervision.ts';
+import { createSandboxTeller, type SandboxTeller } from './status-writer.ts';
+import { guarded, inBackground, writeNotice } from './worker-notices.ts';
+import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
+
+export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './supervision.ts';
+
+interface Live {
+  worker: WorkerProcess;
+  ready: Promise<void>;
+  /** The worker lives but everything inside is stopped. */
+  isPaused: boolean;
+  /** Its end is wanted. */
+  isEnding: boolean;
+}
+
+const READY_TIMEOUT_MS = 30_000;
+const COMMAND_TIMEOUT_MS = 15_000;
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  return new SandboxSupervisor(options);
+}
+
+class SandboxSupervisor implements Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #client = createAgentClient();
+  readonly #live = new Map<string, Live>();
+  readonly #changes = createSandboxChanges(() => new SandboxUnavailable('the sandbox was deleted'));
+  readonly #teller: SandboxTeller;
+  #isClosing = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#teller = createSandboxTeller(options.store.sandboxes, options.log);
+  }
+
+  create(named: SandboxSpecName | null): SandboxRow {
+    const row = requestedSandbox(named, this.#options.specs, this.#options.clock.stamp());
+    withFolders([this.workspaceOf(row.id), this.eventsOf(row.id)], () => {
+      this.#options.store.sandboxes.insert(row);
+    });
+    this.#makeRoom(row.id);
+    this.#launch(row);
+    return this.#options.store.sandboxes.get(row.id) ?? row;
+  }
+
+  async whenRunning(id: string): Promise<SandboxRow> {
+    await this.#changes.last(id);
+    return await this.#whenReady(id);
+  }
+
+  async #whenReady(id: string): Promise<SandboxRow> {
+    await this.#live.get(id)?.ready.catch((error: unknown) => {
+      throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
+    });
+    return runningRow(this.#options.store.sandboxes.get(id), id);
+  }
+
+  pause(id: string): Promise<boolean> {
+    return this.#changes.takeDown(id, () => this.#pauseNow(id, null));
+  }
+
+  async #pauseNow(id: string, detail: string | null): Promise<boolean> {
+    const row = this.#options.store.sandboxes.get(id);
+    if (row === null || row.status === 'PAUSED' || row.status === 'ERROR') return row !== null;
+    const live = this.#live.get(id);
+    await live?.ready.catch(() => undefined);
+    if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
+    this.#teller.tell(id, { status: 'PAUSED', status_detail: detail });
+    return true;
+  }
+
+  async resume(id: string, named: string | null = null): Promise<boolean> {
+    const row = this.#options.store.sandboxes.get(id);
+    const isUp = row?.status === 'RUNNING' || row?.status === 'STARTING';
+    // Nothing that waits brings it down: there is nothing to do, and nothing to wait for.
+    if (row === null || (isUp && !this.#changes.isGoingDown(id))) return row !== null;
+    return await new Promise((resolve, reject) => {
+      const waking = this.#changes.apply(id, () => {
+        resolve(this.#beginWaking(id, named));
+        return this.#wake(id);
+      });
+      waking.catch(reject);
+      inBackground(id, this.#options.log, waking);
+    });
+  }
+
+  use<Result>(id: string, work: SandboxWork<Result>): Promise<Result> {
+    return this.#changes.use(id, async (deleted) => {
+      this.#beginWaking(id, null);
+      const awake = this.#wake(id);
+      const running = awake.then(() => this.#whenReady(id));
+      running.catch(() => undefined);
+      try {
+        return await work(running, deleted);
+      } finally {
+        await awake.catch(() => undefined);
+      }
+    });
+  }
+
+  /** Writes a sandbox that is down as STARTING. False: no such sandbox. */
+  #beginWaking(id: string, named: string | null): boolean {
+    const { store, specs, clock } = this.#options;
+    const row = store.sandboxes.get(id);
+    if (row === null || row.status === 'RUNNING' || row.status === 'STARTING') return row !== null;
+    if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
+    assertResumable(row, named, specs);
+    const begun = { status: 'STARTING', status_detail: null, last_active_at: clock.stamp() } as const;
+    store.sandboxes.update(id, { spec_id: row.isolation, ...begun });
+    this.#makeRoom(id);
+    return true;
+  }
+
+  remove(id: string): Promise<boolean> {
+    return this.#changes.remove(id, async () => {
+      // A worker without a row: its creation was undone.
+      const isKnown = this.#options.store.sandboxes.get(id) !== null;
+      if (!isKnown && !this.#live.has(id)) return false;
+      await this.#end(id);
+      // First what takes the room: on a full disk not even a deletion can be written.
+      await removeTree(this.workspaceOf(id));
+      try {
+        this.#options.store.sandboxes.remove(id);
+      } catch (error) {
+        this.#teller.tell(id, { status: 'PAUSED', status_detail: 'it could not be deleted altogether' });
+        throw error;
+      }
+      return isKnown;
+    });
+  }
+
+  subscribers(): number {
+    return [...this.#live.values()].reduce((sum, { worker }) => sum + worker.subscribers, 0);
+  }
+
+  send(id: string, request: AgentRequest): Promise<AgentAnswer> {
+    return askSandbox(this.#client, this.#options.store.sandboxes.get(id), request);
+  }
+
+  workspaceOf(id: string): string {
+    return path.join(this.#options.workspacesDir, id);
+  }
+
+  eventsOf(id: string): string {
+    return path.join(this.#options.eventsDir, id);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all([...this.#live.keys()].map((id) => this.#end(id)));
+    for (const row of this.#options.store.sandboxes.all()) {
+      if (row.status === 'RUNNING' || row.status === 'STARTING') {
+        this.#teller.tell(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
+      }
+    }
+    this.#teller.close();
+    this.#client.close();
+  }
+
+  /** Starts the worker of a sandbox that is STARTING. */
+  #launch(row: SandboxRow): void {
+    if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
+    const { root, env, log } = this.#options;
+    const ready = deferred(); // who wants to know asks whenRunning
+    const timer = setTimeout(() => {
+      ready.reject(new Error('the worker did not become ready in time'));
+      worker.kill();
+    }, READY_TIMEOUT_MS);
+    const config = workerConfig(row, {
+      root,
+      workspace_dir: this.workspaceOf(row.id),
+      events_dir: this.eventsOf(row.id),
+      initial_env: this.#options.initialEnv?.() ?? {},
+      faults: this.#options.faults ?? [],
+      default_replay: this.#options.defaultReplay,
+    });
+    for (const dir of [config.workspace_dir, config.events_dir]) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const worker = startWorker(config, env, {
+      log,
+      onNotice: (notice) => {
+        guarded(row.id, log, () => {
+          writeNotice(row.id, notice, { ...this.#options, teller: this.#teller });
+        });
+        if (notice.type !== 'ready') return;
+        clearTimeout(timer);
+        ready.resolve();
+      },
+      onEnd: (text) => {
+        clearTimeout(timer);
+        guarded(row.id, log, () => {
+          this.#mourn(row.id, text, worker.pid);
+        });
+        ready.reject(new Error(text));
+      },
+    });
+    this.#live.set(row.id, { worker, ready: ready.promise, isPaused: false, isEnding: false });
+    this.#teller.tell(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+  }
+
+  /** A worker is gone: wanted, or the sandbox is in ERROR and can be resumed in a new one. */
+  #mourn(id: string, text: string, pid: number): void {
+    const live = this.#live.get(id);
+    if (live === undefined || live.worker.pid !== pid) return;
+    this.#live.delete(id);
+    if (live.isEnding || this.#isClosing) return;
+    this.#options.log(`sandbox ${id}: ${text}`);
+    const status = live.isPaused ? 'PAUSED' : 'ERROR';
+    // First in the logs: whoever hears that the sandbox is gone finds there why the run is.
+    this.#cutOff(id, live.isPaused ? { end: 'paused' } : { end: 'failed', why: text });
+    this.#teller.tell(id, { status, status_detail: text, worker_pid: null, worker_start: null });
+  }
+
+  async #freeze(id: string, live: Live): Promise<void> {
+    try {
+      await live.worker.ask('pause', COMMAND_TIMEOUT_MS);
+      live.isPaused = true;
+    } catch (error) {
+      // A worker that cannot be paused is ended: the workspace and the logs are on the disk.
+      this.#options.log(`sandbox ${id}: ${(error as Error).message}`);
+      await this.#end(id);
+    }
+  }
+
+  async #wake(id: string): Promise<void> {
+    const row = this.#options.store.sandboxes.get(id);
+    if (row?.status !== 'STARTING') return;
+    const live = this.#live.get(id);
+    if (live?.isPaused !== true) {
+      if (live === undefined) this.#launch(row);
+      return;
+    }
+    try {
+      const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
+      live.isPaused = false;
+      const port = notice.type === 'resumed' ? notice.port : row.port;
+      this.#teller.tell(id, { status: 'RUNNING', port });
+    } catch (error) {
+      this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
+      await this.#end(id);
+      this.#launch({ ...row, status: 'STARTING' });
+      this.#teller.tell(id, { status: 'STARTING', status_detail: null });
+    }
+  }
+
+  /** Ends the worker of a sandbox, by force when it does not obey. */
+  async #end(id: string): Promise<void> {
+    const live = this.#live.get(id);
+    if (live === undefined) return;
+    live.isEnding = true;
+    await endWorker(live.worker);
+    this.#live.delete(id);
+    this.#cutOff(id, { end: 'paused' });
+    this.#teller.tell(id, { worker_pid: null, worker_start: null });
+  }
+
+  /** A worker that obeyed has written and reported the end of its runs, and nothing is added; one that was killed has not. */
+  #cutOff(id: string, how: CutOff): void {
+    const onConversation = (notice: ConversationNotice): void => this.#options.onConversation(id, notice);
+    endCutOffRuns(this.eventsOf(id), how, { ...this.#options, onConversation });
+  }
+
+  #makeRoom(keep: string): void {
+    const { store, maxRunning, log } = this.#options;
+    for (const id of toEvict(store, keep, maxRunning).ids) inBackground(id, log, this.#evict(id, keep));
+  }
+
+  /** It may have become busy before its turn: the choice is made again, and counts. */
+  #evict(id: string, keep: string): Promise<void> {
+    return this.#changes.takeDown(id, async () => {
+      const { ids, detail } = toEvict(this.#options.store, keep, this.#options.maxRunning);
+      if (ids.includes(id)) await this.#pauseNow(id, detail);
+      else this.#makeRoom(keep);
+    });
+  }
+}

@@ -1,0 +1,38 @@
+/** What a worker reports of its sandbox and its conversations, written to the store. */
+import type { WorkerNotice } from './worker-protocol.ts';
+import type { SupervisorOptions } from './supervision.ts';
+import type { SandboxTeller } from './status-writer.ts';
+
+interface Writing extends Pick<SupervisorOptions, 'log' | 'onConversation'> {
+  teller: SandboxTeller;
+}
+
+export function writeNotice(id: string, notice: WorkerNotice, { teller, log, onConversation }: Writing): void {
+  if (notice.type === 'ready') {
+    const { port, working_dir } = notice;
+    teller.tell(id, { status: 'RUNNING', port, working_dir });
+  } else if (notice.type === 'warning') {
+    log(`sandbox ${id}: ${notice.text}`);
+    teller.tell(id, { status_detail: notice.text });
+  } else if (notice.type === 'failed') {
+    log(`sandbox ${id}: ${notice.text}`);
+  } else if (notice.type === 'conversation') {
+    onConversation(id, notice);
+  }
+}
+
+/** Notices come from the event loop of the process: a full disk must not end the service. */
+export function guarded(id: string, log: (line: string) => void, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    log(`sandbox ${id}: what its worker reported could not be written: ${String(error)}`);
+  }
+}
+
+/** As `guarded`, for a change that nobody waits for. */
+export function inBackground(id: string, log: (line: string) => void, change: Promise<unknown>): void {
+  change.catch((error: unknown) => {
+    log(`sandbox ${id}: ${String(error)}`);
+  });
+}

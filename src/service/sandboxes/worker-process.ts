@@ -1,0 +1,161 @@
+/** One worker: its process, the lines it says and the commands it is given (worker-protocol.ts). */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { nodeExecutable, sendSignal } from '../lifecycle/process.ts';
+import { toldWhenOrphaned } from '../isolation/parent-death-signal.ts';
+import type { WorkerCommand, WorkerConfig, WorkerNotice } from './worker-protocol.ts';
+
+export interface WorkerEvents {
+  /** Every line that answers no command. */
+  onNotice(notice: WorkerNotice): void;
+  /** The process is gone; `text` says why in a sentence. */
+  onEnd(text: string): void;
+  /** A line for the service's log. */
+  log(line: string): void;
+}
+
+const STOP_TIMEOUT_MS = 5_000;
+const KILL_AFTER_MS = 1000;
+
+export interface WorkerProcess {
+  pid: number;
+  /** How many clients are connected to its web sockets. */
+  readonly subscribers: number;
+  /** Sends a command and waits for its answer. Rejects when the worker ends first or takes too long. */
+  ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice>;
+  /** Settles when the process is gone. */
+  ended: Promise<void>;
+  /** Kills the worker's process group; what runs inside dies with it. */
+  kill(): void;
+}
+
+/** Starts `node <root>/dist/worker.js` in a process group of its own, so that a Ctrl-C does not reach it. */
+export function startWorker(
+  config: WorkerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  events: WorkerEvents,
+): WorkerProcess {
+  const { file, args } = toldWhenOrphaned('CONT', [nodeExecutable(), path.join(config.root, 'dist', 'worker.js')]);
+  const child = spawn(file, args, {
+    cwd: config.workspace_dir,
+    detached: true,
+    env: withoutKeys(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  // Writing to a worker that has just died is no error of ours: its end is told by `exit`.
+  child.stdin.on('error', () => undefined);
+  child.stdin.write(`${JSON.stringify(config)}\n`);
+  const waiting = new Map<string, (notice: WorkerNotice) => void>();
+  const failures = new Set<(error: Error) => void>();
+  const heard = { failure: '', subscribers: 0 };
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const notice = parseNotice(line, events.log);
+    if (notice === null) return;
+    if (notice.type === 'failed') heard.failure = notice.text;
+    if (notice.type === 'subscribers') heard.subscribers = notice.count;
+    const answered = 'request' in notice ? waiting.get(notice.request) : undefined;
+    if (answered !== undefined) answered(notice);
+    else events.onNotice(notice);
+  });
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    events.log(`worker ${config.sandbox_id}: ${line.slice(0, 2000)}`);
+  });
+  const ended = whenEnded(child, (how) => {
+    const text = heard.failure === '' ? `the worker ended unexpectedly (${how})` : heard.failure;
+    for (const fail of failures) fail(new Error(text));
+    events.onEnd(text);
+  });
+  return {
+    pid: child.pid ?? -1,
+    ended,
+    get subscribers() {
+      return heard.subscribers;
+    },
+    ask: (type, timeoutMs) => ask(child, waiting, failures, type, timeoutMs),
+    kill: () => {
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+        sendSignal(-child.pid, 'SIGKILL');
+      }
+    },
+  };
+}
+
+/** Asks a worker to end, and kills it when it does not. Settles when it is gone. */
+export async function endWorker(worker: WorkerProcess): Promise<void> {
+  await Promise.race([worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), worker.ended]);
+  const timer = setTimeout(() => {
+    worker.kill();
+  }, KILL_AFTER_MS);
+  await worker.ended;
+  clearTimeout(timer);
+}
+
+function ask(
+  child: ChildProcess,
+  waiting: Map<string, (notice: WorkerNotice) => void>,
+  failures: Set<(error: Error) => void>,
+  type: WorkerCommand['type'],
+  timeoutMs: number,
+): Promise<WorkerNotice> {
+  const request = randomBytes(8).toString('hex');
+  return new Promise((resolve, reject) => {
+    const settle = (): void => {
+      clearTimeout(timer);
+      waiting.delete(request);
+      failures.delete(fail);
+    };
+    const fail = (error: Error): void => {
+      settle();
+      reject(error);
+    };
+    const timer = setTimeout(() => {
+      fail(new Error(`the worker did not answer to "${type}" within ${timeoutMs / 1000} s`));
+    }, timeoutMs);
+    failures.add(fail);
+    waiting.set(request, (notice) => {
+      settle();
+      resolve(notice);
+    });
+    child.stdin?.write(`${JSON.stringify({ type, request })}\n`);
+  });
+}
+
+function whenEnded(child: ChildProcess, onEnd: (how: string) => void): Promise<void> {
+  return new Promise((resolve) => {
+    let isDone = false;
+    const end = (how: string): void => {
+      if (isDone) return;
+      isDone = true;
+      onEnd(how);
+      resolve();
+    };
+    child.on('error', (error) => {
+      end(error.message);
+    });
+    // `close` comes after the last line of its output has been read.
+    child.on('close', (code, signal) => {
+      end(signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`);
+    });
+  });
+}
+
+function parseNotice(line: string, log: (line: string) => void): WorkerNotice | null {
+  try {
+    return JSON.parse(line) as WorkerNotice;
+  } catch {
+    log(`a worker said something that is no notice: ${line.slice(0, 200)}`);
+    return null;
+  }
+}
+
+/** The keys of other servers are none of the worker's business, and still less of what an agent runs. */
+function withoutKeys(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || /^(?:ACS|OPENHANDS)_/.test(name)) continue;
+    kept[name] = value;
+  }
+  return kept;
+}

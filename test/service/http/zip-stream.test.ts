@@ -1,0 +1,36 @@
+import { unzipSync } from 'fflate';
+import { expect, it } from 'vitest';
+import { zipStream, type ZipMember } from '../../../src/service/http/zip-stream.ts';
+
+function* members(asked: string[]): Generator<ZipMember> {
+  for (let number = 0; number < 200; number += 1) {
+    asked.push(`${number}`);
+    yield [`folder/${number}.json`, Buffer.from(`{"number":${number},"text":"${'ö'.repeat(number)}"}`)];
+  }
+}
+
+it('an archive holds every file, and others have their turn while it is made', async () => {
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 0);
+  const count = (): void => {
+    turns += 1;
+    immediate = setImmediate(count);
+  };
+  let immediate = setImmediate(count);
+  const archive = await new Response(zipStream(members([]))).arrayBuffer();
+  clearInterval(timer);
+  clearImmediate(immediate);
+  const files = unzipSync(new Uint8Array(archive));
+  expect(Object.keys(files)).toHaveLength(200);
+  expect(Buffer.from(files['folder/199.json'] ?? []).toString('utf8')).toContain(`"text":"${'ö'.repeat(199)}"`);
+  expect(turns).toBeGreaterThan(100);
+});
+
+it('a file is asked for when those before it have been taken', async () => {
+  const asked: string[] = [];
+  const reader = zipStream(members(asked)).getReader();
+  await reader.read();
+  expect(asked.length).toBeLessThan(5);
+  await reader.cancel();
+  expect(asked.length).toBeLessThan(5);
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { storageTrouble } from '../../../src/service/storage/storage-error.ts';
+import { createTestApp } from '../app/support.ts';
+
+describe('a storage that refuses', () => {
+  it.each([
+    ['SQLITE_FULL', 'database or disk is full', 507],
+    ['ENOSPC', 'no space left on device', 507],
+    ['SQLITE_READONLY', 'attempt to write a readonly database', 500],
+    ['EACCES', 'permission denied', 500],
+    ['SQLITE_IOERR_WRITE', 'disk I/O error', 500],
+  ])('by %s is told in words', (code, message, status) => {
+    const trouble = storageTrouble(Object.assign(new Error(message), { code }));
+    expect(trouble).toMatchObject({ status, text: expect.stringContaining('nothing was stored') });
+  });
+
+  it('because it is damaged is told as damaged', () => {
+    const trouble = storageTrouble(new Error('database disk image is malformed'));
+    expect(trouble).toMatchObject({ status: 500, text: expect.stringContaining('is damaged') });
+  });
+
+  it('is not seen in an ordinary failure', () => {
+    expect(storageTrouble(new TypeError('x is not a function'))).toBeNull();
+  });
+
+  it('answers a request with its text, and stores nothing', async () => {
+    const app = await createTestApp();
+    try {
+      await app.call('POST', '/api/settings', { language: 'de' });
+      const { documents } = app.store;
+      const write = documents.write.bind(documents);
+      documents.write = () => {
+        throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      };
+      const answer = await app.call('POST', '/api/settings', { language: 'fr' });
+      expect(answer).toMatchObject({ status: 507, body: { detail: expect.stringContaining('disk') } });
+      documents.write = write;
+      expect((await app.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
+    } finally {
+      await app.close();
+    }
+  });
+});
