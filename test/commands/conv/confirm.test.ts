@@ -1,15 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/errors.ts';
 import { recordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 import { putToSleep } from './asleep.ts';
 import { onTerminal } from './on-terminal.ts';
-import { endedRun, errorOf, finish, json, jsonLines, replayFile, run, until, type OutcomeJson } from './support.ts';
-import { startWaitingRun, statusOf, untilStatus, type ConfirmationJson } from './waiting-run.ts';
-
-const never = (): Promise<never> => new Promise(() => {});
+import { endedRun, errorOf, finish, json, replayFile, run, until } from './support.ts';
+import { type ConfirmationJson, startWaitingRun, statusOf } from './waiting-run.ts';
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   let world: World;
@@ -149,160 +146,6 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect((await conv('confirm', id, '--accept', '--reject')).code).toBe(2);
       expect((await conv('confirm', id, '--accept', '--reason', 'no')).code).toBe(2);
       expect((await conv('confirm', id, '--accept')).code).toBe(5);
-    });
-  });
-
-  describe('--on-confirm', () => {
-    it.each(['follow', 'resume'])('ends %s with 8 where nobody can be asked', async (verb) => {
-      const { id, did } = await startWaitingRun(world);
-      const ended = await conv(verb, id);
-      expect(ended.code).toBe(8);
-      expect(ended.err).toContain(`acs conv confirm ${id}`);
-      if (verb === 'follow') expect((await conv(verb, id, '--on-confirm', 'ask')).code).toBe(8);
-      expect(did(1)).toBe(false);
-    });
-
-    it('accepts each action as it comes', async () => {
-      const { id, did } = await startWaitingRun(world, 3);
-      const followed = await conv('follow', id, '--on-confirm', 'accept', '--json');
-      expect(followed.code, followed.err).toBe(0);
-      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
-      expect([did(1), did(2), did(3)]).toEqual([true, true, true]);
-      expect(followed.err.match(/accepted: /g)).toHaveLength(3);
-    });
-
-    it('rejects, which ends the run with 8', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
-      expect((await conv('follow', id, '--on-confirm', 'reject')).code).toBe(8);
-      expect([did(1), did(2)]).toEqual([false, false]);
-    });
-
-    it('asks on a terminal and goes on watching', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
-      const answers = ['accept', 'leave'];
-      const followed = await onTerminal(world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
-      expect(followed.code, followed.err).toBe(8);
-      expect([did(1), did(2)]).toEqual([true, false]);
-    });
-
-    it('takes the question back when the answer is given elsewhere', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
-      const asked: (AbortSignal | undefined)[] = [];
-      const shownBelow: string[] = [];
-      const following = onTerminal(world, ['conv', 'follow', id], (_question, until, shown) => {
-        const before = shown?.() ?? '';
-        until?.addEventListener('abort', () => shownBelow.push((shown?.() ?? '').slice(before.length)));
-        asked.push(until);
-        return asked.length === 1 ? never() : Promise.resolve('leave');
-      });
-      await until(() => asked.length === 1);
-      expect((await conv('confirm', id, '--accept')).code).toBe(0);
-      const followed = await following;
-      expect(followed.code, followed.err).toBe(8);
-      expect(followed.err).toContain('answered elsewhere');
-      expect(asked.map((signal) => signal?.aborted)).toEqual([true, true]);
-      expect(shownBelow[0], 'nothing is written over an open question').toBe('');
-      expect([did(1), did(2)]).toEqual([true, false]);
-    });
-
-    it('ends as interrupted when a person leaves the question with Ctrl-C, and says that the run goes on', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const followed = await onTerminal(world, ['conv', 'follow', id, '--json'], () =>
-        Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 })),
-      );
-      expect(followed.code).toBe(130);
-      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting', exit_code: 130 });
-      expect(errorOf(followed)).toMatchObject({ code: 'interrupted', id });
-      expect(did(1)).toBe(false);
-    });
-
-    it('leaves no question open when the run has ended', async () => {
-      const { id } = await startWaitingRun(world);
-      const asked: string[] = [];
-      const following = onTerminal(world, ['conv', 'follow', id], (question) => {
-        asked.push(question);
-        return never();
-      });
-      await until(() => asked.length === 1);
-      expect((await conv('confirm', id, '--accept')).code).toBe(0);
-      expect((await following).code).toBe(0);
-    });
-
-    it('goes with a command that stays', async () => {
-      expect((await conv('new', 'x', '--no-repo', '--replay', 'demo', '--on-confirm', 'accept')).code).toBe(2);
-      expect((await conv('send', 'f'.repeat(32), 'x', '--on-confirm', 'accept')).code).toBe(2);
-      expect((await conv('follow', 'f'.repeat(32), '--on-confirm', 'perhaps')).code).toBe(2);
-    });
-  });
-
-  describe('conv stop', () => {
-    it('says what becomes of a run that waits: over V1 it stays so, over V0 it is stopped', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const ended = await conv('stop', id, '--json');
-      expect(ended.code, ended.err).toBe(0);
-      const after = await statusOf(world, id);
-      expect(json(ended)).toMatchObject({ status: after, changed: after !== 'waiting' });
-      expect(after).toBe(api === 'v1' ? 'waiting' : 'stopped');
-      if (api === 'v1') expect(ended.err).toContain(`acs conv confirm ${id} --reject`);
-      expect(did(1)).toBe(false);
-    });
-  });
-
-  describe('conv send', () => {
-    it('refuses while a confirmation waits, and names the way', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const refused = await conv('send', id, 'hello', '--json');
-      expect(refused.code).toBe(8);
-      expect(errorOf(refused).hint).toContain('conv confirm');
-      expect(did(1)).toBe(false);
-    });
-
-    it('rejects the action and then sends', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const dry = await conv('send', id, 'another way', '--reject', '--dry-run', '--json');
-      expect(dry.code, dry.err).toBe(0);
-      const [first, ...rest] = json<{ requests: { method: string }[] }>(dry).requests;
-      expect(first).toMatchObject({ method: 'POST' });
-      // V0 takes no message before the answer, so its request is only named.
-      expect(JSON.stringify(rest) + dry.err).toContain(api === 'v1' ? 'another way' : 'then: send the message');
-      expect(await statusOf(world, id)).toBe('waiting');
-      const sent = await conv('send', id, 'another way', '--reject', '--wait', '--json');
-      expect(json<OutcomeJson>(sent)).toMatchObject({ conversation_id: id, status: 'finished' });
-      expect(sent.code, sent.err).toBe(0);
-      expect(did(1)).toBe(false);
-      const { items } = json<{ items: { text: string }[] }>(await conv('events', id, '--source', 'user', '--json'));
-      expect(items.map(({ text }) => text)).toContain('another way');
-    });
-
-    it('accepts the action and then sends', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const sent = await conv('send', id, 'and this', '--accept', '--json');
-      expect(sent.code, sent.err).toBe(0);
-      await until(() => did(1));
-      const { items } = json<{ items: { text: string }[] }>(await conv('events', id, '--source', 'user', '--json'));
-      expect(items.map(({ text }) => text)).toContain('and this');
-    });
-
-    it('never carries the next action out unasked', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
-      const sent = await conv('send', id, 'and this', '--accept', '--json');
-      await until(() => did(1));
-      await untilStatus(world, id, 'waiting');
-      expect([0, 8]).toContain(sent.code);
-      expect([did(1), did(2)]).toEqual([true, false]);
-    });
-
-    it('has nothing to accept where nothing waits', async () => {
-      const id = await endedRun(world);
-      expect((await conv('send', id, 'x', '--accept')).code).toBe(6);
-      expect(await statusOf(world, id)).toBe('finished');
-    });
-
-    it('resumes a paused sandbox only with --resume', async () => {
-      const id = await endedRun(world);
-      await putToSleep(world, id);
-      expect((await conv('send', id, 'hello')).code).toBe(6);
-      expect((await conv('send', id, 'hello', '--resume', '--wait')).code).toBe(1);
     });
   });
 });

@@ -1,4 +1,4 @@
-/** Runs acs on a terminal whose person gives the answers of a test. */
+/** Runs acs on a terminal and answers its questions as a test says. */
 import { PassThrough } from 'node:stream';
 import { run } from '../../../src/cli.ts';
 import { clockFrom } from '../../../src/clock.ts';
@@ -8,12 +8,12 @@ import { createContext } from '../../../src/wire.ts';
 import { PACKAGE_ROOT, type Ended, type World } from '../../support/world.ts';
 
 /**
- * Gives the answer to a question; one that never settles is a person who thinks about it. `shown` is what stdout holds.
+ * Gives the answer to a question; a promise that never settles leaves the question open. `shown` is what stdout holds.
  */
 export type Person = (question: string, until?: AbortSignal, shown?: () => string) => Promise<string>;
 
 export async function onTerminal(world: World, args: string[], person: Person): Promise<Omit<Ended, 'bytes'>> {
-  const refused = (): Promise<never> => Promise.reject(new Error('nobody answers this'));
+  const refused = (): Promise<never> => Promise.reject(new Error('the test has no answer to this'));
   const prompt: Prompt = {
     confirm: async ({ message }) => (await person(message)) === 'yes',
     input: refused,
@@ -23,12 +23,61 @@ export async function onTerminal(world: World, args: string[], person: Person): 
     editor: refused,
   };
   const stdout = kept();
+  return runOnTerminal({ world, cwd: world.dir, args, prompt, stdout });
+}
+
+export interface Asked extends Omit<Ended, 'bytes'> {
+  questions: string[];
+}
+
+/** Runs `conv new` with `args`; each question gets the next of `answers`. */
+export async function runWizard(
+  world: Pick<World, 'env' | 'home'>,
+  cwd: string,
+  args: string[],
+  answers: (string | boolean)[],
+): Promise<Asked> {
+  const questions: string[] = [];
+  const left = [...answers];
+  const answer = <T>(message: string): Promise<T> => {
+    questions.push(message);
+    if (left.length === 0) throw new Error(`no answer is left for "${message}"`);
+    return Promise.resolve(left.shift() as T);
+  };
+  const prompt: Prompt = {
+    confirm: ({ message }) => answer(message),
+    // A wrong answer repeats the question together with the problem.
+    async input({ message, default: preset, validate }) {
+      for (let asked = message; ;) {
+        const given = (await answer<string>(asked)) || (preset ?? '');
+        const problem = (await validate?.(given)) ?? true;
+        if (problem === true) return given;
+        asked = `${message} ${problem}`;
+      }
+    },
+    select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
+    secret: ({ message }) => answer(message),
+    editor: ({ message }) => answer(message),
+  };
+  const ended = await runOnTerminal({ world, cwd, args: ['conv', 'new', ...args], prompt, stdout: kept() });
+  return { ...ended, questions };
+}
+
+interface TerminalRun {
+  world: Pick<World, 'env' | 'home'>;
+  cwd: string;
+  args: string[];
+  prompt: Prompt;
+  stdout: KeptStream;
+}
+
+async function runOnTerminal({ world, cwd, args, prompt, stdout }: TerminalRun): Promise<Omit<Ended, 'bytes'>> {
   const stderr = kept();
   const context = createContext({
     root: PACKAGE_ROOT,
     io: { stdin: { isTTY: true, raw: new PassThrough(), readAll: () => new Promise(() => {}) }, stdout, stderr },
     env: world.env,
-    cwd: world.dir,
+    cwd,
     home: world.home,
     platform: process.platform,
     clock: clockFrom(() => Date.now()),
@@ -47,7 +96,9 @@ function unless<T>(until: AbortSignal | undefined, answer: Promise<T>): Promise<
   return Promise.race([answer, taken]);
 }
 
-function kept(): OutputStream & { text(): string } {
+type KeptStream = OutputStream & { text(): string };
+
+function kept(): KeptStream {
   let text = '';
   return {
     isTTY: true,

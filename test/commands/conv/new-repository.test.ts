@@ -5,15 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../../src/clock.ts';
-import { choosePlace } from '../../../src/commands/conv/new-repository.ts';
 import type { NewOptions } from '../../../src/commands/conv/new-options.ts';
+import { choosePlace } from '../../../src/commands/conv/new-repository.ts';
 import { isAppError } from '../../../src/errors.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { createContext } from '../../../src/wire.ts';
-import { PACKAGE_ROOT } from '../../support/world.ts';
-import { git, makeRepository } from './support.ts';
+import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
+import { createWorld, type Ended, PACKAGE_ROOT, type World } from '../../support/world.ts';
+import { type ConversationJson, finish, git, json, jsonLines, makeRepository, replayFile, run } from './support.ts';
 
 /** A server far away: it clones by owner/name, and never sees this machine's folders. */
 const distant = (...providers: string[]) =>
@@ -83,6 +84,28 @@ async function choose(
     return { place: null, err: `${err}${error.message}`, code: error.exitCode };
   }
 }
+
+let world: World;
+let proxy: RecordingProxy;
+let repository: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  proxy = await recordingProxy(world.service.url);
+  repository = await makeRepository(path.join(world.dir, 'repository'));
+});
+afterAll(async () => {
+  await proxy.close();
+  await world.close();
+});
+beforeEach(() => {
+  proxy.requests.length = 0;
+});
+
+const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
+  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
+const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
+const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 
 describe('the repository of a conversation at a distant server', () => {
   const provider = { gitProvider: 'forgejo' };
@@ -174,5 +197,68 @@ describe('the repository of a conversation at a distant server', () => {
     const local = await makeRepository(path.join(dir, 'local'));
     expect(await choose(dir, { repo: local })).toMatchObject({ code: 2 });
     expect(await choose(local, {})).toMatchObject({ place: { repository: null } });
+  });
+});
+
+describe('the repository', () => {
+  it('is the checkout it runs in, and says so', async () => {
+    const folder = path.join(repository, 'deep');
+    await mkdir(folder, { recursive: true });
+    const ended = await acsIn(folder, '--replay', 'demo', '--json');
+    expect(json(ended)).toMatchObject({ repository, branch: 'main' });
+    expect(jsonLines<{ notice: string }>(ended.err)[0]?.notice).toContain(`repository ${repository}, branch main`);
+  });
+
+  it('is none where there is no checkout, and says so', async () => {
+    const ended = await acs('--replay', 'demo', '--json');
+    expect(json(ended).repository).toBeNull();
+    expect(ended.err).toContain('no git checkout here');
+  });
+
+  it('may be a path', async () => {
+    const ended = await acs('--repo', './repository', '--replay', 'demo', '--json');
+    expect(json(ended)).toMatchObject({ repository, branch: 'main' });
+  });
+
+  it('must have the branch', async () => {
+    const ended = await acsIn(repository, '--replay', 'demo', '-b', 'nope', '--json');
+    expect(ended.code).toBe(5);
+    expect(sent()).toEqual([]);
+  });
+
+  it('is named with its branch when the checkout is on none', async () => {
+    const detached = await makeRepository(path.join(world.dir, 'detached'));
+    await git(detached, 'checkout', '-q', '--detach');
+    expect((await acsIn(detached, '--replay', 'demo', '--json')).code).toBe(2);
+    expect(sent()).toEqual([]);
+    const ended = await acsIn(detached, '--replay', 'demo', '-b', 'main', '--json');
+    expect(json(ended)).toMatchObject({ branch: 'main' });
+  });
+
+  it('is started from its commits, with a warning about what is not among them', async () => {
+    const dirty = await makeRepository(path.join(world.dir, 'dirty'));
+    await writeFile(path.join(dirty, 'README.md'), 'changed\n');
+    const ended = await acsIn(dirty, '--replay', 'demo', '--json');
+    expect(ended.code).toBe(0);
+    expect(ended.err).toContain('uncommitted changes');
+  });
+
+  it('really is in the workspace: events, diff and files agree', async () => {
+    const file = await replayFile(world, 'edit.json', [
+      run('cat README.md'),
+      { action: 'write', args: { path: 'NEW.md', content: 'new words\n' } },
+      run('cat NEW.md'),
+      finish('written'),
+    ]);
+    const started = json<ConversationJson>(await acsIn(repository, '--replay', file, '--wait', '--json'));
+    const { items } = json<{ items: { kind: string; text: string }[] }>(
+      await world.acs('conv', 'events', started.id, '--kind', 'ObservationEvent', '--json'),
+    );
+    expect(items.map(({ text }) => text)).toEqual(expect.arrayContaining(['hello', 'new words']));
+    const diff = await world.acs('conv', 'diff', started.id);
+    expect(diff.out).toContain('+new words');
+    expect(diff.out).not.toContain('README');
+    expect((await world.acs('conv', 'result', started.id)).out).toBe('written');
+    expect(await git(repository, 'status', '--short')).toBe('');
   });
 });

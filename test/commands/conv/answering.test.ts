@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/errors.ts';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { onTerminal } from './on-terminal.ts';
+import { errorOf, jsonLines, until } from './support.ts';
+import { startWaitingRun } from './waiting-run.ts';
+
+const never = (): Promise<never> => new Promise(() => {});
+
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+  describe('--on-confirm', () => {
+    it.each(['follow', 'resume'])('ends %s with 8 where nobody can be asked', async (verb) => {
+      const { id, did } = await startWaitingRun(world);
+      const ended = await conv(verb, id);
+      expect(ended.code).toBe(8);
+      expect(ended.err).toContain(`acs conv confirm ${id}`);
+      if (verb === 'follow') expect((await conv(verb, id, '--on-confirm', 'ask')).code).toBe(8);
+      expect(did(1)).toBe(false);
+    });
+
+    it('accepts each action as it comes', async () => {
+      const { id, did } = await startWaitingRun(world, 3);
+      const followed = await conv('follow', id, '--on-confirm', 'accept', '--json');
+      expect(followed.code, followed.err).toBe(0);
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+      expect([did(1), did(2), did(3)]).toEqual([true, true, true]);
+      expect(followed.err.match(/accepted: /g)).toHaveLength(3);
+    });
+
+    it('rejects, which ends the run with 8', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      expect((await conv('follow', id, '--on-confirm', 'reject')).code).toBe(8);
+      expect([did(1), did(2)]).toEqual([false, false]);
+    });
+
+    it('asks on a terminal and goes on watching', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const answers = ['accept', 'leave'];
+      const followed = await onTerminal(world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
+      expect(followed.code, followed.err).toBe(8);
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('takes the question back when the answer is given elsewhere', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const asked: (AbortSignal | undefined)[] = [];
+      const shownBelow: string[] = [];
+      const following = onTerminal(world, ['conv', 'follow', id], (_question, until, shown) => {
+        const before = shown?.() ?? '';
+        until?.addEventListener('abort', () => shownBelow.push((shown?.() ?? '').slice(before.length)));
+        asked.push(until);
+        return asked.length === 1 ? never() : Promise.resolve('leave');
+      });
+      await until(() => asked.length === 1);
+      expect((await conv('confirm', id, '--accept')).code).toBe(0);
+      const followed = await following;
+      expect(followed.code, followed.err).toBe(8);
+      expect(followed.err).toContain('answered elsewhere');
+      expect(asked.map((signal) => signal?.aborted)).toEqual([true, true]);
+      expect(shownBelow[0], 'nothing is written over an open question').toBe('');
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('ends as interrupted when a person leaves the question with Ctrl-C, and says that the run goes on', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const followed = await onTerminal(world, ['conv', 'follow', id, '--json'], () =>
+        Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 })),
+      );
+      expect(followed.code).toBe(130);
+      expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'waiting', exit_code: 130 });
+      expect(errorOf(followed)).toMatchObject({ code: 'interrupted', id });
+      expect(did(1)).toBe(false);
+    });
+
+    it('leaves no question open when the run has ended', async () => {
+      const { id } = await startWaitingRun(world);
+      const asked: string[] = [];
+      const following = onTerminal(world, ['conv', 'follow', id], (question) => {
+        asked.push(question);
+        return never();
+      });
+      await until(() => asked.length === 1);
+      expect((await conv('confirm', id, '--accept')).code).toBe(0);
+      expect((await following).code).toBe(0);
+    });
+
+    it('goes with a command that stays', async () => {
+      expect((await conv('new', 'x', '--no-repo', '--replay', 'demo', '--on-confirm', 'accept')).code).toBe(2);
+      expect((await conv('send', 'f'.repeat(32), 'x', '--on-confirm', 'accept')).code).toBe(2);
+      expect((await conv('follow', 'f'.repeat(32), '--on-confirm', 'perhaps')).code).toBe(2);
+    });
+  });
+});

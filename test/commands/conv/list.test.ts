@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { type ConversationJson, endedRun, errorOf, json, jsonLines } from './support.ts';
+
+let world: World;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
+  second = await endedRun(world, '--title', 'The second\nof two', '--id', `aaaa${'2'.repeat(28)}`);
+});
+afterAll(() => world.close());
+
+const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+interface ListJson {
+  items: ConversationJson[];
+  has_more: boolean;
+}
+
+describe('conv list', () => {
+  it('prints a fitted table on a terminal', async () => {
+    const { out } = await world.invoke({ args: ['conv', 'list', '--no-color'], columns: 100 });
+    const lines = out.split('\n').map((line) =>
+      line
+        .trimEnd()
+        .replace(/now|\d+[smh] ago/, '<age>')
+        .replace(/ {2,}/g, '  '),
+    );
+    expect(lines).toEqual([
+      'ID  STATUS  TITLE  REPOSITORY  BRANCH  UPDATED AT',
+      'aaaa2222  finished  The second of two  <age>',
+      'aaaa1111  finished  The first  <age>',
+      '',
+    ]);
+  });
+
+  it('prints rows of whole values in a pipe', async () => {
+    const { out } = await conv('list');
+    const [{ created_at: created, updated_at: updated, sandbox_id: sandbox }] = json<{
+      items: [{ created_at: string; updated_at: string; sandbox_id: string }];
+    }>(await conv('list', '--json')).items;
+    expect(out.split('\n')[0]?.split('\t')).toEqual([
+      second,
+      'finished',
+      'The second\\nof two',
+      '',
+      '',
+      '',
+      created,
+      updated,
+      '',
+      sandbox,
+      '',
+    ]);
+    expect(created).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+  });
+
+  it('prints one document with --json', async () => {
+    const list = json<ListJson>(await conv('list', '--json'));
+    expect(list.has_more).toBe(false);
+    expect(list.items.map(({ id }) => id)).toEqual([second, first]);
+    expect(Object.keys(list.items[0] ?? {})).toEqual([
+      ...[
+        'id',
+        'start_task_id',
+        'title',
+        'status',
+        'reason',
+        'waiting_for',
+        'dialect',
+        'execution_status',
+        'sandbox_id',
+      ],
+      ...['sandbox_status', 'repository', 'branch', 'git_provider', 'model', 'created_at', 'updated_at', 'cost_usd'],
+      ...['tokens', 'url'],
+    ]);
+  });
+
+  it('prints one object a line with ndjson, and ids with -q', async () => {
+    const { out } = await conv('list', '--format', 'ndjson');
+    expect(jsonLines<{ id: string }>(out).map(({ id }) => id)).toEqual([second, first]);
+    expect((await conv('list', '-q')).out).toBe(`${second}\n${first}\n`);
+  });
+
+  it('stops at the limit and says that there is more', async () => {
+    const ended = await conv('list', '-L', '1', '--json');
+    expect(json<ListJson>(ended)).toMatchObject({ items: [{ id: second }], has_more: true });
+    expect(ended.err).toContain('--all-pages');
+  });
+
+  it('takes selectors, each with its opposite', async () => {
+    expect((await conv('list', '--status', 'finished', '-q')).out).toBe(`${second}\n${first}\n`);
+    expect((await conv('list', '--not-status', 'finished', '--json')).out).toBe(
+      '{\n  "items": [],\n  "has_more": false\n}\n',
+    );
+    expect((await conv('list', '--older-than', '1d', '-q')).out).toBe('');
+    expect((await conv('list', '--spec', 'process', '-q')).out).toBe(`${second}\n${first}\n`);
+    expect((await conv('list', '--repo', 'acme/*', '-q')).out).toBe('');
+  });
+
+  it('chooses fields, and names those there are', async () => {
+    expect((await conv('list', '--fields', 'title,status')).out.split('\n')[1]).toBe('The first\tfinished');
+    const wrong = await conv('list', '--fields', 'colour', '--json');
+    expect(wrong.code).toBe(2);
+    expect(errorOf(wrong).hint).toContain('execution_status');
+  });
+});

@@ -1,0 +1,98 @@
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type World } from '../../support/world.ts';
+import { runWizard, type Asked } from './on-terminal.ts';
+import { type ConversationJson, json, makeRepository } from './support.ts';
+
+let world: World;
+let repository: string;
+
+beforeAll(async () => {
+  world = await createWorld({ api: 'v1', spec: 'process' });
+  // The wizard asks for a message, and a message needs a model: this one only has to be set, nobody reaches it.
+  for (const setting of ['llm_model=openai/none', 'llm_base_url=http://127.0.0.1:9/v1'])
+    await world.acs('settings', 'set', setting);
+  repository = await makeRepository(path.join(world.dir, 'repository'));
+});
+afterAll(() => world.close());
+
+/** Runs `conv new` on a terminal; each question gets the next of `answers`. */
+function onTerminal(
+  cwd: string,
+  args: string[],
+  answers: (string | boolean)[],
+  at: Pick<World, 'env' | 'home'> = world,
+): Promise<Asked> {
+  return runWizard(at, cwd, args, answers);
+}
+
+const conversations = async (): Promise<ConversationJson[]> =>
+  json<{ items: ConversationJson[] }>(await world.acs('conv', 'list', '--json')).items;
+
+describe('conv new without a message, on a terminal', () => {
+  it('asks for repository, branch, message and spec, and for a last yes', async () => {
+    const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
+    expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
+    expect(asked.questions.slice(1, 3)).toEqual(['Branch', 'What should the agent do? (empty opens your editor)']);
+    expect(asked.questions[3]).toContain('Sandbox spec');
+    expect(asked.questions[4]).toBe('Start the conversation?');
+    expect(asked.err).toMatch(/repository +\S+\n/);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('starts nothing when the last answer is no', async () => {
+    const before = (await conversations()).length;
+    const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
+    expect(asked.code).toBe(2);
+    expect(asked.err).toContain('nothing was started');
+    const [, file = ''] = /saved in (\S+);/.exec(asked.err) ?? [];
+    expect(await readFile(file, 'utf8')).toBe('Do it\n');
+    await rm(path.dirname(file), { recursive: true });
+    expect(await conversations()).toHaveLength(before);
+  });
+
+  it('asks only for what the flags leave open', async () => {
+    const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
+    expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
+    expect(asked.code, asked.err).toBe(0);
+  });
+
+  it('opens the editor for a message of many lines', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
+      ['', 'One\nTwo\n\n# What should the agent do? This line is removed.\n'],
+    );
+    expect(asked.questions[1]).toContain('editor');
+    expect(asked.out).toContain('"text": "One\\nTwo"');
+  });
+
+  it('asks for the branch where the checkout is on none', async () => {
+    const folder = path.join(world.dir, 'empty');
+    await mkdir(folder);
+    const asked = await onTerminal(
+      folder,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['other', repository, 'main', 'Do it'],
+    );
+    expect(asked.questions[0]).toBe('Repository [none | another repository]');
+    expect(asked.questions[1]).toContain('owner/name');
+    expect(asked.out).toContain('"selected_branch": "main"');
+  });
+
+  it('asks nothing with --no-input', async () => {
+    const asked = await onTerminal(repository, ['--no-input'], []);
+    expect(asked).toMatchObject({ code: 2, questions: [] });
+  });
+
+  it('checks a branch when it is entered', async () => {
+    const asked = await onTerminal(
+      repository,
+      ['--spec', 'process', '--dry-run', '-y'],
+      ['here', 'no-such-branch', 'main', 'Do it'],
+    );
+    expect(asked.questions[2]).toBe(`Branch ${repository} has no branch "no-such-branch"`);
+    expect(asked.code, asked.err).toBe(0);
+  });
+});

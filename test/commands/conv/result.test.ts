@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { endedRun, finish, json, replayFile, startHeldRun } from './support.ts';
+
+let world: World;
+let first: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
+});
+afterAll(() => world.close());
+
+const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+describe('conv result', () => {
+  it('prints the answer byte for byte', async () => {
+    const file = await replayFile(world, 'answer.json', [finish('  zwei\n\tZeilen ü\u202e ')]);
+    const id = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json')).id;
+    expect((await conv('result', id)).out).toBe('  zwei\n\tZeilen ü\u202e ');
+  });
+
+  it('is made safe on a terminal', async () => {
+    const file = await replayFile(world, 'bad-answer.json', [finish('\u001b[2Jgone')]);
+    const id = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json')).id;
+    const { out } = await world.invoke({ args: ['conv', 'result', id], columns: 80 });
+    expect(out).toBe('\\x1b[2Jgone\n');
+  });
+
+  it('is not found while there is none', async () => {
+    const held = await startHeldRun(world);
+    const ended = await conv('result', held.id);
+    expect(ended).toMatchObject({ code: 5, out: '' });
+    expect(ended.err).toContain(`wait for it: acs conv wait ${held.id}`);
+    await held.release();
+    await conv('wait', held.id);
+  });
+
+  it('names no wait where no answer can come', async () => {
+    const { id } = json(await conv('new', '--no-repo', '--replay', 'demo', '--wait', '--json'));
+    await conv('send', id, 'go on', '--wait');
+    const failed = await conv('result', id);
+    expect(failed).toMatchObject({ code: 5, out: '' });
+    expect(failed.err).toContain('is failed and gave no answer to the latest message');
+    expect(failed.err).not.toContain('conv wait');
+  });
+
+  it('has no other format', async () => {
+    expect((await conv('result', first, '--json')).code).toBe(2);
+  });
+});

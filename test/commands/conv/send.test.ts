@@ -1,0 +1,183 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { putToSleep } from './asleep.ts';
+import { endedRun, errorOf, finish, json, jsonLines, type OutcomeJson, replayFile, run, until } from './support.ts';
+import { startWaitingRun, statusOf, untilStatus } from './waiting-run.ts';
+
+// What a command does must not depend on what its server speaks.
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const show = async (word: string) => json(await conv('show', word, '--json'));
+  const ended = () => endedRun(world);
+  const texts = async (id: string) =>
+    json<{ items: { source: string; text: string }[] }>(
+      await conv('events', id, '--source', 'user', '--json'),
+    ).items.map(({ text }) => text);
+
+  describe('conv send', () => {
+    it('sends a message and tells the run that it begins apart from the one before', async () => {
+      const id = await ended();
+      expect((await show(id)).status).toBe('finished');
+      const sent = await conv('send', id, 'and now this', '--wait', '--json');
+      expect(sent.code).toBe(1);
+      expect(json<OutcomeJson>(sent)).toMatchObject({ conversation_id: id, status: 'failed' });
+      expect(await texts(id)).toContain('and now this');
+    });
+
+    it('returns at once without --wait', async () => {
+      const id = await ended();
+      const sent = await conv('send', id, 'more', '--json');
+      expect(sent.code).toBe(0);
+      expect(json(sent)).toMatchObject({ id, changed: true });
+    });
+
+    it('shows only the run it begins with --follow', async () => {
+      const id = await ended();
+      const sent = await conv('send', id, 'go on', '--follow', '--json');
+      expect(sent.code).toBe(1);
+      const lines = jsonLines<{ type: string; text?: string }>(sent.out);
+      const said = lines.map(({ text }) => text);
+      expect(said).toContain('go on');
+      expect(said).not.toContain('Show what you can do.');
+      expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'failed' });
+    });
+
+    it('takes the message from a file or stdin, and refuses an empty one', async () => {
+      const id = await ended();
+      await writeFile(path.join(world.dir, 'more.md'), 'from a file');
+      expect((await conv('send', id, '-F', 'more.md')).code).toBe(0);
+      expect((await world.invoke({ args: ['conv', 'send', id, '-'], stdin: 'from stdin' })).code).toBe(0);
+      expect((await conv('send', id, '')).code).toBe(2);
+      expect((await conv('send', id)).code).toBe(2);
+      expect(await texts(id)).toEqual(expect.arrayContaining(['from a file', 'from stdin']));
+    });
+  });
+});
+
+describe('changing conversations', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api: 'v1', spec: 'process' });
+  });
+  afterAll(() => world.close());
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+  it('sends to a paused sandbox only with --resume', async () => {
+    const id = await endedRun(world);
+    const { sandbox_id: sandbox } = json(await conv('show', id, '--json'));
+    await world.acs('sandbox', 'pause', sandbox ?? '');
+    const refused = await conv('send', id, 'hello', '--json');
+    expect(refused.code).toBe(6);
+    expect(errorOf(refused)).toMatchObject({
+      sandbox_status: 'paused',
+      hint: expect.stringContaining('--resume') as string,
+    });
+    const dry = await conv('send', id, 'hello', '--resume', '--dry-run', '--json');
+    expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
+      { method: 'POST', url: expect.stringMatching(/\/resume$/) as string, body: null },
+      { method: 'POST', body: { content: [{ type: 'text', text: 'hello' }] } },
+    ]);
+    expect(json(await world.acs('sandbox', 'show', sandbox ?? '', '--json')).status).toBe('paused');
+    const woken = await conv('send', id, 'hello', '--resume', '--wait', '--json');
+    expect(json<OutcomeJson>(woken)).toMatchObject({ status: 'failed', reason: { code: 'NoModel' } });
+  });
+
+  it('sends nothing to a conversation whose sandbox is gone', async () => {
+    const id = await endedRun(world);
+    const { sandbox_id: sandbox } = json(await conv('show', id, '--json'));
+    await world.acs('sandbox', 'delete', sandbox ?? '', '-y');
+    expect((await conv('send', id, 'hello')).code).toBe(6);
+    expect((await conv('wait', id)).code).toBe(0);
+    expect((await conv('events', id, '-q')).out).not.toBe('');
+  });
+
+  it('sends nothing while a confirmation waits: the message would carry the action out', async () => {
+    const file = await replayFile(world, 'touch.json', [run('touch carried-out'), finish('done')]);
+    expect((await world.acs('settings', 'set', 'confirmation_mode=true')).code).toBe(0);
+    const waiting = await conv('new', 'do it', '--no-repo', '--replay', file, '--wait', '--json');
+    expect((await world.acs('settings', 'set', 'confirmation_mode=false')).code).toBe(0);
+    expect(waiting.code, waiting.err).toBe(8);
+    const { id } = json(waiting);
+    expect(json(waiting)).toMatchObject({ status: 'waiting', outcome: { waiting_for: 'confirmation' } });
+    expect((await conv('send', id, 'hello', '--json')).code).toBe(8);
+    expect((await conv('follow', id)).code).toBe(8);
+    expect((await conv('show', id, '--exit-status')).code).toBe(8);
+    expect((await conv('diff', id)).out).toBe('');
+  });
+});
+
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+  describe('conv send', () => {
+    it('refuses while a confirmation waits, and names the way', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const refused = await conv('send', id, 'hello', '--json');
+      expect(refused.code).toBe(8);
+      expect(errorOf(refused).hint).toContain('conv confirm');
+      expect(did(1)).toBe(false);
+    });
+
+    it('rejects the action and then sends', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const dry = await conv('send', id, 'another way', '--reject', '--dry-run', '--json');
+      expect(dry.code, dry.err).toBe(0);
+      const [first, ...rest] = json<{ requests: { method: string }[] }>(dry).requests;
+      expect(first).toMatchObject({ method: 'POST' });
+      // V0 takes no message before the answer, so its request is only named.
+      expect(JSON.stringify(rest) + dry.err).toContain(api === 'v1' ? 'another way' : 'then: send the message');
+      expect(await statusOf(world, id)).toBe('waiting');
+      const sent = await conv('send', id, 'another way', '--reject', '--wait', '--json');
+      expect(json<OutcomeJson>(sent)).toMatchObject({ conversation_id: id, status: 'finished' });
+      expect(sent.code, sent.err).toBe(0);
+      expect(did(1)).toBe(false);
+      const { items } = json<{ items: { text: string }[] }>(await conv('events', id, '--source', 'user', '--json'));
+      expect(items.map(({ text }) => text)).toContain('another way');
+    });
+
+    it('accepts the action and then sends', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const sent = await conv('send', id, 'and this', '--accept', '--json');
+      expect(sent.code, sent.err).toBe(0);
+      await until(() => did(1));
+      const { items } = json<{ items: { text: string }[] }>(await conv('events', id, '--source', 'user', '--json'));
+      expect(items.map(({ text }) => text)).toContain('and this');
+    });
+
+    it('never carries the next action out unasked', async () => {
+      const { id, did } = await startWaitingRun(world, 2);
+      const sent = await conv('send', id, 'and this', '--accept', '--json');
+      await until(() => did(1));
+      await untilStatus(world, id, 'waiting');
+      expect([0, 8]).toContain(sent.code);
+      expect([did(1), did(2)]).toEqual([true, false]);
+    });
+
+    it('has nothing to accept where nothing waits', async () => {
+      const id = await endedRun(world);
+      expect((await conv('send', id, 'x', '--accept')).code).toBe(6);
+      expect(await statusOf(world, id)).toBe('finished');
+    });
+
+    it('resumes a paused sandbox only with --resume', async () => {
+      const id = await endedRun(world);
+      await putToSleep(world, id);
+      expect((await conv('send', id, 'hello')).code).toBe(6);
+      expect((await conv('send', id, 'hello', '--resume', '--wait')).code).toBe(1);
+    });
+  });
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { endedRun, json, startHeldRun } from './support.ts';
+import { startWaitingRun, statusOf } from './waiting-run.ts';
+
+// What a command does must not depend on what its server speaks.
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const ended = () => endedRun(world);
+  const held = () => startHeldRun(world);
+
+  describe('conv stop', () => {
+    it('stops a run, and changes nothing the second time', async () => {
+      const { id } = await held();
+      const stopped = await conv('stop', id, '--json');
+      expect(stopped.code, stopped.err).toBe(0);
+      expect(json(stopped)).toMatchObject({ id, changed: true });
+      expect(['paused', 'stopped']).toContain(json(stopped).status);
+      expect(json(await conv('stop', id, '--json'))).toMatchObject({ changed: false });
+      expect((await conv('wait', id)).code).toBe(6);
+    });
+
+    it('leaves a run that has ended as it is', async () => {
+      const id = await ended();
+      expect(json(await conv('stop', id, '--json'))).toMatchObject({ status: 'finished', changed: false });
+    });
+  });
+});
+
+describe.each(['v1', 'v0'] as const)('over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+  });
+  afterAll(() => world.close());
+
+  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+  describe('conv stop', () => {
+    it('says what becomes of a run that waits: over V1 it stays so, over V0 it is stopped', async () => {
+      const { id, did } = await startWaitingRun(world);
+      const ended = await conv('stop', id, '--json');
+      expect(ended.code, ended.err).toBe(0);
+      const after = await statusOf(world, id);
+      expect(json(ended)).toMatchObject({ status: after, changed: after !== 'waiting' });
+      expect(after).toBe(api === 'v1' ? 'waiting' : 'stopped');
+      if (api === 'v1') expect(ended.err).toContain(`acs conv confirm ${id} --reject`);
+      expect(did(1)).toBe(false);
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { endedRun, errorOf, json, jsonLines, type OutcomeJson, startHeldRun, until } from './support.ts';
+
+let world: World;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
+  second = await endedRun(world, '--title', 'The second\nof two', '--id', `aaaa${'2'.repeat(28)}`);
+});
+afterAll(() => world.close());
+
+const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+
+describe('conv wait', () => {
+  it('prints the outcome of one, and one for each of several', async () => {
+    expect(json<OutcomeJson>(await conv('wait', first, '--json'))).toMatchObject({
+      type: 'outcome',
+      conversation_id: first,
+      status: 'finished',
+      exit_code: 0,
+    });
+    const both = await conv('wait', first, second, '--json');
+    expect(json<{ items: OutcomeJson[] }>(both).items.map(({ conversation_id: id }) => id)).toEqual([first, second]);
+  });
+
+  it('reads ids from stdin', async () => {
+    const ended = await world.invoke({ args: ['conv', 'wait', '-', '-q'], stdin: `${first}\n${second}\n` });
+    expect(ended).toMatchObject({ code: 0, out: `${first}\n${second}\n` });
+  });
+
+  it('ends with the worst code of all, and with --any when the first has ended', async () => {
+    const failed = await endedRun(world);
+    await conv('send', failed, 'more', '--wait');
+    expect((await conv('wait', first, failed)).code).toBe(1);
+    const held = await startHeldRun(world);
+    const any = await conv('wait', held.id, first, '--any', '--json');
+    expect(any.code).toBe(0);
+    expect(json<{ items: OutcomeJson[] }>(any).items.map(({ conversation_id: id }) => id)).toEqual([first]);
+    await held.release();
+    expect((await conv('wait', held.id)).code).toBe(0);
+  });
+
+  it('waits for a state, and ends at once when it can no longer come', async () => {
+    const held = await startHeldRun(world);
+    expect((await conv('wait', held.id, '--for', 'running')).code).toBe(0);
+    const finished = conv('wait', held.id, '--for', 'finished');
+    await held.release();
+    expect((await finished).code).toBe(0);
+    expect((await conv('wait', held.id, '--for', 'waiting')).code).toBe(6);
+    expect((await conv('wait', held.id, '--for', 'asleep')).code).toBe(2);
+  });
+
+  it('ends with 124 at its deadline and names the last state', async () => {
+    const held = await startHeldRun(world);
+    const ended = await conv('wait', held.id, '--timeout', '300ms', '--json');
+    expect(ended.code).toBe(124);
+    expect(errorOf(ended)).toMatchObject({ code: 'timeout', last_status: 'running' });
+    await held.release();
+    await conv('wait', held.id);
+  });
+
+  it('ends with 124 when nothing happens for too long', async () => {
+    const held = await startHeldRun(world);
+    const ended = await conv('wait', held.id, '--fail-on-stall', '300ms', '--json');
+    expect(ended.code).toBe(124);
+    expect(json<OutcomeJson>(ended).reason?.code).toBe('no-events');
+    await held.release();
+    await conv('wait', held.id);
+  });
+
+  it('ends with 6 when the run is stopped, and with 5 when it is deleted', async () => {
+    const stopped = await startHeldRun(world);
+    const waiting = conv('wait', stopped.id);
+    expect((await conv('stop', stopped.id)).code).toBe(0);
+    expect((await waiting).code).toBe(6);
+    const deleted = await startHeldRun(world);
+    let shown = '';
+    const following = world.invoke({
+      args: ['conv', 'follow', deleted.id, '--json'],
+      onOut: (text) => (shown += text),
+    });
+    await until(() => shown.includes('"type":"event"'));
+    expect((await conv('delete', deleted.id, '-y')).code).toBe(0);
+    const ended = await following;
+    expect(ended.code).toBe(5);
+    expect(jsonLines(ended.out).at(-1)).toMatchObject({ type: 'outcome', status: 'deleted', exit_code: 5 });
+  });
+});
