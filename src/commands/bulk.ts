@@ -17,11 +17,6 @@ export interface Subject {
   profile?: string;
 }
 
-/** One at a server. */
-export interface Target extends Subject {
-  server: Server;
-}
-
 /** What became of one thing. `before` and `after` are its states, null where it had or has none. */
 export interface Change<T> {
   changed: boolean;
@@ -64,25 +59,20 @@ export async function confirmChange(
   }
 }
 
-export interface BulkPlan<T> {
-  targets: readonly Subject[];
+export interface BulkPlan<S extends Subject, T> {
+  targets: readonly S[];
   /** Ids nothing was found for, servers that could not be reached. */
   lost: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
   past: string;
   /** How many at a time: few, because servers limit requests, unless the work is to wait. */
   concurrency?: number;
-  apply(target: Subject): Promise<Change<T>>;
+  apply(target: S): Promise<Change<T>>;
 }
 
 /** Changes one thing named by its id: prints the object with `changed`; errors are the command's own. */
-export async function changeOne<T>(
-  ctx: Context,
-  view: View<T>,
-  target: Target,
-  apply: (target: Target) => Promise<Change<T>>,
-): Promise<void> {
-  const { record, changed } = await apply(target);
+export async function changeOne<T>(ctx: Context, view: View<T>, apply: () => Promise<Change<T>>): Promise<void> {
+  const { record, changed } = await apply();
   if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   await ctx.out.item(view, record, { changed });
 }
@@ -91,7 +81,7 @@ export async function changeOne<T>(
  * Changes each target, a few at a time, and prints one result at any exit code; the exit code is 1 when something
  * failed. After a signal the items not yet tried are reported as interrupted.
  */
-export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<void> {
+export async function changeEach<S extends Subject, T>(ctx: Context, plan: BulkPlan<S, T>): Promise<void> {
   const kept: DryRunRequest[] = [];
   const changed = await changeAll(ctx, plan, kept);
   if (ctx.globals.mode === 'dry-run') {
@@ -112,9 +102,13 @@ export async function changeEach<T>(ctx: Context, plan: BulkPlan<T>): Promise<vo
   }
 }
 
-async function changeAll<T>(ctx: Context, plan: BulkPlan<T>, kept: DryRunRequest[]): Promise<BulkItem[]> {
+async function changeAll<S extends Subject, T>(
+  ctx: Context,
+  plan: BulkPlan<S, T>,
+  kept: DryRunRequest[],
+): Promise<BulkItem[]> {
   const { targets, past, concurrency = CONCURRENCY } = plan;
-  const change = (target: Subject) => changeItem(ctx, plan, target, kept);
+  const change = (target: S) => changeItem(ctx, plan, target, kept);
   if (targets.length === 0 || ctx.globals.mode === 'dry-run') return await inParallel(targets, concurrency, change);
   const progress = await ctx.progress(`${targets.length} to be ${past}`);
   let ended = 0;
@@ -150,10 +144,10 @@ export function endOfDryRun(requests: readonly DryRunRequest[] = []): Error {
   return Object.assign(new Error('a dry run ends here'), { tag: DRY_RUN_TAG, requests });
 }
 
-async function changeItem<T>(
+async function changeItem<S extends Subject, T>(
   ctx: Context,
-  plan: BulkPlan<T>,
-  target: Subject,
+  plan: BulkPlan<S, T>,
+  target: S,
   kept: DryRunRequest[],
 ): Promise<BulkItem> {
   const profile = target.profile === undefined ? {} : { profile: target.profile };

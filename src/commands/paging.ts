@@ -4,15 +4,13 @@
  */
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { createPageCheck } from '../domain/page-check.ts';
+import { collectPages, type Page } from '../domain/pages.ts';
 import { isAppError } from '../errors.ts';
 import type { Field, View } from '../output/view.ts';
-import type { Page, Server } from '../servers/server.ts';
+import type { Server } from '../servers/server.ts';
 import { positiveInteger } from './options.ts';
 
 const DEFAULT_LIMIT = 30;
-/** More is refused by servers (interface 4.3, 5.3). */
-const PAGE_SIZE_MAX = 100;
 
 export interface PagingOptions {
   limit?: number;
@@ -28,55 +26,6 @@ export function addPagingOptions(command: Command): Command {
 /** Infinity with --all-pages. */
 export function limitOf({ limit, allPages }: PagingOptions): number {
   return allPages ? Number.POSITIVE_INFINITY : (limit ?? DEFAULT_LIMIT);
-}
-
-export interface PageSource<T> {
-  fetch(page: string | null, pageSize: number): Promise<Page<T>>;
-  /** Duplicates are told by it; an empty one is never a duplicate. */
-  id(item: T): string;
-  /** Applied before the limit counts. */
-  filter?: (item: T) => boolean;
-  limit: number;
-  signal: AbortSignal;
-}
-
-/**
- * Reads pages until one item more than the limit is found, which tells for certain whether there are more.
- * Throws `server` for a list without an end: see createPageCheck.
- */
-export async function collectList<T>(source: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
-  const items: T[] = [];
-  const seenIds = new Set<string>();
-  const pageSize = source.filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, source.limit + 1);
-  for await (const page of pagesOf(source, pageSize)) {
-    for (const item of page) {
-      const id = source.id(item);
-      if (id !== '' && seenIds.has(id)) continue;
-      seenIds.add(id);
-      if (source.filter && !source.filter(item)) continue;
-      if (items.length === source.limit) return { items, has_more: true };
-      items.push(item);
-    }
-  }
-  return { items, has_more: false };
-}
-
-async function* pagesOf<T>(
-  source: Pick<PageSource<T>, 'fetch' | 'id' | 'signal'>,
-  pageSize: number,
-): AsyncGenerator<T[]> {
-  const check = createPageCheck();
-  let next: string | null = null;
-  do {
-    source.signal.throwIfAborted();
-    const page: Page<T> = await source.fetch(next, pageSize);
-    yield page.items;
-    check(
-      page.items.map((item) => source.id(item)),
-      page.next,
-    );
-    next = page.next;
-  } while (next !== null);
 }
 
 export interface ListRequest<T> {
@@ -103,12 +52,11 @@ export function hasSeveralProfiles(ctx: Context): boolean {
 
 async function listOf<T>(ctx: Context, request: ListRequest<T>, server: Server) {
   const filter = await request.filter?.(server);
-  return await collectList({
+  return await collectPages({
     fetch: (page, pageSize) => request.fetch(server, page, pageSize),
     id: (item) => request.view.id(item),
     ...(filter ? { filter } : {}),
     limit: limitOf(request.paging),
-    signal: ctx.signal,
   });
 }
 

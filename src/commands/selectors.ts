@@ -50,8 +50,3 @@ export function readSelection(options: SelectorOptions): Selection | null {
   };
   return Object.keys(selection).length === 0 ? null : selection;
 }
-
-/** Whether the selection needs the conversations of a sandbox. */
-export function asksForRuns(selection: Selection | null): boolean {
-  return selection?.idleMs !== undefined || selection?.notIdleMs !== undefined;
-}

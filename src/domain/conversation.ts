@@ -85,3 +85,28 @@ export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
 /** The sandbox runs and its record has no status of the run: that passes, and is no end. */
 export const NO_STATUS = 'unknown(no-status)';
+
+/** A record of a conversation of which only the id is known. */
+export function blankConversation(id: string, status: Conversation['status']): Conversation {
+  return {
+    id,
+    start_task_id: null,
+    title: null,
+    status,
+    reason: null,
+    waiting_for: null,
+    dialect: 'v1',
+    execution_status: null,
+    sandbox_id: null,
+    sandbox_status: null,
+    repository: null,
+    branch: null,
+    git_provider: null,
+    model: null,
+    created_at: null,
+    updated_at: null,
+    cost_usd: null,
+    tokens: null,
+    url: null,
+  };
+}

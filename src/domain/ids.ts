@@ -1,16 +1,13 @@
 /**
- * What a word on the command line means as an id, and which record it names: pure rules.
+ * How a word on the command line names a record: by a whole id, a prefix, a URL or `@last`.
  * Conversation ids are 32 hexadecimal digits, written with or without dashes; servers that take a caller's own id may
- * know others, so any plain word is taken as the beginning of one.
+ * know others, so any plain word is read as a prefix.
  */
 
 export type IdWord =
-  | { kind: 'last' }
-  /** A whole id, in its form without dashes. */
-  | { kind: 'full'; id: string }
-  /** Ids found in a URL, the likeliest first. */
-  | { kind: 'url'; ids: string[] }
-  | { kind: 'prefix'; prefix: string };
+  | 'last'
+  /** Whole ids to ask for in this order; then, unless null, the beginning of an id. */
+  | { ids: string[]; prefix: string | null };
 
 /** Fewer characters would mean something else tomorrow. */
 export const PREFIX_MIN = 4;
@@ -23,17 +20,43 @@ export function normalizeId(text: string): string | null {
   return /^[0-9a-f]{32}$/.test(plain) && /^[0-9a-f]+(?:-[0-9a-f]+)*$/i.test(text) ? plain : null;
 }
 
-/** Null when the word cannot be an id in any form. */
-export function readIdWord(text: string): IdWord | null {
-  if (text === '@last') return { kind: 'last' };
+/** Null when the word cannot be a conversation id in any form. */
+export function readConversationWord(text: string): IdWord | null {
+  if (text === '@last') return 'last';
   const id = normalizeId(text);
-  if (id !== null) return { kind: 'full', id };
+  if (id !== null) return { ids: [id], prefix: null };
   if (text.includes('/')) {
     const ids = idsInUrl(text);
-    return ids.length > 0 ? { kind: 'url', ids } : null;
+    return ids.length > 0 ? { ids, prefix: null } : null;
   }
-  if (!/^[\w.-]+$/.test(text) || text.startsWith('-') || text.length < PREFIX_MIN) return null;
-  return { kind: 'prefix', prefix: text };
+  return isPlainWord(text) ? { ids: [], prefix: text } : null;
+}
+
+/**
+ * Null when the word cannot be a sandbox id in any form. Servers choose these ids as they like, so that each long word
+ * may be a whole one.
+ */
+export function readSandboxWord(text: string): IdWord | null {
+  if (text === '@last') return 'last';
+  const isUrl = text.includes('://');
+  if (!isUrl && !isPlainWord(text)) return null;
+  const parts = isUrl
+    ? text
+        .split(/[/?&=#]+/)
+        .slice(2)
+        .reverse()
+    : [text];
+  const ids = parts.flatMap((part) => [part, normalizeId(part) ?? part]).filter(isWholeSandboxId);
+  if (isUrl && ids.length === 0) return null;
+  return { ids: [...new Set(ids)], prefix: isUrl ? null : text };
+}
+
+function isPlainWord(text: string): boolean {
+  return /^[\w.-]+$/.test(text) && !text.startsWith('-') && text.length >= PREFIX_MIN;
+}
+
+function isWholeSandboxId(text: string): boolean {
+  return /^[\w.-]{16,}$/.test(text);
 }
 
 /** The last one first: `/sandboxes/<id>/conversations/<id>` is about the conversation. */

@@ -4,7 +4,7 @@
  * agree, or until it has been stable for long enough: a short run is not missed, and no wait is without an end.
  */
 import type { Context } from '../context.ts';
-import type { Conversation } from '../domain/conversation.ts';
+import { blankConversation, type Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import { afterEvent, afterStanding, type RunEvidence } from './evidence.ts';
 import { deletedOutcome, judge } from './outcome.ts';
@@ -12,15 +12,7 @@ import { type AppError, isAppError } from '../errors.ts';
 import type { FollowItem } from './follow-source.ts';
 import type { Server } from '../servers/server.ts';
 import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
-import {
-  blankConversation,
-  deadlinePassed,
-  deadlinePassedUnseen,
-  endOfItems,
-  interruption,
-  NOT_READ,
-  openWatch,
-} from './endings.ts';
+import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, NOT_READ, openWatch } from './endings.ts';
 import { OpenQuestion } from './question.ts';
 import { Following, trackerServers, type TrackerServers } from './tracker-servers.ts';
 import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS, type Watched, type WatchOptions } from './tracker-options.ts';

@@ -5,10 +5,10 @@ import type { Secret } from '../domain/secret.ts';
 import { asList, asRecord, optionalText, readPage, requiredText } from '../protocol/shape.ts';
 import { isMissingRoute } from './features.ts';
 import { read, type Links } from './links.ts';
-import { allPages } from './pages.ts';
+import { allPages, type Page } from '../domain/pages.ts';
 import type { ProbeFacts } from './probe.ts';
 import { notRemoved, removeOrRead } from './removal.ts';
-import type { NewSecret, Page, Server } from './server.ts';
+import type { NewSecret, Server } from './server.ts';
 import { DryRunStop, plannedRequests } from './transport/dry-run.ts';
 import { foundNothing, serverText } from './transport/answer.ts';
 

@@ -11,6 +11,7 @@ import type { Conversation, Dialect } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import type { FollowItem, FollowOptions } from '../runs/follow-source.ts';
 import type { ModelChoice, ModelProfile } from '../domain/model-profile.ts';
+import type { Page } from '../domain/pages.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -35,12 +36,6 @@ export interface Account {
   user: string | null;
   email: string | null;
   organization: string | null;
-}
-
-export interface Page<T> {
-  items: T[];
-  /** Opaque; null on the last page. */
-  next: string | null;
 }
 
 export interface ListQuery {

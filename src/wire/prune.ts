@@ -1,7 +1,7 @@
 /** What has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
-import { createPageCheck } from '../domain/page-check.ts';
+import { byId, collectPages } from '../domain/pages.ts';
 import { isAppError } from '../errors.ts';
-import type { Page, Server } from '../servers/server.ts';
+import type { Server } from '../servers/server.ts';
 import type { OldConversation, OldThing, OldThings } from '../service-control.ts';
 
 const AT_WORK = new Set<string>(['starting', 'running', 'waiting']);
@@ -11,8 +11,14 @@ const UNFINISHED = new Set<string>(['paused', 'waiting']);
 /** @param before milliseconds since the epoch; what was touched later stays */
 export async function findOld(server: Server, before: number): Promise<OldThings> {
   const isOld = (time: string | null) => time !== null && Date.parse(time) < before;
-  const all = await everyPage((page) => server.conversations.list({}, page));
-  const sandboxes = await everyPage((page) => server.sandboxes.list(page)).catch(noneOverV0);
+  const { items: all } = await collectPages({
+    fetch: (page, pageSize) => server.conversations.list({ pageSize }, page),
+    id: byId,
+  });
+  const { items: sandboxes } = await collectPages({
+    fetch: (page, pageSize) => server.sandboxes.list(page, pageSize),
+    id: byId,
+  }).catch(noneOverV0);
   // Whoever resumes a sandbox, or works in it by hand, still needs the conversation that it belongs to.
   const usedSince = new Set(
     sandboxes.filter((one) => !isOld(one.last_active_at ?? one.created_at)).map(({ id }) => id),
@@ -57,25 +63,9 @@ async function isAtWork(server: Server, id: string): Promise<boolean> {
   }
 }
 
-async function everyPage<T extends { id: string }>(fetch: (page: string | null) => Promise<Page<T>>): Promise<T[]> {
-  const check = createPageCheck();
-  const items: T[] = [];
-  let page: string | null = null;
-  do {
-    const { items: more, next }: Page<T> = await fetch(page);
-    check(
-      more.map(({ id }) => id),
-      next,
-    );
-    items.push(...more);
-    page = next;
-  } while (page !== null);
-  return items;
-}
-
 /** A service of V0 alone has sandboxes too, but nobody can start one by hand there. */
-function noneOverV0(error: unknown): never[] {
-  if (isAppError(error) && error.kind === 'unsupported') return [];
+function noneOverV0(error: unknown): { items: never[] } {
+  if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
   throw error;
 }
 

@@ -108,7 +108,7 @@ function isPort(room: string, to: string, sources: Sources): boolean {
 /** Files that may import from every noun: the tree of commands, and the list of all records in the help. */
 const KNOW_ALL_NOUNS = ['src/commands/index.ts', 'src/commands/help/records.ts'];
 
-/** Nouns share the files directly in commands/; no noun imports another. */
+/** Nouns share the files directly in commands/ and those in commands/resource/; no noun imports another. */
 function nounBreach(from: string, to: string): string[] {
   const own = nounOf(from);
   const other = nounOf(to);
@@ -117,7 +117,7 @@ function nounBreach(from: string, to: string): string[] {
 }
 
 function nounOf(file: string): string | null {
-  return /^src\/commands\/([^/]+)\//.exec(file)?.[1] ?? null;
+  return /^src\/commands\/(?!resource\/)([^/]+)\//.exec(file)?.[1] ?? null;
 }
 
 function libraryBreach({ from, to, origin, loading }: Import): string[] {

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { idsInUrl, matchPrefix, normalizeId, readIdWord } from '../../src/domain/ids.ts';
+import { idsInUrl, matchPrefix, normalizeId, readConversationWord, readSandboxWord } from '../../src/domain/ids.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const DASHED = '01234567-89ab-cdef-0123-456789abcdef';
 
 describe('a word that is an id', () => {
   it.each([
-    ['a whole id', ID, { kind: 'full', id: ID }],
-    ['one with dashes', DASHED, { kind: 'full', id: ID }],
-    ['one in capitals', ID.toUpperCase(), { kind: 'full', id: ID }],
-    ['the last conversation', '@last', { kind: 'last' }],
-    ['a beginning', '0123', { kind: 'prefix', prefix: '0123' }],
-    ['a beginning with dashes', '01234567-89', { kind: 'prefix', prefix: '01234567-89' }],
-    ['a URL', `https://acs.example/conversations/${DASHED}?tab=files`, { kind: 'url', ids: [ID] }],
+    ['a whole id', ID, { ids: [ID], prefix: null }],
+    ['one with dashes', DASHED, { ids: [ID], prefix: null }],
+    ['one in capitals', ID.toUpperCase(), { ids: [ID], prefix: null }],
+    ['the last conversation', '@last', 'last'],
+    ['a beginning', '0123', { ids: [], prefix: '0123' }],
+    ['a beginning with dashes', '01234567-89', { ids: [], prefix: '01234567-89' }],
+    ['a URL', `https://acs.example/conversations/${DASHED}?tab=files`, { ids: [ID], prefix: null }],
   ])('%s', (_, word, read) => {
-    expect(readIdWord(word)).toEqual(read);
+    expect(readConversationWord(word)).toEqual(read);
   });
 
   it.each([
@@ -28,7 +28,7 @@ describe('a word that is an id', () => {
     'x'.repeat(3),
     '\u001b[31mred',
   ])('is not %j', (word) => {
-    expect(readIdWord(word)).toBeNull();
+    expect(readConversationWord(word)).toBeNull();
   });
 
   it('takes the last id of a URL first', () => {
@@ -39,6 +39,23 @@ describe('a word that is an id', () => {
   it('finds no id inside a longer run of digits', () => {
     expect(idsInUrl(`https://acs.example/${ID}00`)).toEqual([]);
     expect(normalizeId(`${ID}0`)).toBeNull();
+  });
+});
+
+describe('a word that names a sandbox', () => {
+  const NAMED = 'oh-agent-server-4bXq';
+  it.each([
+    ['the sandbox of the last conversation', '@last', 'last'],
+    ['a whole id', NAMED, { ids: [NAMED], prefix: NAMED }],
+    ['an id with dashes', DASHED, { ids: [DASHED, ID], prefix: DASHED }],
+    ['a prefix', 'oh-agent', { ids: [], prefix: 'oh-agent' }],
+    ['a URL', `https://acs.example/sandboxes/${NAMED}?tab=files`, { ids: [NAMED], prefix: null }],
+  ])('is read as %s', (_, word, read) => {
+    expect(readSandboxWord(word)).toEqual(read);
+  });
+
+  it.each(['', 'abc', 'a b c d', 'not/an id', '--all', 'https://acs.example/'])('is not %j', (word) => {
+    expect(readSandboxWord(word)).toBeNull();
   });
 });
 

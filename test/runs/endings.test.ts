@@ -1,5 +1,5 @@
+import { blankConversation } from '../../src/domain/conversation.ts';
 import { describe, expect, it } from 'vitest';
-import { blankConversation } from '../../src/runs/endings.ts';
 import { deadlinePassed, interruption } from '../../src/runs/endings.ts';
 import { AppError } from '../../src/errors.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Conversation } from '../../src/domain/conversation.ts';
+import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
-import { blankConversation } from '../../src/runs/endings.ts';
 import { afterEvent, afterStanding, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
 import { deletedOutcome, exitCodeOfStatus, judge, judgeFor } from '../../src/runs/outcome.ts';
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { blankConversation } from '../../src/runs/endings.ts';
 import { watch } from '../../src/runs/tracker.ts';
 import type { WatchOptions } from '../../src/runs/tracker-options.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { Context } from '../../src/context.ts';
-import type { Conversation } from '../../src/domain/conversation.ts';
+import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
 import { NO_STATUS } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/errors.ts';

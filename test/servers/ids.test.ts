@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { dashedId, isUuid, normalId } from '../../src/servers/ids.ts';
-import { allPages, inSlices } from '../../src/servers/pages.ts';
+import { allPages, inSlices } from '../../src/domain/pages.ts';
 import { failure } from './support/failure.ts';
 
 it('ids go from one form to the other, and what is no uuid stays as it is', () => {

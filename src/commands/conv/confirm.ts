@@ -6,7 +6,8 @@ import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { ConfirmationAnswer, Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
-import { checkIdWord } from '../ids.ts';
+import { checkWord } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { askDecision, confirmationOf, confirmationView, PAST, refuseNeedlessStart } from './confirmation.ts';
 import { findStarted } from './started.ts';
 import { needsResume, resumeSandbox, resumeSandboxNow } from './resume-sandbox.ts';
@@ -51,7 +52,7 @@ export function declareConfirm(parent: Command, ctx: Context): void {
 
 export async function confirmAction(word: string, options: ConfirmOptions, ctx: Context): Promise<void> {
   ctx.out.check(confirmationView, 'item');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const decision = decisionOf(options);
   if (options.reason !== undefined && decision !== 'reject') throw new AppError('usage', '--reason needs --reject');
   const server = await ctx.server();

@@ -1,33 +1,27 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
+import { byId, collectPages } from '../../domain/pages.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { collectList } from '../paging.ts';
 import { planSteps } from '../dry-run.ts';
-import { addSelectorOptions } from '../selectors.ts';
-import {
-  changeConversations,
-  type ChangeOptions,
-  type ChangeRequest,
-  type ConversationTarget,
-  type ConversationVerb,
-} from './change.ts';
+import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
+import type { Preview, Target } from '../resource/resource.ts';
+import { conversationLine, conversations } from './conversations.ts';
 import { conversationView, idOf } from './view.ts';
 
-export interface DeleteOptions extends ChangeOptions {
-  ignoreNotFound?: boolean;
+interface DeleteOptions extends ChangeOptions {
   withSandbox?: boolean;
 }
 
+type Request = ChangeRequest<Conversation, DeleteOptions>;
+
 export function declareDelete(parent: Command, ctx: Context): void {
   const command = parent.command('delete').aliases(['rm', 'remove']).description('delete conversations');
-  command.argument('[id...]', 'conversations; - reads ids from stdin');
-  addSelectorOptions(command, CONVERSATION_STATUSES)
-    .option('--all', 'select every conversation')
+  addChoice(command, conversations, CONVERSATION_STATUSES)
     .option('--force', 'also delete while a run is in progress, in a selected conversation or in its sandbox')
     .option(
       '--with-sandbox',
@@ -50,26 +44,22 @@ export function declareDelete(parent: Command, ctx: Context): void {
       { command: 'acs conv delete @last --with-sandbox -y', does: 'delete it and its sandbox' },
     ],
   });
-  command.action((ids: string[], options: DeleteOptions) => changeConversations(ctx, removal(options), ids, options));
+  command.action((ids: string[], options: DeleteOptions) =>
+    changeRecords(ctx, options.withSandbox ? { ...removal, preview: previewWithSandboxes } : removal, ids, options),
+  );
 }
 
-function removal(options: DeleteOptions): ConversationVerb {
-  return {
-    word: 'delete',
-    past: 'deleted',
-    asks: 'always',
-    apply: (ctx, target, request) => deleteOne(ctx, target, request, options),
-    ifGone: (target, { targets }) => goneResult(target, targets, options),
-    ...(options.withSandbox ? { alsoHit: othersInSandboxes } : {}),
-  };
-}
+const removal: Verb<Context, Conversation, DeleteOptions> = {
+  resource: conversations,
+  word: 'delete',
+  past: 'deleted',
+  asks: 'always',
+  apply: deleteOne,
+  ifGone: goneResult,
+};
 
-async function deleteOne(
-  ctx: Context,
-  target: ConversationTarget,
-  request: ChangeRequest,
-  options: DeleteOptions,
-): Promise<Change<Conversation>> {
+async function deleteOne(ctx: Context, target: Target<Conversation>, request: Request): Promise<Change<Conversation>> {
+  const { options } = request;
   const { server, seen } = target;
   if (seen.id === '') {
     throw new AppError('conflict', `start task ${idOf(seen)} has no conversation to delete`);
@@ -80,13 +70,13 @@ async function deleteOne(
     });
   }
   const done = { changed: true, before: seen.status, after: null, record: seen };
-  const alsoGone = (other: Conversation): boolean => isDeletedToo(server, other, request, options);
+  const alsoGone = (other: Conversation): boolean => isDeletedToo(server, other, request);
   if (!options.withSandbox) {
     await server.conversations.remove(seen.id, { alsoGone });
     return done;
   }
   const check = async (about: string): Promise<void> => {
-    if (!options.force) await refuseRuns(ctx, server, seen, { about, isDeleted: alsoGone });
+    if (!options.force) await refuseRuns(server, seen, { about, isDeleted: alsoGone });
   };
   const removeIt = async (): Promise<void> => {
     await check(`the sandbox of conversation ${seen.id} has another run in progress`);
@@ -109,75 +99,69 @@ async function deleteOne(
 }
 
 /** A selector does not choose a run in progress, unless forced. */
-function isSpared({ chosenBy }: ConversationTarget, now: Conversation, { force }: DeleteOptions): boolean {
+function isSpared({ chosenBy }: Target<Conversation>, now: Conversation, { force }: DeleteOptions): boolean {
   return chosenBy === 'selector' && !force && isRunInProgress(now);
 }
 
 /** Whether the command deletes another conversation too, in the state that was read right before. */
-function isDeletedToo(
-  server: Server,
-  other: Conversation,
-  { targets, unchanged }: ChangeRequest,
-  options: DeleteOptions,
-): boolean {
+function isDeletedToo(server: Server, other: Conversation, { targets, unchanged, options }: Request): boolean {
   const target = targets.find((one) => one.server === server && one.seen.id === other.id);
   if (target === undefined || unchanged.has(target)) return false;
-  return target.isSelected?.(other) !== false && !isSpared(target, other, options);
+  return target.selector?.matches(other) !== false && !isSpared(target, other, options);
 }
 
 /** A server that deletes sandboxes whole has deleted it together with another one of this command. */
 function goneResult(
-  { seen }: ConversationTarget,
-  targets: readonly ConversationTarget[],
-  { ignoreNotFound }: DeleteOptions,
+  { seen }: Target<Conversation>,
+  { targets, options: { ignoreNotFound } }: Request,
 ): Change<Conversation> | null {
   if (mates(seen, targets).length > 0) return { changed: true, before: seen.status, after: null, record: seen };
   return ignoreNotFound ? { changed: false, before: null, after: null, record: seen } : null;
 }
 
 /** The other targets in the same sandbox. */
-function mates({ id, sandbox_id: sandboxId }: Conversation, targets: readonly ConversationTarget[]): Conversation[] {
+function mates({ id, sandbox_id: sandboxId }: Conversation, targets: readonly Target<Conversation>[]): Conversation[] {
   if (sandboxId === null) return [];
   return targets.map(({ seen }) => seen).filter((other) => other.sandbox_id === sandboxId && other.id !== id);
 }
 
-/** What the sandboxes hold besides the targets, for the question. */
-async function othersInSandboxes(ctx: Context, targets: readonly ConversationTarget[]): Promise<Conversation[]> {
+/** The question names the other conversations in the sandboxes too. */
+async function previewWithSandboxes(_: Context, targets: readonly Target<Conversation>[]): Promise<Preview> {
   const others = new Map<string, Conversation>();
   for (const { server, seen } of targets) {
     const isOther = ({ id }: Conversation): boolean => !targets.some((target) => target.seen.id === id);
-    for (const other of await inSandbox(ctx, server, seen, isOther)) others.set(other.id, other);
+    for (const other of await inSandbox(server, seen, isOther)) others.set(other.id, other);
   }
-  return [...others.values()];
+  const preview = conversations.preview(targets);
+  if (others.size === 0) return preview;
+  const lines = [...others.values()].map((other) => `in the same sandbox: ${conversationLine(other)}`);
+  const count = others.size === 1 ? 'another conversation' : `${others.size} other conversations`;
+  return { hit: [...preview.hit, ...lines], suffix: `, and the sandbox with ${count}` };
 }
 
 /** The conversations in the same sandbox that satisfy a condition. */
 async function inSandbox(
-  ctx: Context,
   server: Server,
   { sandbox_id: sandboxId }: Conversation,
   filter: (one: Conversation) => boolean,
 ): Promise<Conversation[]> {
   if (sandboxId === null) return [];
-  const { items } = await collectList({
+  const { items } = await collectPages({
     fetch: (page, pageSize) => server.conversations.list({ pageSize, sandboxId }, page),
-    id: ({ id }) => id,
+    id: byId,
     // Some releases ignore the condition.
     filter: (one) => one.sandbox_id === sandboxId && filter(one),
-    limit: Number.POSITIVE_INFINITY,
-    signal: ctx.signal,
   });
   return items;
 }
 
 async function refuseRuns(
-  ctx: Context,
   server: Server,
   seen: Conversation,
   { about, isDeleted }: { about: string; isDeleted: (other: Conversation) => boolean },
 ): Promise<void> {
   const isRun = (one: Conversation): boolean => one.id !== seen.id && isRunInProgress(one) && !isDeleted(one);
-  const runs = await inSandbox(ctx, server, seen, isRun);
+  const runs = await inSandbox(server, seen, isRun);
   if (runs.length === 0) return;
   const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
   throw new AppError('conflict', `${about}: ${names}`, {

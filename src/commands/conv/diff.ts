@@ -4,7 +4,8 @@ import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
 import type { View } from '../../output/view.ts';
 import type { Server, WorkspaceDiff } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord } from '../ids.ts';
+import { checkWord } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { findStarted } from './started.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
@@ -49,7 +50,7 @@ export function declareDiff(parent: Command, ctx: Context): void {
 export async function printDiff(word: string, options: DiffOptions, ctx: Context): Promise<void> {
   if (options.stat) ctx.out.check(fileView, 'list');
   else ctx.out.check(null, 'raw');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
   if (needsResume(conversation)) {

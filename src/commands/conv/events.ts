@@ -4,7 +4,8 @@ import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord } from '../ids.ts';
+import { checkWord } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { positiveInteger } from '../options.ts';
 import { eventTest, isSameEvent, readSince, type Since } from './event-filter.ts';
 import { eventView } from './event-view.ts';
@@ -50,7 +51,7 @@ export async function printEvents(word: string, options: EventsOptions, ctx: Con
   const view = eventView(null);
   ctx.out.check(view, 'list');
   checkLimitHasWait(options, false, '--follow');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const since = readSince(ctx, options);
   const server = await ctx.server();
   const { id } = await findStarted(ctx, server, word);

@@ -8,7 +8,8 @@ import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { limitsAfter, type Limits } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord, findConversation } from '../ids.ts';
+import { checkWord, findOne } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { duration } from '../options.ts';
 import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
@@ -60,11 +61,11 @@ export function declareFollow(parent: Command, ctx: Context): void {
 
 export async function followConversation(word: string, options: FollowOptions, ctx: Context): Promise<void> {
   ctx.out.check(eventView(null), 'stream');
-  checkIdWord(word);
+  checkWord(conversations, word);
   readSince(ctx, options);
   const limits = deadlineOf(ctx, options);
   const conversation = await beforeWatch(ctx, limits, word, async (timed, server) =>
-    untilStarted(timed, server, await findConversation(timed, server, word)),
+    untilStarted(timed, server, await findOne(timed, server, conversations, word)),
   );
   const server = await ctx.server();
   const watched =

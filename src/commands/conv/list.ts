@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES } from '../../domain/conversation.ts';
 import { explain } from '../declare.ts';
-import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
-import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
-import { conversationTest } from './selection.ts';
+import { addPagingOptions, type PagingOptions } from '../paging.ts';
+import { listSelected } from '../resource/list.ts';
+import { addSelectorOptions, type SelectorOptions } from '../selectors.ts';
+import { conversations } from './conversations.ts';
 import { conversationView } from './view.ts';
 
 export function declareList(parent: Command, ctx: Context): void {
@@ -25,15 +26,5 @@ export function declareList(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((options: SelectorOptions & PagingOptions) => listConversations(options, ctx));
-}
-
-export async function listConversations(options: SelectorOptions & PagingOptions, ctx: Context): Promise<void> {
-  const selection = readSelection(options);
-  await printList(ctx, {
-    view: conversationView,
-    paging: options,
-    fetch: (server, page, pageSize) => server.conversations.list({ pageSize, omissions: 'say' }, page),
-    filter: (server) => conversationTest(ctx, server, selection),
-  });
+  command.action((options: SelectorOptions & PagingOptions) => listSelected(ctx, conversations, options));
 }

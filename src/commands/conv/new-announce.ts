@@ -2,13 +2,13 @@
 import { access, constants, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { openOutcome } from '../../runs/outcome.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { rememberLast } from '../ids.ts';
-import { blankConversation, NOT_READ } from '../../runs/endings.ts';
+import { rememberLast } from '../resource/find.ts';
+import { NOT_READ } from '../../runs/endings.ts';
 import { showOutcome } from './follow.ts';
 import type { NewOptions } from './new-options.ts';
 import { conversationView, idOf } from './view.ts';

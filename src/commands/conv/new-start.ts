@@ -3,7 +3,7 @@
  * afterwards (a deadline, a signal, a server that breaks) the run may go on.
  */
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { AppError, isAppError } from '../../errors.ts';
@@ -14,7 +14,6 @@ import { endOfDryRun } from '../bulk.ts';
 import { LAST_LOOK_MS, timeLimit, type Limits } from '../../runs/deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
-import { blankConversation } from '../../runs/endings.ts';
 import { showRun } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
 import { Announcer } from './new-announce.ts';

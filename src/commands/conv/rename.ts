@@ -3,7 +3,8 @@ import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { changeOne } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord } from '../ids.ts';
+import { checkWord } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { findStarted } from './started.ts';
 import { conversationView } from './view.ts';
 
@@ -29,11 +30,11 @@ export function declareRename(parent: Command, ctx: Context): void {
 
 export async function renameConversation(word: string, title: string, ctx: Context): Promise<void> {
   ctx.out.check(conversationView, 'item');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const wanted = checkTitle(title);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
-  await changeOne(ctx, conversationView, { id: conversation.id, server }, async () => {
+  await changeOne(ctx, conversationView, async () => {
     const changed = conversation.title !== wanted;
     const record = changed ? await server.conversations.rename(conversation.id, wanted) : conversation;
     return { changed, before: conversation.title, after: record.title, record };

@@ -3,7 +3,8 @@ import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord } from '../ids.ts';
+import { checkWord } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { findStarted } from './started.ts';
 
 export function declareResult(parent: Command, ctx: Context): void {
@@ -22,7 +23,7 @@ export function declareResult(parent: Command, ctx: Context): void {
 
 export async function printResult(word: string, ctx: Context): Promise<void> {
   ctx.out.check(null, 'raw');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const server = await ctx.server();
   const { id } = await findStarted(ctx, server, word);
   const answer = await server.conversations.result(id);

@@ -7,12 +7,13 @@ import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
-import { checkIdWord } from '../ids.ts';
-import { addSelectorOptions, readSelection } from '../selectors.ts';
+import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../resource/change.ts';
+import { checkWord } from '../resource/find.ts';
+import { readSelection } from '../selectors.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { readKnownRun } from '../../runs/run-reads.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
-import { changeConversations, type ChangeOptions, type ConversationVerb } from './change.ts';
+import { conversations } from './conversations.ts';
 import { deadlineOf } from './follow.ts';
 import { findStarted, refuseUnstarted } from './started.ts';
 import { staysWaiting } from '../../runs/endings.ts';
@@ -22,21 +23,20 @@ import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
 
-const resume: ConversationVerb = {
+const resume: Verb<Context, Conversation, ResumeOptions> = {
+  resource: conversations,
   word: 'resume',
   past: 'resumed',
   asks: 'by-selector',
-  async apply(ctx, { server, seen, isSelected }) {
+  async apply(ctx, { server, seen, selector }) {
     refuseUnstarted(seen, idOf(seen));
-    return await resumeOne(ctx, server, seen, isSelected);
+    return await resumeOne(ctx, server, seen, selector?.matches);
   },
 };
 
 export function declareResume(parent: Command, ctx: Context): void {
   const command = parent.command('resume').description('start paused sandboxes and continue unfinished runs');
-  command.argument('[id...]', 'conversations; - reads ids from stdin');
-  addSelectorOptions(command, CONVERSATION_STATUSES)
-    .option('--all', 'select every conversation')
+  addChoice(command, conversations, CONVERSATION_STATUSES)
     .option('--wait', 'return when the run has ended; for one id')
     .option('-f, --follow', 'print the events, and return when the run has ended; for one id');
   addOnConfirm(addWaitTimeout(command));
@@ -79,9 +79,9 @@ export async function resumeConversations(
   const stays = options.wait === true || options.follow === true;
   checkOnConfirm(options, stays);
   checkLimitHasWait(options, stays, '--wait or --follow');
-  for (const word of given) if (word !== '-') checkIdWord(word);
+  for (const word of given) if (word !== '-') checkWord(conversations, word);
   const limits = deadlineOf(ctx, options);
-  if (!single) return await changeConversations(ctx, resume, given, options);
+  if (!single) return await changeRecords(ctx, resume, given, options);
   const [word = ''] = given;
   const resumed = await beforeWatch(ctx, limits, word, async (timed, server) => {
     const seen = await findStarted(timed, server, word);

@@ -7,7 +7,8 @@ import { poll, QUICK } from '../../runs/poll.ts';
 import type { OutgoingMessage, Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
-import { checkIdWord } from '../ids.ts';
+import { checkWord } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { collect } from '../options.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
@@ -86,7 +87,7 @@ export async function sendMessage(
   const stays = options.wait === true || options.follow === true;
   checkOnConfirm(options, stays);
   checkLimitHasWait(options, stays, '--wait or --follow');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const decision = decisionOf(options);
   const text = await readMessage(ctx, { argument, file: options.file });
   if (text === null)

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { exitCodeOfStatus } from '../../runs/outcome.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord, findConversation } from '../ids.ts';
+import { checkWord, findOne } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { conversationView } from './view.ts';
 
 export interface ShowOptions {
@@ -33,9 +34,9 @@ export function declareShow(parent: Command, ctx: Context): void {
 
 export async function showConversation(word: string, options: ShowOptions, ctx: Context): Promise<void> {
   ctx.out.check(conversationView, 'item');
-  checkIdWord(word);
+  checkWord(conversations, word);
   const server = await ctx.server();
-  const found = await findConversation(ctx, server, word);
+  const found = await findOne(ctx, server, conversations, word);
   const conversation = found.id === '' ? found : await server.conversations.getSettled(found.id);
   await ctx.out.item(conversationView, {
     ...conversation,

@@ -2,11 +2,12 @@ import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { findConversation } from '../ids.ts';
+import { findOne } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 
-/** For commands that need more than a start task. Throws `conflict` while it is being started, `failed` when that failed. */
+/** For commands that need a conversation. Throws `conflict` while it is being started, `failed` when that failed. */
 export async function findStarted(ctx: Context, server: Server, word: string): Promise<Conversation> {
-  const conversation = await findConversation(ctx, server, word);
+  const conversation = await findOne(ctx, server, conversations, word);
   refuseUnstarted(conversation, word);
   return conversation;
 }
@@ -18,7 +19,7 @@ export function refuseUnstarted(conversation: Conversation, word: string): void 
   if (conversation.status === 'failed') {
     throw new AppError('failed', `start task ${task} failed: ${conversation.reason?.text ?? 'no reason is known'}`);
   }
-  throw new AppError('conflict', `start task ${task} is still being worked at: there is no conversation yet`, {
+  throw new AppError('conflict', `start task ${task} has not started its conversation yet`, {
     hint: `wait for it: acs conv wait ${task}`,
     retryable: true,
   });

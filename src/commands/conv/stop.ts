@@ -7,19 +7,25 @@ import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
-import { addSelectorOptions } from '../selectors.ts';
-import { changeConversations, type ChangeOptions, type ConversationTarget, type ConversationVerb } from './change.ts';
+import { addChoice, changeRecords, type ChangeOptions, type Verb } from '../resource/change.ts';
+import type { Target } from '../resource/resource.ts';
+import { conversations } from './conversations.ts';
 import { staysWaiting } from '../../runs/endings.ts';
 import { conversationView, idOf } from './view.ts';
 
 const SETTLE_MS = 60_000;
 
-const stop: ConversationVerb = { word: 'stop', past: 'stopped', asks: 'by-selector', apply: stopOne };
+const stop: Verb<Context, Conversation, ChangeOptions> = {
+  resource: conversations,
+  word: 'stop',
+  past: 'stopped',
+  asks: 'by-selector',
+  apply: stopOne,
+};
 
 export function declareStop(parent: Command, ctx: Context): void {
   const command = parent.command('stop').description('stop runs; files are kept, and `conv send` continues the run');
-  command.argument('[id...]', 'conversations; - reads ids from stdin');
-  addSelectorOptions(command, CONVERSATION_STATUSES).option('--all', 'select every conversation');
+  addChoice(command, conversations, CONVERSATION_STATUSES);
   explain(command, {
     notes: [
       'A conversation that is not running is left unchanged: exit 0, "changed":false.',
@@ -35,10 +41,10 @@ export function declareStop(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((ids: string[], options: ChangeOptions) => changeConversations(ctx, stop, ids, options));
+  command.action((ids: string[], options: ChangeOptions) => changeRecords(ctx, stop, ids, options));
 }
 
-async function stopOne(ctx: Context, { server, seen }: ConversationTarget): Promise<Change<Conversation>> {
+async function stopOne(ctx: Context, { server, seen }: Target<Conversation>): Promise<Change<Conversation>> {
   if (seen.id === '') throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
   // A status that is missing for a moment is that of a busy run.
   const mayRun = isRunInProgress(seen) || seen.status.startsWith('unknown(');

@@ -1,12 +1,12 @@
 import { knownId, type Conversation } from '../../domain/conversation.ts';
 import { isAppError } from '../../errors.ts';
-import { poll, STEADY } from '../../runs/poll.ts';
-import type { Server } from '../../servers/server.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
 import { deadlinePassed, interruption } from '../../runs/endings.ts';
+import { poll, STEADY } from '../../runs/poll.ts';
+import type { Server } from '../../servers/server.ts';
 import { idOf } from './view.ts';
 
-/** A conversation that is still being started has only its start task: waits until it has an id or failed. */
+/** Waits until a conversation that is being started has an id, or its start has failed. */
 export async function untilStarted(
   ctx: TimedContext,
   server: Server,

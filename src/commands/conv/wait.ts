@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
+import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
 import { judge, judgeFor, type Outcome } from '../../runs/outcome.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -8,9 +8,10 @@ import type { Progress } from '../../terminal/progress.ts';
 import { readIds } from '../bulk.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
-import { checkIdWord, conversationFinder, findConversation, type ConversationFinder } from '../ids.ts';
+import { checkWord, finderOf, findOne, type Finder } from '../resource/find.ts';
+import { conversations } from './conversations.ts';
 import { duration, oneOf, someOf } from '../options.ts';
-import { blankConversation, NOT_READ } from '../../runs/endings.ts';
+import { NOT_READ } from '../../runs/endings.ts';
 import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
 import { deadlineOf } from './follow.ts';
 import { deadlinePassed, deadlinePassedUnseen } from '../../runs/endings.ts';
@@ -75,7 +76,7 @@ export async function waitForConversations(
   ctx.out.check(outcomeView, isOne ? 'item' : 'list');
   const limits = deadlineOf(ctx, options);
   const words = await readIds(ctx, given);
-  for (const word of words) checkIdWord(word);
+  for (const word of words) checkWord(conversations, word);
   if (words.length === 0) {
     await ctx.out.list(outcomeView, [], { has_more: false });
     return;
@@ -108,7 +109,7 @@ async function waitForRuns(
     if (timed.deadline.isOver(error)) return null;
     throw error;
   });
-  const finder = opened === null ? null : conversationFinder(timed, opened);
+  const finder = opened === null ? null : finderOf(timed, opened, conversations);
   const first = new AbortController();
   const runs = words.map((word) => waitForOne(wait, word, finder, first.signal));
   return await (options.any ? theFirst(ctx, runs) : Promise.all(runs)).finally(async () => {
@@ -120,7 +121,7 @@ async function waitForRuns(
 async function waitForOne(
   wait: Wait,
   word: string,
-  finder: ConversationFinder | null,
+  finder: Finder<Conversation> | null,
   first: AbortSignal,
 ): Promise<Waited> {
   const { timed, options } = wait;
@@ -159,7 +160,7 @@ async function readRun(server: Server, id: string): Promise<KnownRun & { settled
 async function atDeadline({ timed }: Wait, word: string, last: Conversation, judging: typeof judge): Promise<Watched> {
   const { deadline } = timed;
   const look = await deadline.lastLook(await timed.server(), async (server, ctx) => {
-    const seen = last.status === NOT_READ ? await findConversation(ctx, server, word) : last;
+    const seen = last.status === NOT_READ ? await findOne(ctx, server, conversations, word) : last;
     return { seen, run: seen.id === '' ? null : await readRun(server, seen.id) };
   });
   if (look === null) return unbegun(named(last), deadlinePassedUnseen(named(last), deadline.waitMs));

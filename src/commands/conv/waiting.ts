@@ -1,13 +1,13 @@
 /** Options and steps shared by the commands that wait for a run. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { openOutcome } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { duration } from '../options.ts';
-import { blankConversation, NOT_READ } from '../../runs/endings.ts';
+import { NOT_READ } from '../../runs/endings.ts';
 import { deadlinePassedUnseen } from '../../runs/endings.ts';
 import { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';

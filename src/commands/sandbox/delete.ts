@@ -1,21 +1,28 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { isAppError } from '../../errors.ts';
 import type { Change } from '../bulk.ts';
-import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
+import type { TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { sandboxView } from './view.ts';
-import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
-import type { SandboxTarget } from './choose.ts';
-import { gone, limitsOf, readOrGone, settle } from './settle.ts';
+import type { Target } from '../resource/resource.ts';
+import {
+  addChangeOptions,
+  changeSandboxes,
+  refuseRuns,
+  type SandboxChangeOptions,
+  type SandboxRequest,
+  type SandboxVerb,
+} from './change.ts';
+import { gone, readOrGone, settle } from './settle.ts';
 
 const remove: SandboxVerb = {
   word: 'delete',
   past: 'deleted',
   asks: 'always',
-  interrupts: 'runs',
   apply: deleteOne,
+  ifGone: ({ id, seen }, { options }) =>
+    options.ignoreNotFound ? { changed: false, before: null, after: null, record: gone(id, seen) } : null,
 };
 
 export function declareDelete(parent: Command, ctx: Context): void {
@@ -36,21 +43,19 @@ export function declareDelete(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((ids: string[], options: ChangeOptions) => deleteSandboxes(ids, options, ctx));
+  command.action((ids: string[], options: SandboxChangeOptions) => changeSandboxes(ctx, remove, ids, options));
 }
 
-export async function deleteSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
-  await withinDeadline(ctx, limitsOf(ctx, options), (timed) => changeSandboxes(timed, remove, ids, options));
-}
-
-async function deleteOne(ctx: TimedContext, target: SandboxTarget, options: ChangeOptions): Promise<Change<Sandbox>> {
+async function deleteOne(
+  ctx: TimedContext,
+  target: Target<Sandbox>,
+  { options }: SandboxRequest,
+): Promise<Change<Sandbox>> {
   const { server, id, seen } = target;
+  await refuseRuns('delete', target, options);
   try {
     await server.sandboxes.remove(id);
   } catch (error) {
-    // Another client may have deleted it since it was looked up.
-    if (options.ignoreNotFound && isAppError(error) && error.kind === 'not-found')
-      return { changed: false, before: null, after: null, record: gone(id, seen) };
     // The server may have carried it out: the read after the deadline shows.
     if (!ctx.deadline.isOver(error)) throw error;
   }

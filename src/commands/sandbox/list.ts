@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import { explain } from '../declare.ts';
-import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
-import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
-import { sandboxTest } from './runs.ts';
+import { addPagingOptions, type PagingOptions } from '../paging.ts';
+import { listSelected } from '../resource/list.ts';
+import { addSelectorOptions, type SelectorOptions } from '../selectors.ts';
+import { sandboxes } from './sandboxes.ts';
 import { sandboxView } from './view.ts';
 
 export function declareList(parent: Command, ctx: Context): void {
@@ -19,15 +20,5 @@ export function declareList(parent: Command, ctx: Context): void {
       { command: 'acs sandbox list --not-status paused --idle 2h -q', does: 'print the ids of idle sandboxes' },
     ],
   });
-  command.action((options: SelectorOptions & PagingOptions) => listSandboxes(options, ctx));
-}
-
-export async function listSandboxes(options: SelectorOptions & PagingOptions, ctx: Context): Promise<void> {
-  const selection = readSelection(options);
-  await printList(ctx, {
-    view: sandboxView,
-    paging: options,
-    fetch: (server, page, pageSize) => server.sandboxes.list(page, pageSize),
-    filter: (server) => sandboxTest(ctx, server, selection),
-  });
+  command.action((options: SelectorOptions & PagingOptions) => listSelected(ctx, sandboxes, options));
 }

@@ -1,18 +1,24 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { withinDeadline } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { sandboxView } from './view.ts';
-import { addChangeOptions, changeSandboxes, type ChangeOptions, type SandboxVerb } from './change.ts';
-import { limitsOf } from './settle.ts';
+import {
+  addChangeOptions,
+  changeSandboxes,
+  refuseRuns,
+  type SandboxChangeOptions,
+  type SandboxVerb,
+} from './change.ts';
 import { moveSandbox, PAUSE } from './transition.ts';
 
 const pause: SandboxVerb = {
   word: 'pause',
   past: 'paused',
   asks: 'by-selector',
-  interrupts: 'runs',
-  apply: (ctx, target, options) => moveSandbox(ctx, PAUSE, target, options),
+  async apply(ctx, target, request) {
+    if (target.chosenBy === 'selector') await refuseRuns('pause', target, request.options);
+    return await moveSandbox(ctx, PAUSE, target, request);
+  },
 };
 
 export function declarePause(parent: Command, ctx: Context): void {
@@ -30,9 +36,5 @@ export function declarePause(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((ids: string[], options: ChangeOptions) => pauseSandboxes(ids, options, ctx));
-}
-
-export async function pauseSandboxes(ids: readonly string[], options: ChangeOptions, ctx: Context): Promise<void> {
-  await withinDeadline(ctx, limitsOf(ctx, options), (timed) => changeSandboxes(timed, pause, ids, options));
+  command.action((ids: string[], options: SandboxChangeOptions) => changeSandboxes(ctx, pause, ids, options));
 }

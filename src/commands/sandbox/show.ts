@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
-import { sandboxFinder } from './find.ts';
+import { findOne } from '../resource/find.ts';
+import { sandboxes } from './sandboxes.ts';
 import { sandboxView, sandboxWithKeyView } from './view.ts';
 
 interface ShowOptions {
@@ -25,7 +26,7 @@ export function declareShow(parent: Command, ctx: Context): void {
 export async function showSandbox(word: string, options: ShowOptions, ctx: Context): Promise<void> {
   ctx.out.check(options.showSecrets ? sandboxWithKeyView : sandboxView, 'item');
   const server = await ctx.server();
-  const sandbox = await sandboxFinder(ctx, server).find(word);
+  const sandbox = await findOne(ctx, server, sandboxes, word);
   if (!options.showSecrets) return await ctx.out.item(sandboxView, sandbox);
   const { session_api_key } = await server.sandboxes.secrets(sandbox.id);
   await ctx.out.item(sandboxWithKeyView, { ...sandbox, session_api_key });

@@ -4,8 +4,9 @@ import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
-import type { SandboxTarget } from './choose.ts';
-import { settle, settleWatched, unanswered, type Settling, type WaitOptions } from './settle.ts';
+import type { Target } from '../resource/resource.ts';
+import type { SandboxRequest } from './change.ts';
+import { settle, settleWatched, type Settling } from './settle.ts';
 
 export interface Transition {
   to: 'paused' | 'running';
@@ -19,14 +20,11 @@ export const RESUME: Transition = { to: 'running', request: (server, id) => serv
 export async function moveSandbox(
   ctx: TimedContext,
   transition: Transition,
-  target: SandboxTarget,
-  options: WaitOptions,
+  target: Target<Sandbox>,
+  request: SandboxRequest,
 ): Promise<Change<Sandbox>> {
-  const { server, id } = target;
+  const { server, id, seen: before } = target;
   const { deadline } = ctx;
-  const before = await server.sandboxes.get(id).catch((error: unknown) => {
-    throw deadline.isOver(error) ? unanswered(id, target.seen.status, deadline.waitMs) : error;
-  });
   if (before.status === transition.to) {
     return { changed: false, before: before.status, after: before.status, record: before };
   }
@@ -38,7 +36,7 @@ export async function moveSandbox(
     // The server may have taken it: the look after the deadline shows.
     if (!deadline.isOver(error)) throw error;
   }
-  const after = await stateAfter(ctx, transition, target, options);
+  const after = await stateAfter(ctx, transition, target, request);
   // Without the wait the server may have done nothing yet.
   const changed = !isOnItsWay && after.status !== before.status;
   return { changed, before: before.status, after: after.status, record: after };
@@ -47,10 +45,10 @@ export async function moveSandbox(
 async function stateAfter(
   ctx: TimedContext,
   { to }: Transition,
-  { server, id, company }: SandboxTarget,
-  options: WaitOptions,
+  { server, id }: Target<Sandbox>,
+  { options, result }: SandboxRequest,
 ): Promise<Sandbox> {
   if (options.wait === false) return await server.sandboxes.get(id);
   const settling: Settling = { server, id, wanted: [to] };
-  return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
+  return result === 'object' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
 }

@@ -9,7 +9,8 @@ import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { bulkShape } from '../../output/bulk.ts';
 import { someOf } from '../options.ts';
-import { sandboxFinder } from './find.ts';
+import { findOne, isNotFound } from '../resource/find.ts';
+import { sandboxes } from './sandboxes.ts';
 import { addWaitTimeout, gone, limitsOf, settle, settleWatched, unanswered, type WaitOptions } from './settle.ts';
 import { sandboxView } from './view.ts';
 
@@ -123,9 +124,9 @@ async function idOf(
   wanted: readonly SandboxStatus[],
 ): Promise<string | null> {
   try {
-    return (await sandboxFinder(ctx, server).find(word)).id;
+    return (await findOne(ctx, server, sandboxes, word)).id;
   } catch (error) {
-    if (wanted.includes('missing') && isAppError(error) && error.kind === 'not-found') return null;
+    if (wanted.includes('missing') && isNotFound(error)) return null;
     throw error;
   }
 }

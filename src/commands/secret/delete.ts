@@ -55,6 +55,6 @@ export async function deleteSecrets(given: readonly string[], options: DeleteOpt
     await confirmChange(ctx, { message: `delete ${what}?`, hit: single ? [] : names.map((name) => `secret ${name}`) });
   }
   const [first] = targets;
-  if (single && first !== undefined) return await changeOne(ctx, secretView, first, apply);
+  if (single && first !== undefined) return await changeOne(ctx, secretView, () => apply(first));
   await changeEach(ctx, { targets, lost: [], past: 'deleted', apply });
 }

@@ -15,8 +15,7 @@ import { asRecord, readPage, requiredText } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import { allPages } from '../pages.ts';
-import type { Page } from '../server.ts';
+import { allPages, type Page } from '../../domain/pages.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 

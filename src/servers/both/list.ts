@@ -2,7 +2,7 @@
 import type { Conversation, Dialect } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { parseTime } from '../../text/time.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import type { ListQuery, Server } from '../server.ts';
 
 type List = Server['conversations']['list'];

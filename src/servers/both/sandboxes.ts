@@ -1,7 +1,7 @@
 /** Sandboxes with the V0 conversations in them, where the server names the sandbox of those too. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import type { Server } from '../server.ts';
 
 export function withUseByV0(sandboxes: Server['sandboxes'], older: Server['conversations']): Server['sandboxes'] {

@@ -12,7 +12,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import { getConversation, searchConversations } from '../v1/calls.ts';
 import { toConversation, type WebUrl } from '../v1/records.ts';
 

@@ -14,7 +14,7 @@ import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/r
 import { parseTime } from '../../text/time.ts';
 import { normalId } from '../ids.ts';
 import type { Links, StartedFrom } from '../links.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import { conversationOf, LONGEST_START_MS, searchStartTasks, type StartTaskQuery } from '../v1/start-tasks.ts';
 import { isOnlyUnwritten } from './unwritten-start.ts';
 

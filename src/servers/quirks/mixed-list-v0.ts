@@ -12,7 +12,7 @@ import { isAppError } from '../../errors.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
-import type { Page } from '../server.ts';
+import type { Page } from '../../domain/pages.ts';
 import { listConversationsV0 } from '../v0/calls.ts';
 
 const FIRST = encoded('0');

@@ -10,7 +10,7 @@
 import { isAppError } from '../../errors.ts';
 import type { EventRecord } from '../../protocol/v1/records.ts';
 import type { Links } from '../links.ts';
-import type { Page } from '../server.ts';
+import type { Page } from '../../domain/pages.ts';
 import { searchAppEvents } from '../v1/calls.ts';
 
 interface Filter {

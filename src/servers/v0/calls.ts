@@ -9,7 +9,7 @@ import {
 import { readPage } from '../../protocol/shape.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import type { Page } from '../server.ts';
+import type { Page } from '../../domain/pages.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A V0 server that waits for its model answers nobody for minutes (interface 12). */

@@ -7,11 +7,11 @@ import type { AppConversationRecord, EventRecord } from '../../protocol/v1/recor
 import type { AgentClient } from '../agent-server/client.ts';
 import { nothingPending, refuseOtherAction, waitsForConfirmation } from '../confirmation.ts';
 import type { Links } from '../links.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId, type Page } from '../../domain/pages.ts';
 import { untilAccepted, LATE_STATE_MS } from '../quirks/ignored-acceptance.ts';
 import { refuseStillPending } from '../quirks/ignored-rejection.ts';
 import { runUntilVisible } from '../quirks/late-run.ts';
-import type { ConfirmationAnswer, Page, RunStart } from '../server.ts';
+import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';

@@ -13,8 +13,8 @@ import {
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { isUuid, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import { inSlices } from '../pages.ts';
-import type { ListQuery, Page } from '../server.ts';
+import { inSlices, type Page } from '../../domain/pages.ts';
+import type { ListQuery } from '../server.ts';
 import type { Query } from '../transport/address.ts';
 import { statusError, type Answer } from '../transport/answer.ts';
 

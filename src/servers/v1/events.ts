@@ -5,7 +5,7 @@ import { parseTime } from '../../text/time.ts';
 import { naiveTime } from '../quirks/naive-times.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { byId, eachPage } from '../pages.ts';
+import { byId, eachPage } from '../../domain/pages.ts';
 import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
 import { filteredSearch } from '../quirks/rejected-event-filters.ts';

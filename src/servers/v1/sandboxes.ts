@@ -3,7 +3,7 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
 import { read, type Links } from '../links.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import { removeOrRead } from '../removal.ts';
 import type { Server } from '../server.ts';
 import { foundNothing } from '../transport/answer.ts';

@@ -6,7 +6,7 @@ import type { AppConversationRecord, EventRecord } from '../../protocol/v1/recor
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import { allPages, byId } from '../pages.ts';
+import { allPages, byId } from '../../domain/pages.ts';
 import { afterNullFlash } from '../quirks/busy-sandbox.ts';
 import { endsWithFinish } from '../quirks/finish-without-status.ts';
 import { agentOf } from './agent.ts';

@@ -3,7 +3,7 @@ import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.t
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { isUuid, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import type { Page } from '../server.ts';
+import type { Page } from '../../domain/pages.ts';
 import type { Query } from '../transport/address.ts';
 
 const START_TASKS = '/api/v1/app-conversations/start-tasks';

@@ -1,19 +1,32 @@
-/** Whether a conversation with a chosen id is there already, and whether it came from the same request. */
+/** `--id`: an id of the caller's choice, and the conversation that has it already. */
 import type { Conversation } from '../../domain/conversation.ts';
 import { eachEvent } from '../../domain/event.ts';
+import { normalizeId } from '../../domain/ids.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { isAppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
+import { isNotFound } from '../resource/find.ts';
 import { fullText } from './event-words.ts';
 
 const EVENTS_LOOKED_AT = 50;
+
+/** Throws `usage`. All digits break servers that keep ids in SQLite (interface 4.1). */
+export function readChosenId(text: string): string {
+  const id = normalizeId(text);
+  if (id === null || /^\d+$/.test(id)) {
+    throw new AppError('usage', `--id: "${text.slice(0, 100)}" is not a valid id`, {
+      hint: 'give a UUID (32 hexadecimal digits) that is not all digits 0 to 9, such as that of uuidgen',
+    });
+  }
+  return id;
+}
 
 export async function findExisting(server: Server, id: string): Promise<Conversation | null> {
   try {
     const found = await server.conversations.get(id);
     return found.id === '' ? null : found;
   } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return null;
+    if (isNotFound(error)) return null;
     throw error;
   }
 }

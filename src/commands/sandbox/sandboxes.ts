@@ -1,0 +1,72 @@
+/** Sandboxes as a resource of the generic verbs. */
+import { isRunInProgress, isSelected } from '../../domain/selectors.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { readSandboxWord } from '../../domain/ids.ts';
+import { byId, collectPages } from '../../domain/pages.ts';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { AppError } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
+import type { Resource, Target } from '../resource/resource.ts';
+import { gone } from './settle.ts';
+import { sandboxView } from './view.ts';
+
+export const sandboxes: Resource<Sandbox> = {
+  noun: 'sandbox',
+  plural: 'sandboxes',
+  command: 'sandbox',
+  view: sandboxView,
+  readWord: readSandboxWord,
+  idsOf: ({ id }) => [id],
+  async ofLast(server, conversationId) {
+    const { sandbox_id } = await server.conversations.get(conversationId);
+    if (sandbox_id !== null) return await server.sandboxes.get(sandbox_id);
+    throw new AppError('not-found', `the last conversation, ${conversationId}, has no sandbox`);
+  },
+  get: async (server, id) => await server.sandboxes.get(id),
+  list: async (server, page, pageSize) => await server.sandboxes.list(page, pageSize),
+  async selector(ctx, server, selection) {
+    const needsRuns = selection.idleMs !== undefined || selection.notIdleMs !== undefined;
+    const busy = needsRuns ? await sandboxesWithRuns(server) : null;
+    const matches = (sandbox: Sandbox, running: boolean | null): boolean => {
+      const { status, created_at, last_active_at: updated_at, spec_id, repositories } = sandbox;
+      return isSelected({ status, created_at, updated_at, running, spec_id, repositories }, selection, ctx.clock.now());
+    };
+    return {
+      matches: (sandbox) => matches(sandbox, busy && busy.has(sandbox.id)),
+      stillMatches: async (sandbox) =>
+        matches(sandbox, needsRuns ? (await runsIn(server, sandbox.id)).length > 0 : null),
+    };
+  },
+  gone,
+  preview(targets) {
+    const conversations = targets.reduce((sum, { seen }) => sum + seen.conversation_ids.length, 0);
+    const suffix = conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`;
+    return { hit: targets.map(hitLine), suffix };
+  },
+};
+
+/** Conversations of one sandbox whose run is in progress. */
+export async function runsIn(server: Server, sandboxId: string): Promise<Conversation[]> {
+  const conversations = await conversationsOf(server, sandboxId);
+  return conversations.filter((conversation) => conversation.sandbox_id === sandboxId && isRunInProgress(conversation));
+}
+
+function hitLine({ id, profile, seen }: Target<Sandbox>): string {
+  const conversations = seen.conversation_ids.length === 0 ? 'none' : seen.conversation_ids.join(', ');
+  const of = profile === undefined ? '' : ` of ${profile}`;
+  return `sandbox ${id}${of} (${seen.status}), conversations: ${conversations}`;
+}
+
+async function sandboxesWithRuns(server: Server): Promise<Set<string>> {
+  const conversations = await conversationsOf(server);
+  return new Set(conversations.filter(isRunInProgress).flatMap(({ sandbox_id }) => sandbox_id ?? []));
+}
+
+async function conversationsOf(server: Server, sandboxId?: string): Promise<Conversation[]> {
+  const of = sandboxId === undefined ? {} : { sandboxId };
+  const { items } = await collectPages({
+    fetch: (page, pageSize) => server.conversations.list({ pageSize, ...of }, page),
+    id: byId,
+  });
+  return items;
+}

@@ -1,0 +1,112 @@
+/** The one reader of lists that servers give page by page: lazily, bounded, and with an error for a list without an end. */
+import { AppError } from '../errors.ts';
+
+export interface Page<T> {
+  items: T[];
+  /** Opaque; null on the last page. */
+  next: string | null;
+}
+
+type FetchPage<T> = (page: string | null) => Promise<Page<T>>;
+
+/** More is refused by servers (interface 4.3, 5.3). */
+const PAGE_SIZE_MAX = 100;
+/** Some servers drop items after paging (interface 3.2), so a page may be empty and not the last one. */
+const MOST_EMPTY_PAGES = 1_000;
+
+/** The items of all pages, lazily: see eachPage. */
+export async function* allPages<T>(idOf: (item: T) => string, fetchPage: FetchPage<T>): AsyncGenerator<T, void, void> {
+  for await (const items of eachPage(idOf, fetchPage)) yield* items;
+}
+
+/**
+ * The items of each page, lazily. Throws AppError `server` for a list without an end: when a page id comes a second time, when a page
+ * that is not the last one has only items that came before, and after too many empty pages.
+ * @param idOf what makes two items the same
+ * @param ahead `next`: from the second page on, the next page is requested while the items of the present one are used. A
+ * failure of that request is thrown after those items.
+ */
+export async function* eachPage<T>(
+  idOf: (item: T) => string,
+  fetchPage: FetchPage<T>,
+  ahead: 'none' | 'next' = 'none',
+): AsyncGenerator<T[], void, void> {
+  const check = createPageCheck();
+  const following = async ({ items, next }: Page<T>): Promise<Page<T> | null> => {
+    check(items.map(idOf), next);
+    return next === null ? null : await fetchPage(next);
+  };
+  let page: Page<T> | null = await fetchPage(null);
+  for (let isFirst = true; page !== null; isFirst = false) {
+    const requested: Promise<Page<T> | null> | null = isFirst || ahead === 'none' ? null : following(page);
+    requested?.catch(() => undefined); // thrown below, unless the reader stops before
+    yield page.items;
+    page = await (requested ?? following(page));
+  }
+}
+
+/** What most records are told apart by. */
+export const byId = ({ id }: { id: string }): string => id;
+
+/** Calls `fetch` with at most `size` ids at a time and puts the answers together in order. */
+export async function inSlices<T>(
+  ids: readonly string[],
+  size: number,
+  fetch: (ids: string[]) => Promise<T[]>,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let start = 0; start < ids.length; start += size) all.push(...(await fetch(ids.slice(start, start + size))));
+  return all;
+}
+
+export interface PageSource<T> {
+  fetch(page: string | null, pageSize: number): Promise<Page<T>>;
+  /** What makes two items the same; an item with an empty id is never a duplicate. */
+  id(item: NoInfer<T>): string;
+  /** Applied before the limit counts. */
+  filter?: (item: T) => boolean;
+  /** Without it all items are read. */
+  limit?: number;
+}
+
+/** Reads pages until one item more than the limit is found, which shows for certain whether there are more. */
+export async function collectPages<T>({
+  fetch,
+  id,
+  filter,
+  limit = Number.POSITIVE_INFINITY,
+}: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
+  const items: T[] = [];
+  const seenIds = new Set<string>();
+  const pageSize = filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, limit + 1);
+  for await (const item of allPages(id, (page) => fetch(page, pageSize))) {
+    if (id(item) !== '' && seenIds.has(id(item))) continue;
+    seenIds.add(id(item));
+    if (filter && !filter(item)) continue;
+    if (items.length === limit) return { items, has_more: true };
+    items.push(item);
+  }
+  return { items, has_more: false };
+}
+
+/** A check that is called with each page of one list, in order. */
+function createPageCheck(): (ids: readonly string[], next: string | null) => void {
+  const pages = new Set<string>();
+  const known = new Set<string>();
+  let emptyPages = 0;
+  return (ids, next) => {
+    if (next === null) return;
+    const hasNew = ids.some((id) => id === '' || !known.has(id));
+    for (const id of ids) known.add(id);
+    emptyPages = ids.length === 0 ? emptyPages + 1 : 0;
+    if ((ids.length > 0 && !hasNew) || emptyPages > MOST_EMPTY_PAGES) throw endless('gives pages without new items');
+    if (pages.has(next)) throw endless(`repeats the page ${next.slice(0, 60)}`);
+    pages.add(next);
+  };
+}
+
+function endless(what: string): AppError {
+  return new AppError('server', `the server ${what}: the list has no end`, {
+    hint: 'what was read is not complete; ask for fewer items with --limit',
+  });
+}
