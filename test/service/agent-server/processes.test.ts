@@ -1,21 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { selectProcesses } from '../../../src/service/isolation/processes.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
+import { sandboxOfTest } from './support/sandbox-of-test.ts';
 import {
   eventsOf,
   ID,
   isAlive,
   KEY,
-  makePlace,
   outline,
   outputs,
-  type Place,
-  removePlace,
   startConversation,
-  startTestWorker,
   stateOf,
   statusOf,
   step,
@@ -24,18 +21,7 @@ import {
   untilStatus,
 } from './support/worker.ts';
 
-let place: Place;
-let worker: TestWorker | null = null;
-
-beforeEach(() => {
-  place = makePlace();
-});
-
-afterEach(async () => {
-  await worker?.end();
-  worker = null;
-  removePlace(place);
-});
+const sandbox = sandboxOfTest();
 
 const hasPrlimit = spawnSync('prlimit', ['--rttime']).status === 0;
 
@@ -43,13 +29,13 @@ const hasPrlimit = spawnSync('prlimit', ['--rttime']).status === 0;
 const counter = (file: string): string => `while :; do echo x >> ${file}; sleep 0.02; done`;
 
 function size(file: string): number {
-  const full = path.join(place.workspace, file);
+  const full = path.join(sandbox.place.workspace, file);
   return existsSync(full) ? readFileSync(full).length : 0;
 }
 
 /** Everything that carries the mark of this sandbox, as seen from the host. */
 function inside(): number[] {
-  return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${place.sandboxId}`, except: [] });
+  return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${sandbox.place.sandboxId}`, except: [] });
 }
 
 /** The state of each that lives: T is stopped. */
@@ -89,7 +75,7 @@ async function startStubborn(started: TestWorker): Promise<void> {
 
 describeEachSpec('with %s', (spec) => {
   it('pause stops every process inside, resume continues them', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     await startStubborn(worker);
     const port = worker.port;
     expect((await worker.command('pause')).type).toBe('paused');
@@ -106,7 +92,7 @@ describeEachSpec('with %s', (spec) => {
   });
 
   it('pause holds a run that goes from command to command', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     const steps = Array.from({ length: 300 }, () => step.run('echo x >> steps'));
     await startConversation(worker, [...steps, step.finish()]);
     for (let pauses = 1; pauses <= 5; pauses += 1) {
@@ -125,7 +111,7 @@ describeEachSpec('with %s', (spec) => {
   });
 
   it('a command that was paused longer than its timeout still has its time', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     await startConversation(worker, [
       step.run('echo x > began; while ! test -e go; do sleep 0.02; done; echo made it', { timeout_seconds: 4 }),
       step.finish(),
@@ -133,46 +119,44 @@ describeEachSpec('with %s', (spec) => {
     await until('the command runs', () => size('began') > 0);
     await worker.command('pause');
     execFileSync('sleep', ['5']);
-    writeFileSync(path.join(place.workspace, 'go'), '');
+    writeFileSync(path.join(sandbox.place.workspace, 'go'), '');
     await worker.command('resume');
     await untilStatus(worker, 'finished');
     expect(outputs(await eventsOf(worker))).toEqual(['made it']);
   });
 
   it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
-    const scratch = path.join(place.dir, 'scratch');
+    const scratch = path.join(sandbox.place.dir, 'scratch');
     mkdirSync(scratch);
-    worker = await startTestWorker(place, { spec, env: { TMPDIR: scratch } });
+    const worker = await sandbox.start({ spec, env: { TMPDIR: scratch } });
     await startStubborn(worker);
     if (state === 'paused') await worker.command('pause');
     await worker.end();
-    worker = null;
     await until('all processes end', () => inside().length === 0);
     expect(readdirSync(scratch)).toEqual([]);
   });
 
   it.each(['running', 'paused'])('SIGKILL of the worker leaves no process of a %s sandbox', async (state) => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     await startStubborn(worker);
     if (state === 'paused') await worker.command('pause');
     await worker.kill('SIGKILL');
-    worker = null;
     await until('all processes end', () => inside().length === 0);
   });
 
   it('stop ends everything, and the run is paused in the log', async () => {
-    worker = await startTestWorker(place, { spec });
+    let worker = await sandbox.start({ spec });
     await startStubborn(worker);
     expect((await worker.command('stop')).type).toBe('stopped');
     await until('all processes end', () => inside().length === 0);
     await worker.end();
-    worker = await startTestWorker(place, { spec });
+    worker = await sandbox.start({ spec });
     expect(await statusOf(worker)).toBe('paused');
     expect(outline(await eventsOf(worker)).slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
   });
 
   it('a command that ends everything inside does not end the conversation', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     // The helper is the parent of the shell.
     await startConversation(worker, [step.run('kill -9 $PPID; sleep 1000'), step.run('echo back'), step.finish()]);
     await untilStatus(worker, 'finished');
@@ -181,7 +165,7 @@ describeEachSpec('with %s', (spec) => {
   });
 
   it('a command that stops the helper is ended at its timeout, and the run continues', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     await startConversation(worker, [
       step.run('kill -STOP $PPID; sleep 1000', { timeout_seconds: 1 }),
       step.run('echo back'),
@@ -194,7 +178,7 @@ describeEachSpec('with %s', (spec) => {
   });
 
   it.each(['a command', 'an edit'])('a stopped helper does not keep the interrupt of %s from ending', async (what) => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     const stop = 'kill -STOP $PPID';
     const steps =
       what === 'a command'
@@ -208,7 +192,7 @@ describeEachSpec('with %s', (spec) => {
   });
 
   it('a stopped helper keeps neither pause nor stop from ending', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     await startConversation(worker, [step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
     await until('the helper is stopped', () => states().includes('T'));
     expect((await worker.command('pause')).type).toBe('paused');
@@ -223,16 +207,16 @@ describeEachSpec('with %s', (spec) => {
     const steps = Array.from({ length: 40 }, (_, index) =>
       step.run(`${index === 20 ? waits : ''}echo ${index} >> done`),
     );
-    worker = await startTestWorker(place, { spec });
+    let worker = await sandbox.start({ spec });
     const socket = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
     socket.client.terminate();
     await startConversation(worker, [...steps, step.finish()]);
     const live = worker.socket(`/sockets/events/${ID}?resend_mode=all`, { 'X-Session-API-Key': KEY });
     await until('some events', () => live.frames.length > 20);
     await worker.kill('SIGKILL');
-    writeFileSync(path.join(place.workspace, 'go'), '');
+    writeFileSync(path.join(sandbox.place.workspace, 'go'), '');
     const seen = live.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
-    worker = await startTestWorker(place, { spec });
+    worker = await sandbox.start({ spec });
     const kept = (await eventsOf(worker)).map((event) => event.id);
     expect(kept.slice(0, seen.length)).toEqual(seen);
     expect(await statusOf(worker)).toBe('paused');
@@ -243,23 +227,23 @@ describeEachSpec('with %s', (spec) => {
     const all = rest.frames.filter((frame) => frame['key'] !== 'full_state').map((frame) => frame['id']);
     expect(all).toEqual((await eventsOf(worker)).map((event) => event.id));
     expect(new Set(all).size).toBe(all.length);
-    const numbers = readFileSync(path.join(place.workspace, 'done'), 'utf8').trim().split('\n').map(Number);
+    const numbers = readFileSync(path.join(sandbox.place.workspace, 'done'), 'utf8').trim().split('\n').map(Number);
     expect([...new Set(numbers)]).toEqual(Array.from({ length: 40 }, (_, index) => index));
   });
 });
 
 describe.runIf(hasBubblewrap)('isolation', () => {
   it('shows the commands neither the logs nor the home nor the environment nor the key', async () => {
-    const home = path.join(place.dir, 'home');
+    const home = path.join(sandbox.place.dir, 'home');
     mkdirSync(home);
     writeFileSync(path.join(home, 'private.txt'), 'private');
-    worker = await startTestWorker(place, {
+    const worker = await sandbox.start({
       env: { HOME: home, ACS_API_KEY: 'leaked-key' },
       initialEnv: { WANTED: 'yes' },
     });
     expect(worker.spec).toBe('bubblewrap');
     const command = [
-      `ls ${place.events} ${place.dir} ${home} /root /tmp/acs-* 2>&1`,
+      `ls ${sandbox.place.events} ${sandbox.place.dir} ${home} /root /tmp/acs-* 2>&1`,
       'env',
       'cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"',
       'cat /etc/shadow 2>&1',
@@ -278,7 +262,7 @@ describe.runIf(hasBubblewrap)('isolation', () => {
   });
 
   it('hides other processes of the machine', async () => {
-    worker = await startTestWorker(place);
+    const worker = await sandbox.start();
     await startConversation(worker, [
       step.run(`kill -0 ${process.pid} 2>&1; ls -d /proc/[0-9]* | wc -l`),
       step.finish(),
@@ -290,7 +274,7 @@ describe.runIf(hasBubblewrap)('isolation', () => {
   });
 
   it('has no network with bubblewrap-offline', async () => {
-    worker = await startTestWorker(place, { spec: 'bubblewrap-offline' });
+    const worker = await sandbox.start({ spec: 'bubblewrap-offline' });
     expect(worker.spec).toBe('bubblewrap-offline');
     const script = `require("net").connect(${worker.port},"127.0.0.1").on("connect",()=>console.log("open")).on("error",(e)=>console.log(e.code))`;
     await startConversation(worker, [step.run(`node -e '${script}'`), step.finish()]);
@@ -307,17 +291,17 @@ describe('without bubblewrap', () => {
     ['is killed', 'kill -9 $$', 'SIGKILL'],
     ['ends without a word', 'exit 0', 'exit code 0'],
   ])('a sandbox that is to be isolated does not start where bubblewrap %s', async (_, script, why) => {
-    const bin = path.join(place.dir, 'bin');
+    const bin = path.join(sandbox.place.dir, 'bin');
     mkdirSync(bin);
     for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
     if (script !== null) writeFileSync(path.join(bin, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     for (const spec of ['bubblewrap', 'bubblewrap-offline'] as const) {
-      await expect(startTestWorker(place, { spec, env: { PATH: bin } })).rejects.toThrow(why);
+      await expect(sandbox.start({ spec, env: { PATH: bin } })).rejects.toThrow(why);
     }
   });
 
   it.runIf(hasPrlimit)('a process that dropped its environment and its session is ended with the rest', async () => {
-    worker = await startTestWorker(place, { spec: 'process' });
+    const worker = await sandbox.start({ spec: 'process' });
     await startConversation(worker, [
       step.run(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
       step.finish(),
@@ -331,7 +315,7 @@ describe('without bubblewrap', () => {
   });
 
   it('a leftover of an earlier life is ended when the sandbox starts again without isolation', async () => {
-    worker = await startTestWorker(place, { spec: 'process' });
+    let worker = await sandbox.start({ spec: 'process' });
     await startConversation(worker, [
       step.run(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`),
       step.finish(),
@@ -341,7 +325,7 @@ describe('without bubblewrap', () => {
     process.kill(helper, 'SIGKILL');
     await until('the helper ends', () => !isAlive(helper));
     await worker.kill('SIGKILL');
-    worker = await startTestWorker(place, { spec: 'process' });
+    worker = await sandbox.start({ spec: 'process' });
     const held = size('left');
     expect(inside().filter((pid) => commandLine(pid).includes('left'))).toEqual([]);
     expect(size('left')).toBe(held);

@@ -1,37 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  eventsOf,
-  ID,
-  makePlace,
-  outline,
-  outputs,
-  type Place,
-  removePlace,
-  startConversation,
-  startTestWorker,
-  statusOf,
-  step,
-  type TestWorker,
-  untilStatus,
-} from './support/worker.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventsOf, ID, outline, outputs, startConversation, statusOf, step, untilStatus } from './support/worker.ts';
+import { sandboxOfTest } from './support/sandbox-of-test.ts';
 
-let place: Place;
-let worker: TestWorker | null = null;
+const sandbox = sandboxOfTest();
+
 let taken: Server | null = null;
-
-beforeEach(() => {
-  place = makePlace();
-});
-
-afterEach(async () => {
-  await worker?.end();
-  worker = null;
+afterEach(() => {
   taken?.close();
   taken = null;
-  removePlace(place);
 });
 
 async function takePort(port: number): Promise<number> {
@@ -51,7 +30,7 @@ async function takePort(port: number): Promise<number> {
 describe('a worker', () => {
   it('takes another port when the wanted one is in use, also when it comes back from a pause', async () => {
     const port = await takePort(0);
-    worker = await startTestWorker(place, { port });
+    const worker = await sandbox.start({ port });
     expect(worker.port).not.toBe(port);
     taken?.close();
     const first = worker.port;
@@ -63,15 +42,15 @@ describe('a worker', () => {
   });
 
   it('takes commands twice without harm', async () => {
-    worker = await startTestWorker(place);
+    const worker = await sandbox.start();
     for (const type of ['pause', 'pause', 'resume', 'resume'] as const) await worker.command(type);
     expect((await worker.call('GET', '/alive')).status).toBe(200);
   });
 
   it('starts beside a damaged log, leaves it as it is, and warns', async () => {
-    const damaged = path.join(place.events, '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7.db');
+    const damaged = path.join(sandbox.place.events, '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7.db');
     writeFileSync(damaged, 'this is no database, and it is long enough to be looked at as one'.repeat(100));
-    worker = await startTestWorker(place);
+    const worker = await sandbox.start();
     expect(worker.notices.find((notice) => notice.type === 'warning')?.text).toMatch(
       /7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7/,
     );
@@ -80,18 +59,17 @@ describe('a worker', () => {
   });
 
   it('still knows, after a restart, which action waits for the user', async () => {
-    worker = await startTestWorker(place);
+    let worker = await sandbox.start();
     await startConversation(worker, [step.run('echo done > done; cat done'), step.finish()], {
       confirmation_policy: { kind: 'AlwaysConfirm' },
       secrets: { TOKEN: 'hidden' },
     });
     await untilStatus(worker, 'waiting_for_confirmation');
     await worker.end();
-    worker = await startTestWorker(place);
+    worker = await sandbox.start();
     expect(await statusOf(worker)).toBe('waiting_for_confirmation');
-    const started = worker;
     const accept = () =>
-      started.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
+      worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, { accept: true });
     await Promise.all([accept(), accept()]);
     await untilStatus(worker, 'finished');
     const events = await eventsOf(worker);
@@ -103,12 +81,12 @@ describe('a worker', () => {
   });
 
   it('serves an old conversation, ended and complete, after a restart', async () => {
-    worker = await startTestWorker(place);
+    let worker = await sandbox.start();
     await startConversation(worker, [step.run('echo one'), step.finish('End.')]);
     await untilStatus(worker, 'finished');
     const before = await eventsOf(worker);
     await worker.end();
-    worker = await startTestWorker(place);
+    worker = await sandbox.start();
     expect(await eventsOf(worker)).toEqual(before);
     expect(await statusOf(worker)).toBe('finished');
   });
