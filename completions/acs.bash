@@ -172,7 +172,7 @@ _acs_flags() {
     'acs profile rename') REPLY='-h --help' ;;
     'acs profile delete') REPLY='--ignore-not-found -h --help' ;;
     'acs whoami') REPLY='-h --help' ;;
-    'acs serve') REPLY='--detach --status --stop --logs --prune --host --port --data-dir --api --idle-timeout --scenario --replay -h --help' ;;
+    'acs serve') REPLY='--detach --status --stop --logs --prune --host --port --data-dir --api --spec --idle-timeout --scenario --replay -h --help' ;;
     'acs completion') REPLY='-h --help' ;;
     'acs help') REPLY='-h --help' ;;
     'acs help conv') REPLY='' ;;
@@ -420,6 +420,7 @@ _acs_values() {
     'acs serve --port') : ;;
     'acs serve --data-dir') files=1 ;;
     'acs serve --api') REPLY='v0 v1 both' ;;
+    'acs serve --spec') names=specs ;;
     'acs serve --idle-timeout') : ;;
     'acs serve --scenario') files=1 ;;
     'acs serve --replay') files=1 ;;

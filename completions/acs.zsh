@@ -173,7 +173,7 @@ _acs_flags() {
     'acs profile rename') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs profile delete') reply=('--ignore-not-found:succeed when a profile does not exist' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs whoami') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
-    'acs serve') reply=('--detach:start the service in the background, unless it is running' '--status:show whether the service is running, without starting it' '--stop:stop the service and its sandboxes' '--logs:print the log of the background service' '--prune:delete conversations and sandboxes that are not running and were unused for this long' '--host:listen on this address (default: loopback)' '--port:listen on this port (default: a free port)' '--data-dir:directory of its data (default: ACS_DATA_DIR, or the data directory of the platform)' '--api:dialects that it serves (default both)' '--idle-timeout:stop after this long without a run or client (default 30m; 0s: never)' '--scenario:inject faults into requests as a file describes, to test scripts' '--replay:replay this run in conversations that name none, while no model is set' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs serve') reply=('--detach:start the service in the background, unless it is running' '--status:show whether the service is running, without starting it' '--stop:stop the service and its sandboxes' '--logs:print the log of the background service' '--prune:delete conversations and sandboxes that are not running and were unused for this long' '--host:listen on this address (default: loopback)' '--port:listen on this port (default: a free port)' '--data-dir:directory of its data (default: ACS_DATA_DIR, or the data directory of the platform)' '--api:dialects that it serves (default both)' '--spec:default spec of sandboxes: bubblewrap, bubblewrap-offline or process (default: bubblewrap where it works)' '--idle-timeout:stop after this long without a run or client (default 30m; 0s: never)' '--scenario:inject faults into requests as a file describes, to test scripts' '--replay:replay this run in conversations that name none, while no model is set' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs completion') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs help') reply=('-h:print help' '--help:print help') ;;
     'acs help conv') reply=() ;;
@@ -421,6 +421,7 @@ _acs_values() {
     'acs serve --port') : ;;
     'acs serve --data-dir') files=1 ;;
     'acs serve --api') reply=('v0' 'v1' 'both') ;;
+    'acs serve --spec') names=specs ;;
     'acs serve --idle-timeout') : ;;
     'acs serve --scenario') files=1 ;;
     'acs serve --replay') files=1 ;;

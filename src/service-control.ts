@@ -44,11 +44,15 @@ export interface OldConversation extends OldThing {
   isUnfinished: boolean;
 }
 
+type SpecName = 'bubblewrap' | 'bubblewrap-offline' | 'process';
+
 export interface ServeOptions {
   host?: string;
   port?: number;
   dataDir?: string;
   api?: 'v0' | 'v1' | 'both';
+  /** Spec of sandboxes whose creator names none. Default: bubblewrap where it works, else process. */
+  spec?: SpecName;
   /** Ends after this long with no conversation running and no client; 0 = never. */
   idleTimeoutMs?: number;
   /** Absolute path of a scenario file: faults that are injected on purpose. */
@@ -95,6 +99,8 @@ export interface RunningFlags {
   host: string;
   port: number;
   api: 'v0' | 'v1' | 'both';
+  /** Null: none was named. */
+  spec: SpecName | null;
   idleTimeoutMs: number;
   replay: string | null;
 }

@@ -35,24 +35,25 @@ export async function refuseOtherDataDir({ dataDir }: ServeOptions, service: Loc
 }
 
 function differences(options: ServeOptions, running: RunningFlags): string[] {
-  const { host, port, api, idleTimeoutMs, scenario, replay } = options;
+  const { host, port, api, spec, idleTimeoutMs, scenario, replay } = options;
   return [
     host === undefined || sameHost(host, running.host) ? '' : `on host ${running.host} instead of ${host}`,
     port === undefined || port === ANY_PORT || port === running.port
       ? ''
       : `on port ${running.port} instead of ${port}`,
-    api === undefined || api === running.api ? '' : `with --api ${running.api} instead of ${api}`,
+    api === undefined || api === running.api ? '' : otherValue('--api', api, running.api),
+    spec === undefined || spec === running.spec ? '' : otherValue('--spec', spec, running.spec),
     idleTimeoutMs === undefined || idleTimeoutMs === running.idleTimeoutMs
       ? ''
       : `with --idle-timeout ${formatDuration(running.idleTimeoutMs)} instead of ${formatDuration(idleTimeoutMs)}`,
-    replay === undefined || replay === running.replay ? '' : withoutReplay(replay, running.replay),
+    replay === undefined || replay === running.replay ? '' : otherValue('--replay', replay, running.replay),
     // Even with the same file: its rules may have passed, and a script would be tested without faults.
     scenario === undefined ? '' : 'without this scenario',
   ].filter((text) => text !== '');
 }
 
-function withoutReplay(wanted: string, running: string | null): string {
-  return running === null ? `without --replay ${wanted}` : `with --replay ${running} instead of ${wanted}`;
+function otherValue(flag: string, wanted: string, running: string | null): string {
+  return running === null ? `without ${flag} ${wanted}` : `with ${flag} ${running} instead of ${wanted}`;
 }
 
 function sameHost(one: string, other: string): boolean {

@@ -13,6 +13,7 @@ import { refuseOtherDataDir, runningAlready } from './serve-running.ts';
 import { portNumber, pruneView, readyShape, startedView, statusView, stoppedView } from './serve-view.ts';
 
 const APIS = ['v0', 'v1', 'both'] as const;
+const SPECS = ['bubblewrap', 'bubblewrap-offline', 'process'] as const;
 
 interface ServeFlags {
   detach?: boolean;
@@ -24,6 +25,7 @@ interface ServeFlags {
   port?: number;
   dataDir?: string;
   api?: (typeof APIS)[number];
+  spec?: (typeof SPECS)[number];
   idleTimeout?: number;
   scenario?: string;
   replay?: string;
@@ -69,6 +71,11 @@ export function declareServe(root: Command, ctx: Context): void {
     .option('--port <n>', 'listen on this port (default: a free port)', portNumber)
     .option('--data-dir <dir>', 'directory of its data (default: ACS_DATA_DIR, or the data directory of the platform)')
     .option('--api <v0|v1|both>', 'dialects that it serves (default both)', oneOf(...APIS))
+    .option(
+      '--spec <name>',
+      'default spec of sandboxes: bubblewrap, bubblewrap-offline or process (default: bubblewrap where it works)',
+      oneOf(...SPECS),
+    )
     .option(
       '--idle-timeout <duration>',
       'stop after this long without a run or client (default 30m; 0s: never)',
@@ -129,7 +136,7 @@ async function serve(flags: ServeFlags, ctx: Context): Promise<void> {
 }
 
 function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
-  const { host, port, api, dataDir, idleTimeout, scenario, replay } = flags;
+  const { host, port, api, spec, dataDir, idleTimeout, scenario, replay } = flags;
   if (host?.trim() === '') throw new AppError('usage', '--host is empty');
   if (scenario?.trim() === '') throw new AppError('usage', '--scenario is empty');
   if (replay?.trim() === '') throw new AppError('usage', '--replay is empty');
@@ -138,6 +145,7 @@ function serveOptions(flags: ServeFlags, ctx: Context): ServeOptions {
     host,
     port,
     api,
+    spec,
     dataDir: dataDir === undefined ? undefined : path.resolve(ctx.cwd, dataDir),
     idleTimeoutMs: idleTimeout,
     scenario: scenario === undefined ? undefined : path.resolve(ctx.cwd, scenario),

@@ -78,6 +78,7 @@ function serviceOptions(options: ServeOptions) {
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.api === undefined ? {} : { api: options.api }),
+    ...(options.spec === undefined ? {} : { spec: options.spec }),
     ...(options.scenario === undefined ? {} : { scenario: options.scenario }),
     ...(options.replay === undefined ? {} : { replay: options.replay }),
     ...(options.idleTimeoutMs === undefined ? {} : { idleTimeoutMs: options.idleTimeoutMs }),
@@ -109,7 +110,8 @@ async function statusOf(service: Service, dataDir: string): Promise<LocalService
   const unknown = { conversations_running: null, sandboxes_running: null, scenario: null, replay: null };
   const base = { data_dir: dataDir, ...unknown };
   if (!status.running) return { running: false, url: null, pid: null, version: null, started_at: null, ...base };
-  const { url, pid, version, started_at, scenario, replay, host, port, api, idle_timeout_ms: idleTimeoutMs } = status;
+  const { url, pid, version, started_at, scenario, replay } = status;
+  const { host, port, api, spec, idle_timeout_ms: idleTimeoutMs } = status;
   const running = service.runningService(dataDir);
   const activity = running && (await service.askActivity(running));
   return {
@@ -123,7 +125,7 @@ async function statusOf(service: Service, dataDir: string): Promise<LocalService
     sandboxes_running: activity?.sandboxes_running ?? null,
     scenario: scenario ?? null, // a service of an older version says nothing of it
     replay,
-    flags: { host, port, api, idleTimeoutMs, replay },
+    flags: { host, port, api, spec, idleTimeoutMs, replay },
   };
 }
 

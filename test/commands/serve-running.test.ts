@@ -29,6 +29,7 @@ it.each([
   ['--port', '1', 'on port'],
   ['--host', '0.0.0.0', 'on host 127.0.0.1 instead of 0.0.0.0'],
   ['--api', 'v0', 'with --api both instead of v0'],
+  ['--spec', 'process', 'without --spec process'],
   ['--idle-timeout', '30m', 'with --idle-timeout 1h instead of 30m'],
   ['--data-dir', 'elsewhere', `with its data in ${dataDir}`],
 ])(

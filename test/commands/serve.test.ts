@@ -258,6 +258,7 @@ describe('serve', () => {
     [['--port', '70000']],
     [['--port', 'x']],
     [['--api', 'v2']],
+    [['--spec', 'docker']],
     [['--idle-timeout', '5']],
     [['--host', '']],
     [['--data-dir', '']],

@@ -28,7 +28,8 @@ export async function whyNoBubblewrap(env: Readonly<Record<string, string | unde
   const failure = await failureOf(command.file, command.args, { PATH, LC_ALL: 'C' });
   if (failure === null) return null;
   if (NOT_PERMITTED.test(failure)) return failure;
-  if (areNamespacesOff()) return 'user namespaces are not permitted (user.max_user_namespaces is 0)';
+  const missing = missingFromKernel();
+  if (missing !== null) return missing;
   throw new TrialFailed(failure);
 }
 
@@ -46,11 +47,14 @@ function endOf({ signal, code }: { signal?: NodeJS.Signals; code?: unknown }): s
   return signal == null ? `bwrap ended with exit code ${String(code)}` : `bwrap ended by signal ${signal}`;
 }
 
-function areNamespacesOff(): boolean {
+/** What the kernel of this machine lacks for a sandbox, or was configured not to permit; null: nothing. */
+function missingFromKernel(): string | null {
   try {
-    return readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim() === '0';
-  } catch {
-    return false;
+    const most = readFileSync('/proc/sys/user/max_user_namespaces', 'utf8').trim();
+    return most === '0' ? 'user namespaces are not permitted (user.max_user_namespaces is 0)' : null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return null;
+    return 'the kernel has no limit of namespaces (user.max_user_namespaces)';
   }
 }
 

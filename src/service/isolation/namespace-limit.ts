@@ -15,12 +15,34 @@ export const MOST_NAMESPACES = 64;
 
 const KINDS = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'time', 'user', 'uts'];
 
-const LIMIT = [
+const SET_LIMIT = [
   `for kind in ${KINDS.join(' ')}; do`,
   'file=/proc/sys/user/max_${kind}_namespaces;',
-  `if [ -e "$file" ]; then echo ${String(MOST_NAMESPACES)} > "$file" || exit 1; fi;`,
-  'done; exec "$@"',
+  // A kernel may lack a kind. Without the limit on user namespaces nothing is limited.
+  `if [ -e "$file" ] || [ $kind = user ]; then echo ${String(MOST_NAMESPACES)} > "$file" || return 1; fi;`,
+  'done',
 ].join(' ');
+
+/**
+ * Sets the limit, then becomes the command of its arguments. Where /proc/sys is read-only, as in many containers, the
+ * limit is set through another mount of /proc. The kernel permits that mount under the condition under which it permits
+ * the one that bubblewrap makes, so where it is not permitted bubblewrap is not permitted either.
+ */
+function limitedShell(searchPath: string): string {
+  const inOwnProc = `limit() { ${SET_LIMIT}; }; mount -t proc proc /proc && limit`;
+  return [
+    `limit() { ${SET_LIMIT}; };`,
+    'if ! { limit; } 2> /dev/null; then',
+    `why=$(PATH=${quoted(searchPath)}; LC_ALL=C; export PATH LC_ALL;`,
+    `exec unshare --mount --pid --fork /bin/sh -c ${quoted(inOwnProc)} 2>&1) ||`,
+    '{ echo "the limit of namespaces cannot be set: $why" >&2; exit 1; }; fi;',
+    'exec "$@"',
+  ].join(' ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
 
 /**
  * The command line of `bwrap` within the limit; the process becomes the one of `bwrap`.
@@ -29,7 +51,10 @@ const LIMIT = [
 export function bubblewrapCommand(options: string[], searchPath = ''): { file: string; args: string[] } {
   const program = findProgram('bwrap', 'bubblewrap (bwrap)', searchPath);
   const file = findProgram('unshare', 'unshare (util-linux)', searchPath);
-  return { file, args: ['--user', '--map-root-user', '/bin/sh', '-c', LIMIT, 'sh', program, ...options] };
+  return {
+    file,
+    args: ['--user', '--map-root-user', '/bin/sh', '-c', limitedShell(searchPath), 'sh', program, ...options],
+  };
 }
 
 function findProgram(name: string, title: string, searchPath: string): string {

@@ -5,25 +5,28 @@ import { ServiceError } from './failure.ts';
 import type { ServiceOptions } from './options.ts';
 
 /**
- * Tries bubblewrap. It does not work when it is not installed or not permitted; then the default spec is `process`.
+ * Tries bubblewrap. It does not work when it is not installed or not permitted; then the default spec is `process`. With
+ * `spec` `process` it does not work after any failure of the trial: nothing is isolated then unless it is asked for, and
+ * that is refused.
  * @throws ServiceError `isolation` when the trial fails for another reason; `unsupported` when the default that was
  *   asked for does not work
  */
 export async function chooseSpecs({ spec, env }: Pick<ServiceOptions, 'spec' | 'env'>): Promise<SpecChoice> {
-  const why = await trial(env);
+  const why = await trial(spec, env);
   if (why !== null && spec !== undefined && spec !== 'process') {
     throw new ServiceError('unsupported', `bubblewrap does not work here (${why}), and the spec ${spec} was asked for`);
   }
   return specChoice(spec ?? null, why);
 }
 
-async function trial(env: ServiceOptions['env']): Promise<string | null> {
+async function trial(spec: ServiceOptions['spec'], env: ServiceOptions['env']): Promise<string | null> {
   try {
     return await whyNoBubblewrap(env);
   } catch (error) {
     if (!(error instanceof TrialFailed)) throw error;
+    if (spec === 'process') return `its trial failed: ${error.message}`;
     throw new ServiceError('isolation', `the trial of bubblewrap failed: ${error.message}`, {
-      hint: 'whether sandboxes can be isolated is not known, so none is started; try again when the cause is gone',
+      hint: 'remove the cause and try again, or run commands without isolation: acs serve --detach --spec process',
       cause: error,
     });
   }

@@ -1,3 +1,4 @@
+import type { SandboxSpecName } from '../sandboxes/worker-protocol.ts';
 import { readKey } from './key.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS } from './options.ts';
 import { dataPaths } from './paths.ts';
@@ -11,6 +12,8 @@ export type ServiceStatus =
       data_dir: string;
       log: string;
       idle_timeout_ms: number;
+      /** The default spec that was named; null: none. */
+      spec: SandboxSpecName | null;
     });
 
 /** Is a service running on this data directory, and where? */
@@ -20,7 +23,14 @@ export function serviceStatus(dataDir: string): ServiceStatus {
   if (state === null) return { running: false, data_dir: dataDir, log: paths.log };
   const { process_start: _start, asked, ...shown } = state;
   const idleTimeoutMs = asked.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-  return { running: true, data_dir: dataDir, log: paths.log, idle_timeout_ms: idleTimeoutMs, ...shown };
+  return {
+    running: true,
+    data_dir: dataDir,
+    log: paths.log,
+    idle_timeout_ms: idleTimeoutMs,
+    spec: asked.spec ?? null,
+    ...shown,
+  };
 }
 
 /** Address and key of the service that runs; null when none does. */

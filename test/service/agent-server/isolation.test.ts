@@ -3,56 +3,44 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, 
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bubblewrapPlan, hiddenFolders } from '../../../src/service/isolation/bubblewrap.ts';
 import { selectProcesses } from '../../../src/service/isolation/processes.ts';
-import { hasBubblewrap } from '../../support/bubblewrap.ts';
+import { hasBubblewrap, readOnlySettings } from '../../support/bubblewrap.ts';
+import { sandboxOfTest } from './support/sandbox-of-test.ts';
 import {
   eventsOf,
   makePlace,
   outputs,
-  type Place,
   removePlace,
   startConversation,
   startTestWorker,
   stateOf,
   step,
-  type TestWorker,
   until,
   untilStatus,
 } from './support/worker.ts';
 
-let place: Place;
-let worker: TestWorker | null = null;
-
-beforeEach(() => {
-  place = makePlace();
-});
-
-afterEach(async () => {
-  await worker?.end();
-  worker = null;
-  removePlace(place);
-});
+const sandbox = sandboxOfTest();
 
 describe('what is hidden', () => {
   it('is the home and the whole data directory, by their real names too', () => {
-    const events = path.join(place.dir, 'data', 'events', 'sandbox');
-    const home = path.join(place.dir, 'home');
+    const events = path.join(sandbox.place.dir, 'data', 'events', 'sandbox');
+    const home = path.join(sandbox.place.dir, 'home');
     mkdirSync(events, { recursive: true });
-    mkdirSync(path.join(place.dir, 'real'));
+    mkdirSync(path.join(sandbox.place.dir, 'real'));
     symlinkSync('real', home);
-    const real = realpathSync(place.dir);
+    const real = realpathSync(sandbox.place.dir);
     expect(hiddenFolders(events, home)).toEqual([home, path.join(real, 'real'), path.join(real, 'data')]);
   });
 
   it('is covered where a system folder would show it', () => {
     const { options } = bubblewrapPlan({
-      workspaceDir: place.workspace,
-      dist: place.dir,
+      workspaceDir: sandbox.place.workspace,
+      dist: sandbox.place.dir,
       node: process.execPath,
       offline: false,
-      hidden: ['/usr/lib', place.dir],
+      hidden: ['/usr/lib', sandbox.place.dir],
     });
     expect(options[options.indexOf('/usr/lib') - 1]).toBe('--tmpfs');
     expect(options.slice(0, options.indexOf('/usr/lib'))).toContain('/usr');
@@ -63,7 +51,7 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
   const spec = 'bubblewrap';
 
   it('cannot write a setting of the kernel, whoever runs the service', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     const files = '/proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness';
     await startConversation(worker, [
       step.run(`for f in ${files}; do test -w $f && echo open $f; done; echo looked`),
@@ -73,39 +61,45 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
     expect(outputs(await eventsOf(worker))).toEqual(['looked']);
   });
 
-  it('has at most 64 namespaces of each kind, and cannot raise the limit', async () => {
-    worker = await startTestWorker(place, { spec });
-    const count = (flags: string, more = ''): string =>
-      `${more}made=0; pids=; for i in $(seq 80); do mkfifo held$i; unshare ${flags} sh -c "echo up; read x < held$i" > up$i 2>/dev/null & ` +
-      'pids="$pids $!"; done; ' +
-      'for i in $(seq 80); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! test -s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; ' +
-      'kill $pids 2>/dev/null; wait 2>/dev/null; rm -f held* up*; echo $made';
-    const raise = 'echo 9999 > /proc/sys/user/max_user_namespaces';
-    await startConversation(worker, [
-      step.run(count('--user')),
-      step.run(`${raise} 2>&1 | grep -c denied; unshare -Ur sh -c '${raise}' 2>/dev/null`),
-      step.run(count('--user')),
-      step.run(count('--user --map-root-user --net')),
-      step.run('grep CapEff /proc/self/status; id -u'),
-      step.finish(),
-    ]);
-    await untilStatus(worker, 'finished');
-    const [first, , again, nets, rights] = outputs(await eventsOf(worker));
-    // bubblewrap itself has one, or two where it runs for another user than root.
-    expect(Number(first)).toBeGreaterThanOrEqual(62);
-    expect(Number(first)).toBeLessThan(64);
-    expect(again).toBe(first);
-    expect(Number(nets)).toBeLessThan(64);
-    expect(rights).toBe(`CapEff:\t0000000000000000\n${String(process.getuid?.())}`);
-  });
+  it.each(['writable', 'read-only'])(
+    'has at most 64 namespaces of each kind where /proc/sys is %s',
+    async (settings) => {
+      const programs = path.join(sandbox.place.dir, 'programs');
+      mkdirSync(programs);
+      const PATH = readOnlySettings(programs, { elsewhere: true });
+      const worker = await sandbox.start(settings === 'writable' ? { spec } : { spec, env: { PATH } });
+      const count = (flags: string, more = ''): string =>
+        `${more}made=0; pids=; for i in $(seq 80); do mkfifo held$i; unshare ${flags} sh -c "echo up; read x < held$i" > up$i 2>/dev/null & ` +
+        'pids="$pids $!"; done; ' +
+        'for i in $(seq 80); do while kill -0 $(echo $pids | cut -d" " -f$i) 2>/dev/null && ! test -s up$i; do sleep 0.01; done; test -s up$i && made=$((made + 1)); done; ' +
+        'kill $pids 2>/dev/null; wait 2>/dev/null; rm -f held* up*; echo $made';
+      const raise = 'echo 9999 > /proc/sys/user/max_user_namespaces';
+      await startConversation(worker, [
+        step.run(count('--user')),
+        step.run(`${raise} 2>&1 | grep -c denied; unshare -Ur sh -c '${raise}' 2>/dev/null`),
+        step.run(count('--user')),
+        step.run(count('--user --map-root-user --net')),
+        step.run('grep CapEff /proc/self/status; id -u'),
+        step.finish(),
+      ]);
+      await untilStatus(worker, 'finished');
+      const [first, , again, nets, rights] = outputs(await eventsOf(worker));
+      // bubblewrap itself has one, or two where it runs for another user than root.
+      expect(Number(first)).toBeGreaterThanOrEqual(62);
+      expect(Number(first)).toBeLessThan(64);
+      expect(again).toBe(first);
+      expect(Number(nets)).toBeLessThan(64);
+      expect(rights).toBe(`CapEff:\t0000000000000000\n${String(process.getuid?.())}`);
+    },
+  );
 
   it('that used up its namespaces does not keep another from being isolated', async () => {
-    worker = await startTestWorker(place, { spec });
+    const worker = await sandbox.start({ spec });
     await startConversation(worker, [
       step.run('for i in $(seq 200); do unshare --user sleep 300 & done 2>/dev/null; echo x > held; wait'),
       step.finish(),
     ]);
-    await until('the namespaces are used up', () => existsSync(path.join(place.workspace, 'held')));
+    await until('the namespaces are used up', () => existsSync(path.join(sandbox.place.workspace, 'held')));
     const other = makePlace();
     try {
       const next = await startTestWorker(other, { spec });
@@ -123,9 +117,8 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
       const bwrap = execFileSync('which', ['bwrap'], { encoding: 'utf8' }).trim();
       symlinkSync(bwrap, program);
       for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(programs, name));
-      const started = await startTestWorker(place, { spec, env: { PATH: programs } });
-      worker = started;
-      const run = (command: string) => started.call('POST', '/api/bash/execute_bash_command', { command, timeout: 10 });
+      const worker = await sandbox.start({ spec, env: { PATH: programs } });
+      const run = (command: string) => worker.call('POST', '/api/bash/execute_bash_command', { command, timeout: 10 });
       rmSync(program);
       await run('kill -9 2 $PPID').catch(() => undefined);
       const refused = await until('an answer without isolation', async () => {
@@ -144,13 +137,14 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
 });
 
 it('a helper that had to be killed leaves no folder of its own behind', async () => {
-  worker = await startTestWorker(place, { spec: 'process' });
-  const left = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith(`acs-shell-${place.sandboxId}-`));
+  const worker = await sandbox.start({ spec: 'process' });
+  const left = (): string[] =>
+    readdirSync(tmpdir()).filter((name) => name.startsWith(`acs-shell-${sandbox.place.sandboxId}-`));
   const command = { command: 'kill -STOP $PPID; sleep 60', timeout: 60 };
   const cut = worker.call('POST', '/api/bash/execute_bash_command', command).catch(() => null);
   await until('the folder', () => left().length === 1);
   await until('the helper to stand still', () =>
-    selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${place.sandboxId}`, except: [] }).some(
+    selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${sandbox.place.sandboxId}`, except: [] }).some(
       (pid) => stateOf(pid) === 'T',
     ),
   );
@@ -163,7 +157,7 @@ describe('the doors of a worker', () => {
   it.each(['//', '//x:y/', '/%', '*', ':80', 'http://[', '/sockets//events'])(
     'stay open after an upgrade to %j',
     async (target) => {
-      worker = await startTestWorker(place, { spec: 'process' });
+      const worker = await sandbox.start({ spec: 'process' });
       const { port } = worker;
       const answer = await new Promise<string>((resolve) => {
         let heard = '';
