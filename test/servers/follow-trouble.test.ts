@@ -1,9 +1,13 @@
+import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/clock.ts';
+import type { FollowItem } from '../../src/runs/follow-source.ts';
 import type { Server } from '../../src/servers/server.ts';
 import { until } from '../support/until.ts';
 import { connectTo, quickClock } from './support/connect.ts';
 import { createV1World, event, finish, ID, status, type V1World } from './support/v1-world.ts';
+
+const MIB = 1024 * 1024;
 
 let world: V1World;
 let server: Server;
@@ -52,6 +56,11 @@ async function hurry(requestTimeoutMs: number): Promise<{ now: () => number }> {
   return { now: () => now() - startMs };
 }
 
+/** The connection below a web socket, for bytes that the library does not send. */
+function rawSocket(socket: unknown): Duplex {
+  return (socket as { _socket: Duplex })._socket;
+}
+
 const events = (): string[] => told.filter((one) => !one.startsWith('='));
 
 describe('following', () => {
@@ -74,6 +83,35 @@ describe('following', () => {
     world.agentEvents.push(finish('unheard'));
     await until(() => events().includes('unheard') && world.fake.sockets.length === 2);
     expect(events()).toEqual(['unheard']);
+  });
+
+  it('reads an event whose frame announces more than 128 MiB, and opens another socket', async () => {
+    follow();
+    await until(() => told.includes('=running') && world.fake.sockets.length === 1);
+    world.agentEvents.push(finish('too large for a frame'));
+    const size = Buffer.alloc(8);
+    size.writeBigUInt64BE(BigInt(128 * MIB + 1));
+    rawSocket(world.fake.sockets[0]).write(Buffer.concat([Buffer.from([0x81, 127]), size]));
+    await until(() => world.fake.sockets.length === 2 && events().length > 0);
+    expect(events()).toEqual(['too large for a frame']);
+  });
+
+  it('closes a socket whose frames are not taken at 64 MiB, and shows each event once', async () => {
+    const items = server.conversations.follow(ID, { signal: stop.signal })[Symbol.asyncIterator]();
+    following = items.next().then(() => undefined);
+    await until(() => world.fake.sockets.length === 1);
+    await following;
+    const sent = Array.from({ length: 5 }, (_, index) => finish(`step ${index}`));
+    world.agentEvents.push(...sent);
+    const [socket] = world.fake.sockets;
+    for (const one of sent) socket?.send(JSON.stringify({ ...one, padding: 'x'.repeat(16 * MIB) }));
+    await until(() => socket?.readyState === socket?.CLOSED);
+    const shown: string[] = [];
+    while (shown.length < sent.length) {
+      const { value } = (await items.next()) as { value: FollowItem };
+      if (value.type === 'event') shown.push(value.event.text);
+    }
+    expect(shown).toEqual(sent.map((_, index) => `step ${index}`));
   });
 
   it('does not knock without a pause at a server that closes every socket at once', async () => {

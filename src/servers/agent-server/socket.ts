@@ -9,7 +9,8 @@ import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import type { Links } from '../links.ts';
 import type { AgentClient } from './client.ts';
 
-const MOST_WAITING_FRAMES = 20_000;
+/** Characters of the frames that wait to be taken. */
+const MOST_WAITING = 64 * 1024 * 1024;
 const OPEN_TIMEOUT_MS = 15_000;
 
 export interface EventSocket {
@@ -75,17 +76,20 @@ function opened(links: Links, socket: WebSocket, baseUrl: string): Promise<void>
 
 function createReader(socket: WebSocket): EventSocket {
   let frames: EventRecord[] = [];
+  let waiting = 0;
   let closed: { code: number } | null = null;
   let wake: (() => void) | null = null;
   const ring = (): void => {
     wake?.();
     wake = null;
   };
-  socket.addEventListener('message', (message: { data: unknown }) => {
-    const event = parseFrame(message.data);
-    if (event === null || closed !== null) return;
+  socket.addEventListener('message', ({ data }: { data: unknown }) => {
+    if (typeof data !== 'string' || closed !== null) return;
+    const event = parseFrame(data);
+    if (event === null) return;
     frames.push(event);
-    if (frames.length > MOST_WAITING_FRAMES) {
+    waiting += data.length;
+    if (waiting > MOST_WAITING) {
       closed = { code: 1013 };
       socket.close();
     }
@@ -101,6 +105,7 @@ function createReader(socket: WebSocket): EventSocket {
     take() {
       const taken = frames;
       frames = [];
+      waiting = 0;
       return taken;
     },
     activity() {
@@ -119,8 +124,7 @@ function createReader(socket: WebSocket): EventSocket {
 }
 
 /** A frame that is no event says nothing that is not stored as well. */
-function parseFrame(data: unknown): EventRecord | null {
-  if (typeof data !== 'string') return null;
+function parseFrame(data: string): EventRecord | null {
   try {
     return readEvent(JSON.parse(data));
   } catch (error) {

@@ -9,6 +9,9 @@ const MIB = 1024 * 1024;
  */
 export const MOST_BYTES = { json: 256 * MIB, bytes: 512 * MIB } as const;
 
+/** The most bytes of a web-socket frame, which holds one event. Also what undici accepts through a proxy. */
+export const MOST_FRAME_BYTES = 128 * MIB;
+
 /** What `decode` handles. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
 export function tooLarge(maxBytes: number): AppError {

@@ -4,7 +4,7 @@ import { isIP, setDefaultAutoSelectFamilyAttemptTimeout, type Socket } from 'nod
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
-import { tooLarge } from './body.ts';
+import { MOST_FRAME_BYTES, tooLarge } from './body.ts';
 import type { Redaction } from './redaction.ts';
 import { createStraight } from './straight.ts';
 import type { ConnectionKind, Received, Sending } from './straight.ts';
@@ -65,6 +65,7 @@ export function createNetwork(options: NetworkOptions): Network {
       keepAliveTimeout: IDLE_MS,
       // 0 closes a connection after one request. A short keepAliveTimeout would not: what the server offers wins.
       pipelining: kind === 'kept' ? 1 : 0,
+      webSocket: { maxPayloadSize: MOST_FRAME_BYTES },
     };
     if (route === 'proxy') return createProxyAgent(proxySettings(options.env), agentOptions, track);
     return new Agent(agentOptions);

@@ -63,6 +63,13 @@ describe('a socket of a conversation', () => {
     socket.client.terminate();
   });
 
+  it('closes with 1009 after a frame of more than 64 MiB', async () => {
+    const socket = worker.socket(path, header);
+    await until('a frame', () => socket.frames.length > 0);
+    socket.client.send(Buffer.alloc(64 * 1024 * 1024 + 1));
+    expect(await socket.closed).toMatchObject({ code: 1009 });
+  });
+
   it.each([
     ['wrong', 'wrong'],
     ['wrong and of the right length', KEY.replace(/.$/, '_')],
