@@ -52,11 +52,4 @@ describe('specs', () => {
       'bubblewrap-offline',
     ]);
   });
-
-  it('shows one, and ends with 5 for one that is not there', async () => {
-    const { code, out } = await world.acs('specs', 'show', 'process', '--json');
-    expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ id: 'process', default: true, working_dir: '.' });
-    expect((await world.acs('specs', 'view', 'nowhere')).code).toBe(5);
-  });
 });

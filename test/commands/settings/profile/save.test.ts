@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { recordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { recordingProxy } from '../../../support/recording-proxy.ts';
+import { createWorld, type Ended, type World } from '../../../support/world.ts';
 
 const KEY = 'model-key-0815-4711';
 
@@ -41,27 +41,6 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     expect(await all()).toEqual([]);
   });
 
-  it('keeps the current model settings, and brings them back', async () => {
-    await world.acs('settings', 'set', 'llm_model=openai/usual', 'llm_api_key=@key.txt');
-    const saved = await profile('save', 'usual', '--json');
-    expect(saved.code, saved.err).toBe(0);
-    expect(json(saved)).toEqual({
-      name: 'usual',
-      model: 'openai/usual',
-      base_url: null,
-      api_key_set: true,
-      active: false,
-      changed: true,
-    });
-    await world.acs('settings', 'set', 'llm_model=openai/other');
-    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ name: 'usual', active: true, changed: true });
-    expect(await model()).toBe('openai/usual');
-    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: false });
-    await world.acs('settings', 'set', 'llm_model=openai/other');
-    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: true });
-    expect(await model()).toBe('openai/usual');
-  });
-
   it('keeps other settings beside the current ones, and shows no key', async () => {
     await world.acs('settings', 'set', 'llm_model=openai/usual');
     const words = ['llm_model=openai/fast', 'llm_base_url=http://127.0.0.1:9/v1', 'llm_api_key=@key.txt'];
@@ -77,32 +56,6 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     await profile('save', 'fast', 'llm_model=openai/fast', 'llm_api_key=@key.txt');
     const again = await profile('save', 'fast', 'llm_model=openai/faster', '--json');
     expect(json(again)).toMatchObject({ model: 'openai/faster', api_key_set: true });
-  });
-
-  it('renames, and refuses a name that is taken', async () => {
-    for (const name of ['one', 'two']) await profile('save', name, `llm_model=openai/${name}`);
-    expect((await profile('rename', 'one', 'two')).code).toBe(6);
-    expect(json(await profile('rename', 'one', 'three', '--json'))).toMatchObject({ name: 'three', changed: true });
-    expect((await all()).map(({ name }) => name).sort()).toEqual(['three', 'two']);
-  });
-
-  it('deletes, after a yes, and once', async () => {
-    await profile('save', 'gone', 'llm_model=openai/gone');
-    expect((await profile('delete', 'gone')).code).toBe(2);
-    expect(json(await profile('delete', 'gone', '-y', '--json'))).toMatchObject({ name: 'gone', changed: true });
-    expect((await profile('rm', 'gone', '-y')).code).toBe(5);
-    expect(json(await profile('delete', 'gone', '-y', '--ignore-not-found', '--json'))).toMatchObject({
-      changed: false,
-    });
-  });
-
-  it('does not know what is not there', async () => {
-    for (const args of [
-      ['show', 'nobody'],
-      ['use', 'nobody'],
-      ['rename', 'nobody', 'somebody'],
-    ])
-      expect((await profile(...args)).code).toBe(5);
   });
 
   it.each([
@@ -132,37 +85,8 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     expect(await all()).toEqual([]);
   });
 
-  it.each([['use'], ['rename', 'other']])('looks a name up in a dry run, too: %s', async (verb, ...more) => {
-    await profile('save', 'there', 'llm_model=openai/x');
-    const known = await profile(verb, 'there', ...more, '--dry-run', '--json');
-    expect(json<{ requests: unknown[] }>(known).requests).toMatchObject([{ method: 'POST' }]);
-    expect((await profile(verb, 'nowhere', ...more, '--dry-run')).code).toBe(5);
-  });
-
   it('keeps ten at most, as servers do', async () => {
     for (let number = 1; number <= 10; number++) await profile('save', `p${number}`, 'llm_model=openai/x');
     expect((await profile('save', 'p11', 'llm_model=openai/x')).code).toBe(6);
-  });
-});
-
-describe('settings profile over v0', () => {
-  it('is not there, and says who has it', async () => {
-    const world = await createWorld({ api: 'v0', spec: 'process' });
-    try {
-      for (const args of [
-        ['list'],
-        ['show', 'x'],
-        ['save', 'x'],
-        ['use', 'x'],
-        ['rename', 'x', 'y'],
-        ['delete', 'x', '-y'],
-      ]) {
-        const { code, err } = await world.acs('settings', 'profile', ...args);
-        expect(code).toBe(12);
-        expect(err).toContain('V1');
-      }
-    } finally {
-      await world.close();
-    }
   });
 });

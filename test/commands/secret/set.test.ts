@@ -3,7 +3,6 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
-import type { BulkResult } from '../../../src/output/options.ts';
 
 const VALUE = 'value-of-a-secret-4711';
 
@@ -29,27 +28,6 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     world.invoke({ args: ['secret', 'set', name, '-', ...flags], stdin: value });
   const all = async () =>
     json<{ items: SecretJson[] }>(await secret('list', '--all-pages', '--json')).items.map(({ name }) => name);
-
-  it('lists nothing at first', async () => {
-    expect(json(await secret('list', '--json'))).toEqual({ items: [], has_more: false });
-  });
-
-  it('takes a value from stdin, a file and the environment, and shows it nowhere', async () => {
-    await writeFile(path.join(world.dir, 'value.txt'), `${VALUE}\n`);
-    const env = { MY_VALUE: VALUE };
-    const ended = [
-      await fromStdin('FROM_STDIN', `${VALUE}\n`, '--json', '--debug'),
-      await secret('set', 'FROM_FILE', '@value.txt', '--description', 'of a file', '--json'),
-      await secret('set', 'FROM_FILE_TOO=@value.txt'),
-      await world.invoke({ args: ['secret', 'set', 'FROM_ENV', '--from-env', 'MY_VALUE', '--json'], env }),
-    ];
-    for (const { code, out, err } of ended) {
-      expect(code, err).toBe(0);
-      expect(out + err).not.toContain(VALUE);
-    }
-    expect(json(ended[1] as Ended)).toEqual({ name: 'FROM_FILE', description: 'of a file', changed: true });
-    expect(await all()).toEqual(['FROM_ENV', 'FROM_FILE', 'FROM_FILE_TOO', 'FROM_STDIN']);
-  });
 
   it('gives the value to the commands of a conversation, whole and without its line end', async () => {
     await fromStdin('GIVEN', `two\nlines-of-it\n`);
@@ -77,25 +55,6 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     expect(json(other)).toMatchObject({ description: 'another' });
   });
 
-  it('deletes, after a yes, and once', async () => {
-    await fromStdin('GONE', VALUE);
-    expect((await secret('delete', 'GONE')).code).toBe(2);
-    expect(json(await secret('delete', 'GONE', '-y', '--json'))).toMatchObject({ name: 'GONE', changed: true });
-    expect((await secret('rm', 'GONE', '-y')).code).toBe(5);
-    expect(json(await secret('delete', 'GONE', '-y', '--ignore-not-found', '--json'))).toMatchObject({
-      changed: false,
-    });
-  });
-
-  it('deletes several, and says which it could not', async () => {
-    await fromStdin('ONE', VALUE);
-    await fromStdin('TWO', VALUE);
-    const many = await world.invoke({ args: ['secret', 'delete', '-', '-y', '--json'], stdin: 'ONE\nTWO NOT_THERE\n' });
-    expect(many.code).toBe(1);
-    expect(json<BulkResult>(many)).toMatchObject({ matched: 3, failed: 1 });
-    expect(await all()).not.toContain('ONE');
-  });
-
   it('sends nothing in a dry run, and shows no value there', async () => {
     await fromStdin('DRY', 'first-value');
     const dry = await fromStdin('DRY', VALUE, '--dry-run', '--json');
@@ -104,25 +63,6 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     expect(requests.map(({ method }) => method)).toEqual(api === 'v0' ? ['DELETE', 'POST'] : ['POST']);
     expect(dry.out + dry.err).not.toContain(VALUE);
     expect(await all()).toContain('DRY');
-  });
-
-  it('looks a name up in a dry run, too', async () => {
-    await fromStdin('DRY', VALUE);
-    const known = await secret('delete', 'DRY', '--dry-run', '--json');
-    expect(json<{ requests: { method: string }[] }>(known).requests).toMatchObject([{ method: 'DELETE' }]);
-    expect((await secret('delete', 'NOT_THERE', '--dry-run')).code).toBe(5);
-    const ignored = await secret('delete', 'NOT_THERE', '--ignore-not-found', '--dry-run', '--json');
-    expect(json(ignored)).toEqual({ dry_run: true, requests: [] });
-    expect(await all()).toContain('DRY');
-  });
-
-  it('lists as many as were asked for', async () => {
-    for (const name of ['LIST_A', 'LIST_B', 'LIST_C']) await fromStdin(name, VALUE);
-    const two = await secret('list', '-L', '2', '--json');
-    expect(json(two)).toMatchObject({ items: [{}, {}], has_more: true });
-    const ids = (await secret('list', '--all-pages', '-q')).out.trim().split('\n');
-    expect(ids).toEqual([...new Set(ids)]);
-    expect(ids).toEqual(expect.arrayContaining(['LIST_A', 'LIST_B', 'LIST_C']));
   });
 });
 

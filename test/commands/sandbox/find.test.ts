@@ -1,0 +1,40 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+import type { Ended } from '../../support/world.ts';
+import { record, useOddServer } from './odd-server.ts';
+import { type SandboxJson, startSandbox } from './support.ts';
+
+const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+
+describe('changing sandboxes', () => {
+  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
+  beforeEach(async () => {
+    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
+    at.proxy.requests.length = 0;
+  });
+  const acs = at.acs;
+
+  describe('one, by its id', () => {
+    it('takes a unique prefix and a URL, and refuses an ambiguous or malformed one', async () => {
+      const id = await startSandbox(at.world);
+      expect(one(await acs('show', id.slice(0, 8), '--json')).id).toBe(id);
+      expect(one(await acs('show', `https://acs.example.org/sandboxes/${id}?tab=files`, '--json')).id).toBe(id);
+      expect((await acs('show', id.slice(0, 3))).code).toBe(2);
+      expect((await acs('show', 'not/an id')).code).toBe(2);
+      expect((await acs('show', 'zzzzzzzz')).code).toBe(5);
+      expect((await acs('show', '@last')).code).toBe(5);
+    });
+  });
+});
+
+describe('sandbox commands at an odd server', () => {
+  const server = useOddServer();
+
+  it('names the candidates of an ambiguous prefix', async () => {
+    server.sandboxes = [record('sandbox-a'), record('sandbox-b')];
+    const { code, err } = await server.acs('pause', 'sandbox', '--json');
+    expect(code).toBe(2);
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'usage', candidates: ['sandbox-a', 'sandbox-b'] } });
+    expect(server.fake.lines().some((line) => line.startsWith('POST'))).toBe(false);
+  });
+});

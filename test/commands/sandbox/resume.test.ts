@@ -1,0 +1,29 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+import type { Ended } from '../../support/world.ts';
+import { type SandboxJson, startSandbox } from './support.ts';
+
+const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+
+describe('changing sandboxes', () => {
+  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
+  beforeEach(async () => {
+    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
+    at.proxy.requests.length = 0;
+  });
+  const acs = at.acs;
+
+  describe('one, by its id', () => {
+    it('resumes with start and an id', async () => {
+      const id = await startSandbox(at.world);
+      await acs('pause', id);
+      const started = one(await acs('start', id, '--json'));
+      expect(started).toMatchObject({ status: 'running', changed: true });
+      const other = started.spec_id === 'process' ? 'bubblewrap' : 'process';
+      expect(one(await acs('start', id, '--spec', started.spec_id, '--json'))).toMatchObject({
+        changed: false,
+      });
+      expect((await acs('start', id, '--spec', other)).code).toBe(6);
+    });
+  });
+});

@@ -1,0 +1,43 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { BulkResult } from '../../../src/output/options.ts';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+import type { Ended } from '../../support/world.ts';
+import { startRun, startSandbox } from './support.ts';
+
+const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
+
+describe('changing sandboxes', () => {
+  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
+  beforeEach(async () => {
+    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
+    at.proxy.requests.length = 0;
+  });
+  const acs = at.acs;
+
+  describe('with a run in progress', () => {
+    it('names the conversation and is left alone, unless --force', async () => {
+      const busy = await startRun(at.world);
+      const idle = await startSandbox(at.world);
+      const refused = await acs('delete', busy.sandboxId, '-y', '--json');
+      expect(refused.code).toBe(6);
+      expect(refused.err).toContain(`conversations: ${busy.conversationId}`);
+      const bulk = await acs('delete', '--all', '-y', '--json');
+      expect(bulk.code).toBe(1);
+      expect(many(bulk).items.map(({ id, ok, error }) => [id, ok, error?.code])).toEqual([
+        [idle, true, undefined],
+        [busy.sandboxId, false, 'conflict'],
+      ]);
+      expect((await acs('delete', busy.sandboxId, '-y', '--force')).code).toBe(0);
+    });
+
+    it('is paused when it is named, but not by a selector', async () => {
+      const busy = await startRun(at.world);
+      const bulk = await acs('pause', '--status', 'running', '-y', '--json');
+      expect({ code: bulk.code, error: many(bulk).items[0]?.error?.code }).toEqual({ code: 1, error: 'conflict' });
+      expect((await acs('pause', busy.sandboxId)).code).toBe(0);
+      await acs('resume', busy.sandboxId);
+      await busy.finish();
+      expect((await acs('delete', busy.sandboxId, '-y')).code).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,37 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+import type { Ended } from '../../support/world.ts';
+import type { SandboxJson } from './support.ts';
+
+const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+
+describe('changing sandboxes', () => {
+  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
+  beforeEach(async () => {
+    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
+    at.proxy.requests.length = 0;
+  });
+  const acs = at.acs;
+  const writes = at.writes;
+
+  describe('one, by its id', () => {
+    it('creates one from a spec and waits until it runs', async () => {
+      const ended = await acs('start', '--spec', 'process', '--json');
+      expect(ended.code).toBe(0);
+      expect(one(ended)).toMatchObject({ status: 'running', changed: true });
+      expect(writes()).toEqual(['POST /api/v1/sandboxes?sandbox_spec_id=process']);
+      expect(at.proxy.writes()[0]?.body).toBeNull();
+    });
+
+    it('prints the id at once with --no-wait', async () => {
+      const { code, out } = await acs('start', '--no-wait', '-q');
+      expect(code).toBe(0);
+      expect((await acs('wait', out.trim(), '--json')).code).toBe(0);
+    });
+
+    it('ends with 5 for a spec that does not exist, and sends nothing', async () => {
+      expect((await acs('start', '--spec', 'nowhere')).code).toBe(5);
+      expect(writes()).toEqual([]);
+    });
+  });
+});

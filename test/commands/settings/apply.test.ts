@@ -1,0 +1,89 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+
+/** Which routes the service has, and which member of the body a changed setting is found in. */
+const DIALECTS = [
+  {
+    api: 'v0' as const,
+    route: '/api/settings',
+    read: (body: Record<string, unknown>) => body['max_iterations'],
+  },
+  {
+    api: 'v1' as const,
+    route: '/api/v1/settings',
+    read: (body: Record<string, unknown>) =>
+      (body['conversation_settings_diff'] as Record<string, unknown> | undefined)?.['max_iterations'],
+  },
+];
+
+describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }) => {
+  const at = useProxiedWorld('settings', { api, spec: 'process' });
+  const acs = at.acs;
+  const settings = async (): Promise<Record<string, unknown>> => {
+    const { code, out, err } = await acs('get', '--json');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    return JSON.parse(out) as Record<string, unknown>;
+  };
+  const file = async (name: string, content: string): Promise<string> => {
+    await writeFile(path.join(at.world.dir, name), content);
+    return name;
+  };
+
+  it('never writes a mask back: it is replaced by what is stored, or the write is refused', async () => {
+    const config = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: 'http-hush', timeout: 30 }] };
+    await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);
+    const masked = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: '<redacted>', timeout: 60 }] };
+    const word = `mcp_config=@${await file('masked.json', JSON.stringify(masked))}`;
+    at.proxy.requests.length = 0;
+    const { code, err } = await acs('set', word);
+    if (api === 'v0') {
+      // V0 tells the key in clear, so it can be sent back.
+      expect(code).toBe(0);
+      expect(JSON.stringify(at.proxy.writes()[0]?.body)).toContain('http-hush');
+    } else {
+      expect({ code, named: err.includes('the key of https://two.example.org/mcp') }).toEqual({ code: 6, named: true });
+      expect(at.proxy.writes()).toEqual([]);
+      expect((await acs('set', word, '-y')).code).toBe(6);
+      expect((await acs('set', word, '--allow-loss')).code).toBe(0);
+    }
+    expect(JSON.stringify(at.proxy.writes())).not.toContain('redacted');
+    await acs('unset', 'mcp_config');
+  });
+
+  it('warns on V0 of a secret that may be lost and cannot be known', async () => {
+    await acs('set', 'language=it');
+    const { err } = await acs('set', 'language=es');
+    expect(err.includes('sandbox_api_key')).toBe(api === 'v0');
+  });
+
+  it('sends the parts of secrets_store to where the server takes them', async () => {
+    const store = { custom_secrets: { DEPLOY_TOKEN: { secret: 'deploy-hush', description: 'to deploy' } } };
+    const { code, out, err } = await acs('set', `secrets_store=@${await file('store.json', JSON.stringify(store))}`);
+    expect(code).toBe(0);
+    expect(out + err).not.toContain('deploy-hush');
+    expect(at.proxy.writes().some(({ body }) => JSON.stringify(body).includes('deploy-hush'))).toBe(true);
+  });
+
+  it('prints the request a dry run keeps back, and stores nothing', async () => {
+    const before = await settings();
+    at.proxy.requests.length = 0;
+    const { code, out } = await acs('set', 'max_iterations=99', '--dry-run', '--json');
+    expect(code).toBe(0);
+    const plan = JSON.parse(out) as { dry_run: boolean; requests: { method: string; url: string }[] };
+    expect(plan.dry_run).toBe(true);
+    expect(plan.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual([`POST ${route}`]);
+    expect(at.proxy.writes()).toEqual([]);
+    expect(await settings()).toEqual(before);
+  });
+
+  it.each([['get'], ['set', 'max_iterations=7'], ['unset', 'language']])(
+    'settings %s exits 2 for the format id before any request',
+    async (...words) => {
+      const { code, err } = await acs(...words, '-q');
+      expect({ code, requests: at.proxy.requests }).toEqual({ code: 2, requests: [] });
+      expect(err).toContain('settings have no ids');
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+
+/** Which routes the service has, and which member of the body a changed setting is found in. */
+const DIALECTS = [
+  {
+    api: 'v0' as const,
+    route: '/api/settings',
+    read: (body: Record<string, unknown>) => body['max_iterations'],
+  },
+  {
+    api: 'v1' as const,
+    route: '/api/v1/settings',
+    read: (body: Record<string, unknown>) =>
+      (body['conversation_settings_diff'] as Record<string, unknown> | undefined)?.['max_iterations'],
+  },
+];
+
+describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, read }) => {
+  const at = useProxiedWorld('settings', { api, spec: 'process' });
+  const acs = at.acs;
+  const settings = async (): Promise<Record<string, unknown>> => {
+    const { code, out, err } = await acs('get', '--json');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    return JSON.parse(out) as Record<string, unknown>;
+  };
+  const file = async (name: string, content: string): Promise<string> => {
+    await writeFile(path.join(at.world.dir, name), content);
+    return name;
+  };
+
+  it('sets what a file holds, and keeps secrets that are masked there', async () => {
+    const printed = await settings();
+    const name = await file('settings.json', JSON.stringify({ ...printed, language: 'fr', llm_api_key: '(set)' }));
+    at.proxy.requests.length = 0;
+    const { code, err } = await acs('set', '--file', name);
+    expect({ code, changed: err.split('\n').filter((line) => line.includes('->')) }).toEqual({
+      code: 0,
+      changed: [`language: ${String(printed['language'])} -> fr`],
+    });
+    expect(JSON.stringify(at.proxy.writes()[0]?.body)).not.toContain('(set)');
+    expect(await settings()).toEqual({ ...printed, language: 'fr' });
+  });
+
+  it('takes what it printed back as it is, also where a URL holds a password', async () => {
+    const config = { sse_servers: [{ url: 'https://me:hush-word-1@mcp.example/sse', api_key: 'hush-word-2' }] };
+    await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);
+    const { out } = await acs('get', '--json');
+    expect(out).not.toContain('hush-word');
+    at.proxy.requests.length = 0;
+    const changed = out.replace(/"max_iterations": \w+/, '"max_iterations": 23');
+    const ended = await acs('set', '--file', await file('printed.json', changed));
+    expect(ended.code, ended.err).toBe(0);
+    expect(ended.err).not.toContain('mcp_config');
+    expect(read(at.proxy.writes()[0]?.body as Record<string, unknown>)).toBe(23);
+    await acs('unset', 'mcp_config', 'max_iterations');
+  });
+});

@@ -1,0 +1,80 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type Ended, type World } from '../../../support/world.ts';
+
+const KEY = 'model-key-0815-4711';
+
+interface ProfileJson {
+  name: string;
+  model: string | null;
+  base_url: string | null;
+  api_key_set: boolean;
+  active: boolean;
+  changed?: boolean;
+}
+
+function json<T = ProfileJson>({ out }: Ended): T {
+  return JSON.parse(out) as T;
+}
+
+describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ api, spec: 'process' });
+    await writeFile(path.join(world.dir, 'key.txt'), `${KEY}\n`);
+  });
+  afterAll(() => world.close());
+  afterEach(async () => {
+    for (const { name } of await all()) await profile('delete', name, '-y');
+  });
+
+  const profile = (...args: string[]): Promise<Ended> => world.acs('settings', 'profile', ...args);
+  const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
+  const model = async () => json<{ llm_model: string }>(await world.acs('settings', 'get', '--json')).llm_model;
+
+  it('keeps the current model settings, and brings them back', async () => {
+    await world.acs('settings', 'set', 'llm_model=openai/usual', 'llm_api_key=@key.txt');
+    const saved = await profile('save', 'usual', '--json');
+    expect(saved.code, saved.err).toBe(0);
+    expect(json(saved)).toEqual({
+      name: 'usual',
+      model: 'openai/usual',
+      base_url: null,
+      api_key_set: true,
+      active: false,
+      changed: true,
+    });
+    await world.acs('settings', 'set', 'llm_model=openai/other');
+    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ name: 'usual', active: true, changed: true });
+    expect(await model()).toBe('openai/usual');
+    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: false });
+    await world.acs('settings', 'set', 'llm_model=openai/other');
+    expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: true });
+    expect(await model()).toBe('openai/usual');
+  });
+
+  it('renames, and refuses a name that is taken', async () => {
+    for (const name of ['one', 'two']) await profile('save', name, `llm_model=openai/${name}`);
+    expect((await profile('rename', 'one', 'two')).code).toBe(6);
+    expect(json(await profile('rename', 'one', 'three', '--json'))).toMatchObject({ name: 'three', changed: true });
+    expect((await all()).map(({ name }) => name).sort()).toEqual(['three', 'two']);
+  });
+
+  it('deletes, after a yes, and once', async () => {
+    await profile('save', 'gone', 'llm_model=openai/gone');
+    expect((await profile('delete', 'gone')).code).toBe(2);
+    expect(json(await profile('delete', 'gone', '-y', '--json'))).toMatchObject({ name: 'gone', changed: true });
+    expect((await profile('rm', 'gone', '-y')).code).toBe(5);
+    expect(json(await profile('delete', 'gone', '-y', '--ignore-not-found', '--json'))).toMatchObject({
+      changed: false,
+    });
+  });
+
+  it.each([['use'], ['rename', 'other']])('looks a name up in a dry run, too: %s', async (verb, ...more) => {
+    await profile('save', 'there', 'llm_model=openai/x');
+    const known = await profile(verb, 'there', ...more, '--dry-run', '--json');
+    expect(json<{ requests: unknown[] }>(known).requests).toMatchObject([{ method: 'POST' }]);
+    expect((await profile(verb, 'nowhere', ...more, '--dry-run')).code).toBe(5);
+  });
+});

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
+
+describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api) => {
+  const at = useProxiedWorld('settings', { api, spec: 'process' });
+  const acs = at.acs;
+
+  it('brings a setting back to nothing, once', async () => {
+    await acs('set', 'llm_base_url=https://models.example.org/v1');
+    const first = await acs('unset', 'llm_base_url', '--json');
+    expect(JSON.parse(first.out)).toMatchObject({ llm_base_url: null, changed: true });
+    at.proxy.requests.length = 0;
+    const second = await acs('unset', 'llm_base_url', '--json');
+    expect(JSON.parse(second.out)).toMatchObject({ llm_base_url: null, changed: false });
+    expect(at.proxy.writes()).toEqual([]);
+  });
+});
