@@ -95,52 +95,88 @@ async function recreate(links: Links, dialect: Dialect, body: SecretBody): Promi
   links.notice(
     `${name} exists, and this server replaces no value: it is deleted and created again; if that fails in between, the old value is lost`,
   );
-  await removeOld(links, dialect, name);
+  const old = await removeOld(links, dialect, name);
   try {
-    await createOrFind(links, dialect, body);
+    await createOrFind(links, dialect, body, old);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    const message = `the old value of ${name} is gone, and the new one may not be stored: ${error.message}`;
-    throw withoutOldValue(error, name, 'deleted', message);
+    // What is listed after a lost answer may be the new value.
+    const state = old === 'kept' && !isRefused(error) ? 'unknown' : old;
+    throw withOldValue(
+      error,
+      name,
+      state,
+      state === 'kept' ? 'the new one is not stored' : 'the new one may not be stored',
+    );
   }
 }
 
-/** Throws an error that says so when the old value may be gone: the server may have acted, and no read shows it. */
-async function removeOld(links: Links, dialect: Dialect, name: string): Promise<void> {
-  let isKept = false;
-  const removal = {
-    remove: async () => void (await removeSecret(links, dialect, name)),
-    isThere: async () => (isKept = (await findSecret(links, dialect, name)) !== null),
+/** The value that a secret had before; `kept`: the server accepted the deletion and still lists the secret. */
+type OldValue = 'deleted' | 'kept' | 'unknown';
+
+/** Deletes the secret and reads what became of it. Throws an error that says so when the old value may be gone. */
+async function removeOld(links: Links, dialect: Dialect, name: string): Promise<OldValue> {
+  const read: { shows: OldValue } = { shows: 'unknown' };
+  const isThere = async (): Promise<boolean> => {
+    read.shows = (await findSecret(links, dialect, name)) === null ? 'deleted' : 'kept';
+    return read.shows === 'kept';
   };
+  const remove = async (): Promise<void> => void (await removeSecret(links, dialect, name));
   try {
-    await removeOrRead(links, `secret ${name}`, removal);
+    await removeOrRead(links, `secret ${name}`, { remove, isThere });
+    if (read.shows === 'unknown') await isThere().catch(unlessInterrupted);
   } catch (error) {
-    if (!isAppError(error) || isKept || isRefused(error)) throw error;
-    const message = `the old value of ${name} may be gone, and the new one is not stored: ${error.message}`;
-    throw withoutOldValue(error, name, 'unknown', message);
+    if (!isAppError(error) || read.shows === 'kept' || isRefused(error)) throw error;
+    throw withOldValue(error, name, 'unknown', 'the new one is not stored');
   }
+  return read.shows;
+}
+
+/** The deletion was accepted: a list that cannot be read does not make that a failure. */
+function unlessInterrupted(error: unknown): void {
+  if (!isAppError(error) || error.kind === 'interrupted') throw error;
 }
 
 function isRefused({ details: { status } }: AppError): boolean {
   return status !== undefined && status >= 400 && status < 500;
 }
 
-function withoutOldValue(error: AppError, name: string, old_value: 'deleted' | 'unknown', message: string): AppError {
+const STATES: Record<OldValue, string> = {
+  deleted: 'is gone',
+  kept: 'is unchanged (the server accepted its deletion and still lists it)',
+  unknown: 'may be gone',
+};
+
+/** @param rest what became of the new value */
+function withOldValue(error: AppError, name: string, old: OldValue, rest: string): AppError {
   const again = `store it again: acs secret set ${name}`;
-  return new AppError(error.kind, message, {
+  const hints: Record<OldValue, string> = {
+    deleted: again,
+    kept: 'this server does not replace the value: use another name',
+    unknown: `see whether it is there: acs secret list   ${again}`,
+  };
+  return new AppError(error.kind, `the old value of ${name} ${STATES[old]}, and ${rest}: ${error.message}`, {
     ...error.details,
     exitCode: error.exitCode,
-    hint: old_value === 'deleted' ? again : `see whether it is there: acs secret list   ${again}`,
-    data: { ...error.details.data, name, old_value },
+    hint: hints[old],
+    data: { ...error.details.data, name, old_value: old },
   });
 }
 
-/** After a lost answer the list says whether it was created: no other request of this command did. */
-async function createOrFind(links: Links, dialect: Dialect, body: SecretBody): Promise<void> {
+/**
+ * After a lost answer the list says whether it was created: no other request of this command did.
+ * @param old not `deleted`: what is listed may be the secret of before
+ */
+async function createOrFind(
+  links: Links,
+  dialect: Dialect,
+  body: SecretBody,
+  old: OldValue = 'deleted',
+): Promise<void> {
   try {
     await create(links, dialect, body);
   } catch (error) {
-    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    if (!isAppError(error) || error.kind !== 'unknown-outcome' || old !== 'deleted') throw error;
     const found = await findSecret(links, dialect, body.name).catch((failure: unknown) => {
       throw isAppError(failure) && failure.kind !== 'interrupted' ? error : failure;
     });

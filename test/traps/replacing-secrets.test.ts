@@ -113,6 +113,52 @@ describe('secret set of an existing name', () => {
     expect(stored).toEqual(new Map([['TOKEN', 'old']]));
   });
 
+  describe('at a server that accepts the deletion and keeps the secret', () => {
+    beforeEach(() => {
+      const { before } = trap;
+      trap.before = (asked) => (asked.method === 'DELETE' ? { json: { message: 'deleted' } } : before(asked));
+    });
+
+    it('says that the old value is unchanged when the new one is refused', async () => {
+      onCreate = () => ({ status: 400, json: { message: 'Secret TOKEN already exists' } });
+      const { code, err } = await set('--json');
+      expect(code, err).toBe(6);
+      expect(err).toContain('the old value of TOKEN is unchanged');
+      expect(err).toContain('"old_value":"kept"');
+      expect(err).not.toContain('gone');
+      expect(stored).toEqual(new Map([['TOKEN', 'old']]));
+    });
+
+    it('does not take the old value for the new one when the answer to the new one is lost', async () => {
+      onCreate = () => ({ cut: true });
+      const { code, err } = await set('--json');
+      expect(code, err).toBe(11);
+      expect(err).toContain('"old_value":"unknown"');
+      expect(err).not.toContain('is gone');
+    });
+
+    it('exits 0 when the server then replaces the value', async () => {
+      const { code, err } = await set();
+      expect(code, err).toBe(0);
+      expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
+    });
+  });
+
+  it('says that the old value may be gone when the list cannot be read and the new one is refused', async () => {
+    const { before } = trap;
+    let isSent = false;
+    onCreate = () => ({ status: 422, json: { detail: 'too long' } });
+    trap.before = (asked) => {
+      if (asked.method === 'GET' && isSent) return { cut: true };
+      isSent ||= asked.method === 'DELETE';
+      return before(asked);
+    };
+    const { code, err } = await set('--json');
+    expect(code, err).toBe(2);
+    expect(err).toContain('the old value of TOKEN may be gone');
+    expect(err).toContain('"old_value":"unknown"');
+  });
+
   it('names no risk for a new name', async () => {
     stored.clear();
     const { code, err } = await set();
