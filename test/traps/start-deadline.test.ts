@@ -1,9 +1,9 @@
 /** The deadline of `conv new` bounds every request around the start, and what it claims of a start is what was sent. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Asked, Reply } from '../servers/support/fake-server.ts';
+import { NOT_FOUND, type Asked, type Reply } from '../servers/support/fake-server.ts';
 import { finish, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
 import type { Ended } from '../support/world.ts';
-import { fakeTrap, v1Trap, type V1Trap } from './support/trap.ts';
+import { fakeTrap, looseTrap, v1Trap, type LooseTrap, type V1Trap } from './support/trap.ts';
 
 const POST_LINE = 'POST /api/v1/app-conversations';
 /** In the log of a request that its own time limit ended, and not the deadline. */
@@ -171,5 +171,87 @@ describe('a start that was not sent before the deadline', () => {
     } finally {
       await v0.close();
     }
+  });
+});
+
+describe('a start into a given sandbox that is repeated after a lost answer', () => {
+  let loose: LooseTrap;
+  /** The answers to the next starts, one each. */
+  let answers: Reply[];
+
+  beforeEach(async () => {
+    loose = await looseTrap({ openapi: NOT_FOUND });
+    loose.sandboxes.set('sandbox1', 'RUNNING');
+    answers = [];
+    loose.before = ({ method, path }) =>
+      method === 'POST' && path === '/api/v1/app-conversations' ? (answers.shift() ?? null) : null;
+    // A start is repeated only where the server has honoured an id.
+    expect(await loose.acs('conv', 'new', 'hello', '--no-repo', '--sandbox', 'sandbox1')).toMatchObject({ code: 0 });
+    loose.fake.asked.length = 0;
+  });
+  afterEach(() => loose.close());
+
+  const repeated = async (): Promise<{ ended: Ended; id: string; sent: number }> => {
+    const args = ['conv', 'new', 'hello', '--no-repo', '--sandbox', 'sandbox1', '--json', '--start-timeout', '20s'];
+    const ended = await loose.acs(...args);
+    const starts = loose.fake.asked.filter(({ method }) => method === 'POST');
+    const id = String((starts[0]?.body as Record<string, unknown>)['conversation_id']).replaceAll('-', '');
+    return { ended, id, sent: starts.length };
+  };
+
+  it.each<[string, number, Reply]>([
+    ['not answered before the deadline', 124, { silence: true }],
+    ['lost too', 11, { cut: true }],
+    ['answered 429 to the end', 11, { status: 429, json: { detail: 'slow down' }, headers: { 'retry-after': '120' } }],
+  ])('names the id when the repetition is %s', async (_, code, reply) => {
+    answers = [{ cut: true }, reply];
+    const { ended, id, sent } = await repeated();
+    expect([ended.code, sent], ended.err).toEqual([code, 2]);
+    expect(errorOf(ended)).toMatchObject({ conversation_id: id });
+    expect(errorOf(ended).hint).toContain(id);
+    expect(JSON.parse(ended.out)).toMatchObject({ id });
+  });
+});
+
+it('a start whose answer is lost names its id when the server cannot be asked afterwards', async () => {
+  startsAs('running', ({ method, path }) => {
+    if (method === 'POST' && path === '/api/v1/app-conversations') return { cut: true };
+    return startsSent() > 0 ? { status: 503, json: { detail: 'restarting' } } : null;
+  });
+  const ended = await start('--start-timeout', '2m');
+  const id = String(
+    (trap.fake.asked.find(({ method }) => method === 'POST')?.body as Record<string, unknown>)['conversation_id'],
+  );
+  expect(ended.code, ended.err).toBe(11);
+  expect(errorOf(ended)).toMatchObject({ conversation_id: id.replaceAll('-', '') });
+});
+
+describe.each<[string, Reply]>([
+  ['without the members of a start task', { json: {} }],
+  ['that is a web page', { text: '<html>welcome</html>', type: 'text/html' }],
+])('a start that is answered 200 %s', (_, reply) => {
+  const isStart = ({ method, path }: Asked): boolean => `${method} ${path}` === POST_LINE;
+
+  it('continues with the conversation when the server has it', async () => {
+    startsAs('finished');
+    const { before } = trap;
+    trap.before = (asked) => {
+      const usual = before(asked);
+      return isStart(asked) ? reply : usual;
+    };
+    const ended = await start('--wait');
+    expect(ended.code, ended.err).toBe(0);
+    expect(JSON.parse(ended.out)).toMatchObject({ id: sentId, status: 'finished' });
+    expect(startsSent()).toBe(1);
+  });
+
+  it('exits 9 with the id when the server does not show it', async () => {
+    startsAs('finished', (asked) => (isStart(asked) ? reply : null));
+    const ended = await start('--wait');
+    const { body } = trap.fake.asked.find(isStart)!;
+    const id = String((body as Record<string, unknown>)['conversation_id']).replaceAll('-', '');
+    expect([ended.code, startsSent()], ended.err).toEqual([9, 1]);
+    expect(errorOf(ended)).toMatchObject({ conversation_id: id });
+    expect(JSON.parse(ended.out)).toMatchObject({ id });
   });
 });

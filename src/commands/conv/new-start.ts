@@ -210,8 +210,8 @@ function mayGoOn({ kind, details }: AppError): boolean {
   return isOfRequest && details.data?.['conversation_id'] === undefined;
 }
 
-/** Ways to end while the start is out, or lost. */
-const UNANSWERED: ReadonlySet<string> = new Set(['interrupted', 'timeout', 'unknown-outcome']);
+/** Ways to end while the start is out, or its answer was lost or cannot be read. */
+const UNANSWERED: ReadonlySet<string> = new Set(['interrupted', 'timeout', 'unknown-outcome', 'server']);
 
 /** The start was out when the signal or the deadline came, or its answer was lost: known by its id, if it was taken. */
 async function afterUnansweredStart(

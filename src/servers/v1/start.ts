@@ -128,28 +128,48 @@ async function sendStart(
     if (answer.status >= 400) throw refusedStart(answer, request);
     return read(answer, (value) => readStartTask(value));
   };
+  const maybe = maybeTaken(facts, conversationId);
   try {
     return await post();
   } catch (error) {
-    if (links.signal.aborted) throw abortedStart(links, error, delivery, maybeTaken(facts, conversationId));
-    if (!isAppError(error) || error.kind !== 'unknown-outcome') throw error;
-    const found = await findLostStart(links, conversationId, sentAtMs, error).catch((other: unknown) => {
-      throw links.signal.aborted ? abortedStart(links, other, delivery, maybeTaken(facts, conversationId)) : other;
-    });
-    if (found !== null) return found;
-    // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1). A server that
-    // ignores the id would start a second one, so the server must have honoured an id before.
-    if (request.sandbox_id !== null && facts.echoes_ids) return await post();
-    throw new AppError(
-      'unknown-outcome',
-      'no answer came to the start, and neither its conversation nor its start task can be seen',
-      {
-        ...error.details,
-        hint: `it may still appear${mayHonour(facts) ? ` as ${normalId(conversationId)}` : ''}: look with acs conv list before starting it again`,
-        data: { conversation_id: normalId(conversationId) },
-      },
-    );
+    if (links.signal.aborted) throw abortedStart(links, error, delivery, maybe);
+    if (!isAppError(error) || !mayBeTaken(error)) throw error;
+    // Whatever fails from here on, the server may have taken the start.
+    try {
+      const found = await findLostStart(links, conversationId, sentAtMs, error);
+      if (found !== null) return found;
+      // With the same id and the same sandbox a second POST ends at the same conversation (interface 4.1). A server
+      // that ignores the id would start a second one, so the server must have honoured an id before.
+      if (request.sandbox_id !== null && facts.echoes_ids && !isAnswered(error)) return await post();
+    } catch (other) {
+      if (links.signal.aborted) throw abortedStart(links, other, { isPossible: true }, maybe);
+      if (!isAppError(other)) throw other;
+      const repeated = `no answer came to the start, and its repetition failed: ${other.message}`;
+      throw unknownStart(other, other === error ? error.message : repeated, facts, conversationId);
+    }
+    const what = isAnswered(error) ? error.message : 'no answer came to the start';
+    const message = `${what}; neither its conversation nor its start task can be seen`;
+    throw unknownStart(error, message, facts, conversationId);
   }
+}
+
+/** No answer came, or one that says that the request was carried out and cannot be read. */
+function mayBeTaken(error: AppError): boolean {
+  return error.kind === 'unknown-outcome' || isAnswered(error);
+}
+
+function isAnswered({ kind, details: { status = 0 } }: AppError): boolean {
+  return kind === 'server' && status >= 200 && status < 300;
+}
+
+function unknownStart(error: AppError, message: string, facts: ProbeFacts, conversationId: string): AppError {
+  const id = normalId(conversationId);
+  return new AppError(isAnswered(error) ? 'server' : 'unknown-outcome', message, {
+    ...error.details,
+    retryable: false,
+    hint: `it may still appear${mayHonour(facts) ? ` as ${id}` : ''}: look with acs conv list before starting it again`,
+    data: { conversation_id: id },
+  });
 }
 
 function mayHonour(facts: ProbeFacts): boolean {
