@@ -42,7 +42,8 @@ const GROUPS = [
     // The looks at conversations, and the small things that the other verbs share.
     name: 'conv',
     sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
-    takes: (file, importers) => isSharedBy(file, importers, /^src\/commands\/conv\//, 8),
+    // A list waits for no run.
+    takes: (file, importers) => isSharedBy(file, importers, /^src\/commands\/conv\/(?!waiting\.ts$)/, 8),
   },
   {
     name: 'completion',
@@ -104,7 +105,7 @@ function loadedBefore(file) {
 function ofCommands(file, importers) {
   return (
     isSharedBy(file, importers, /^src\/(files|profiles)\//, 1) ||
-    isSharedBy(file, importers, /^src\/(commands\/(?!(?:ids|identity)\.ts$)[^/]+\.ts$|text\/)/)
+    isSharedBy(file, importers, /^src\/(commands\/(?!(?:ids|identity|wait-limit)\.ts$)[^/]+\.ts$|text\/)/)
   );
 }
 

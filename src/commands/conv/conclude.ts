@@ -11,7 +11,8 @@ import { eventView } from './event-view.ts';
 import { readKnownRun } from '../../runs/run-reads.ts';
 import { showOutcome, showRun } from './follow.ts';
 import { conversationView, outcomeView } from './view.ts';
-import { beforeWatch, endAs, type WaitOptions } from './waiting.ts';
+import type { WaitOptions } from '../wait-limit.ts';
+import { beforeWatch, endAs } from './waiting.ts';
 import { watch } from '../../runs/tracker.ts';
 
 export interface RunOptions extends WaitOptions, OnConfirmOptions {

@@ -13,7 +13,7 @@ import { addFollowOptions, followConversation, type FollowOptions } from './foll
 import { findStarted } from './started.ts';
 import { readTail } from './tail.ts';
 import { outcomeView } from './view.ts';
-import { checkLimitHasWait } from './waiting.ts';
+import { checkLimitHasWait } from '../wait-limit.ts';
 
 export interface EventsOptions extends FollowOptions {
   follow?: boolean;
@@ -50,7 +50,7 @@ export function declareEvents(parent: Command, ctx: Context): void {
 export async function printEvents(word: string, options: EventsOptions, ctx: Context): Promise<void> {
   const view = eventView(null);
   ctx.out.check(view, 'list');
-  checkLimitHasWait(options, false, '--follow');
+  checkLimitHasWait(options, false, 'needs --follow');
   checkWord(conversations, word);
   const since = readSince(ctx, options);
   const server = await ctx.server();

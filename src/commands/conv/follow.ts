@@ -6,7 +6,7 @@ import { beforeRun, NO_EVIDENCE } from '../../runs/evidence.ts';
 import type { Outcome } from '../../runs/outcome.ts';
 import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { limitsAfter, type Limits } from '../../runs/deadline.ts';
+import type { Limits } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { checkWord, findOne } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
@@ -17,7 +17,8 @@ import { eventView, isBookkeeping } from './event-view.ts';
 import { isUpTo, readKnownRun } from '../../runs/run-reads.ts';
 import { outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
-import { addWaitTimeout, beforeWatch, endAs, failedStart, waitMsOf, type WaitOptions } from './waiting.ts';
+import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { beforeWatch, endAs, failedStart } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
 import { watch } from '../../runs/tracker.ts';
 import type { Watched, WatchOptions } from '../../runs/tracker-options.ts';
@@ -63,7 +64,7 @@ export async function followConversation(word: string, options: FollowOptions, c
   ctx.out.check(eventView(null), 'stream');
   checkWord(conversations, word);
   readSince(ctx, options);
-  const limits = deadlineOf(ctx, options);
+  const limits = limitsOf(ctx, options);
   const conversation = await beforeWatch(ctx, limits, word, async (timed, server) =>
     untilStarted(timed, server, await findOne(timed, server, conversations, word)),
   );
@@ -74,10 +75,6 @@ export async function followConversation(word: string, options: FollowOptions, c
       : await showRun(ctx, server, conversation, { ...options, ...limits });
   await showOutcome(ctx, watched.outcome);
   await endAs(ctx, watched);
-}
-
-export function deadlineOf(ctx: Context, options: WaitOptions): Limits {
-  return limitsAfter(ctx, waitMsOf(ctx, options));
 }
 
 /** Prints events until the run ends; the outcome is the caller's to print. */

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { collect, duration, invalidValue, oneOf } from '../options.ts';
 import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from './answering.ts';
-import type { WaitOptions } from './waiting.ts';
+import { addWaitTimeout, checkLimitWithoutNoWait, type WaitOptions } from '../wait-limit.ts';
 
 export interface NewOptions extends WaitOptions, OnConfirmOptions {
   file?: string;
@@ -96,7 +96,7 @@ function addServerOptions(command: Command): void {
 }
 
 function addStayOptions(command: Command): Command {
-  return addOnConfirm(command.optionsGroup('Wait flags:'))
+  addOnConfirm(command.optionsGroup('Wait flags:'))
     .option('--wait', 'return when the run has ended')
     .option('--no-wait', 'return as soon as the server has accepted the start')
     .option('-f, --follow', 'print the events, and return when the run has ended')
@@ -105,13 +105,8 @@ function addStayOptions(command: Command): Command {
         .createOption('--start-timeout <duration>', 'time limit of the start')
         .argParser(duration)
         .default(START_TIMEOUT_MS, '3m'),
-    )
-    .option(
-      '--wait-timeout <duration>',
-      'time limit of start and run (default with --wait or --follow: 1h off a terminal)',
-      duration,
-    )
-    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp())
+    );
+  return addWaitTimeout(command, 'time limit of start and run (default with --wait or --follow: 1h off a terminal)')
     .option('--stop-on-timeout', 'stop the run when its time is up')
     .option('--stop-on-interrupt', 'stop the run when acs is interrupted')
     .option('--id-file <path>', 'write the id to this file as soon as it exists');
@@ -148,8 +143,7 @@ export function checkNewOptions(ctx: Context, argument: string | undefined, opti
   );
   clash(options.replay, options.suggestedTask ?? options.microagent, '--replay and --suggested-task or --microagent');
   checkOnConfirm(options, stayOf(options) === 'ended');
-  if (options.wait === false && (options.waitTimeout ?? options.timeout) !== undefined)
-    throw new AppError('usage', '--no-wait and --wait-timeout exclude each other');
+  checkLimitWithoutNoWait(options);
   if (options.wait === false && options.follow)
     throw new AppError('usage', '--no-wait and --follow exclude each other');
   if (options.repo === false && options.branch !== undefined) {

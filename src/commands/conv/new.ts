@@ -29,7 +29,7 @@ import { startAndStay } from './new-start.ts';
 import { askForTask, confirmTask } from './new-wizard.ts';
 import { checkTitle } from './rename.ts';
 import { conversationView, outcomeView, startedShape } from './view.ts';
-import { deadlineOf } from './follow.ts';
+import { limitsOf } from '../wait-limit.ts';
 
 export function declareNew(parent: Command, ctx: Context): void {
   const command = parent.command('new').alias('create').description('start a conversation');
@@ -75,7 +75,7 @@ export function declareNew(parent: Command, ctx: Context): void {
 export async function newConversation(argument: string | undefined, given: NewOptions, ctx: Context): Promise<void> {
   checkNewOptions(ctx, argument, given);
   checkOutput(ctx, given);
-  const limits = deadlineOf(ctx, given);
+  const limits = limitsOf(ctx, given);
   const stay = stayOf(given);
   // Else the time is the one for the start alone.
   const isWhole = stay === 'ended' || (given.waitTimeout ?? given.timeout) !== undefined;

@@ -14,11 +14,11 @@ import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { readKnownRun } from '../../runs/run-reads.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { conversations } from './conversations.ts';
-import { deadlineOf } from './follow.ts';
 import { findStarted, refuseUnstarted } from './started.ts';
 import { staysWaiting } from '../../runs/endings.ts';
 import { conversationView, idOf, outcomeView } from './view.ts';
-import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
+import { addWaitTimeout, checkLimitHasWait, limitsOf } from '../wait-limit.ts';
+import { beforeWatch } from './waiting.ts';
 import { needsResume, resumeSandboxNow } from './resume-sandbox.ts';
 
 type ResumeOptions = RunOptions & ChangeOptions;
@@ -78,9 +78,9 @@ export async function resumeConversations(
   }
   const stays = options.wait === true || options.follow === true;
   checkOnConfirm(options, stays);
-  checkLimitHasWait(options, stays, '--wait or --follow');
+  checkLimitHasWait(options, stays, 'needs --wait or --follow');
   for (const word of given) if (word !== '-') checkWord(conversations, word);
-  const limits = deadlineOf(ctx, options);
+  const limits = limitsOf(ctx, options);
   if (!single) return await changeRecords(ctx, resume, given, options);
   const [word = ''] = given;
   const resumed = await beforeWatch(ctx, limits, word, async (timed, server) => {

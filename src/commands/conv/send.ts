@@ -15,12 +15,12 @@ import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { decisionOf } from './confirm.ts';
 import { PAST, refuseNeedlessStart, refuseWaiting } from './confirmation.ts';
 import { readKnownRun } from '../../runs/run-reads.ts';
-import { deadlineOf } from './follow.ts';
 import { readImages } from './images.ts';
 import { readMessage } from './message.ts';
 import { findStarted } from './started.ts';
 import { conversationView, outcomeView } from './view.ts';
-import { addWaitTimeout, beforeWatch, checkLimitHasWait } from './waiting.ts';
+import { addWaitTimeout, checkLimitHasWait, limitsOf } from '../wait-limit.ts';
+import { beforeWatch } from './waiting.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
 /** An answered action stops waiting within this time. */
@@ -86,7 +86,7 @@ export async function sendMessage(
   checkRunOutput(ctx, options);
   const stays = options.wait === true || options.follow === true;
   checkOnConfirm(options, stays);
-  checkLimitHasWait(options, stays, '--wait or --follow');
+  checkLimitHasWait(options, stays, 'needs --wait or --follow');
   checkWord(conversations, word);
   const decision = decisionOf(options);
   const text = await readMessage(ctx, { argument, file: options.file });
@@ -94,7 +94,7 @@ export async function sendMessage(
     throw new AppError('usage', 'no message was given', {
       hint: 'give it as an argument, with --file, or as - on stdin',
     });
-  const limits = deadlineOf(ctx, options);
+  const limits = limitsOf(ctx, options);
   const image_urls = await readImages(ctx, options.image ?? []);
   if (ctx.globals.mode === 'dry-run') {
     const server = await ctx.server();

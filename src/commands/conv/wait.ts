@@ -13,10 +13,10 @@ import { conversations } from './conversations.ts';
 import { duration, oneOf, someOf } from '../options.ts';
 import { NOT_READ } from '../../runs/endings.ts';
 import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
-import { deadlineOf } from './follow.ts';
 import { deadlinePassed, deadlinePassedUnseen } from '../../runs/endings.ts';
 import { idOf, outcomeView } from './view.ts';
-import { addWaitTimeout, failedStart, unbegun, type WaitOptions } from './waiting.ts';
+import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { failedStart, unbegun } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
 import { endAsWorst, isUnread, unreadShape, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
 import { watch } from '../../runs/tracker.ts';
@@ -74,7 +74,7 @@ export async function waitForConversations(
 ): Promise<void> {
   const isOne = given.length === 1 && given[0] !== '-';
   ctx.out.check(outcomeView, isOne ? 'item' : 'list');
-  const limits = deadlineOf(ctx, options);
+  const limits = limitsOf(ctx, options);
   const words = await readIds(ctx, given);
   for (const word of words) checkWord(conversations, word);
   if (words.length === 0) {

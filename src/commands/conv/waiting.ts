@@ -1,45 +1,15 @@
 /** Options and steps shared by the commands that wait for a run. */
-import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { openOutcome } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
-import { duration } from '../options.ts';
 import { NOT_READ } from '../../runs/endings.ts';
 import { deadlinePassedUnseen } from '../../runs/endings.ts';
-import { AppError } from '../../errors.ts';
+import type { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';
 import type { Watched } from '../../runs/tracker-options.ts';
-
-const OFF_TERMINAL_WAIT_MS = 3_600_000;
-
-export interface WaitOptions {
-  waitTimeout?: number;
-  timeout?: number;
-}
-
-export function addWaitTimeout(command: Command): Command {
-  return command
-    .option('--wait-timeout <duration>', 'stop waiting after this time (default 1h off a terminal)', duration)
-    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
-}
-
-/**
- * For a command that waits only when told to.
- * @param needs what it is told with
- * @throws usage for a limit without the wait: it would have no effect
- */
-export function checkLimitHasWait({ waitTimeout, timeout }: WaitOptions, stays: boolean, needs: string): void {
-  if (stays || (waitTimeout ?? timeout) === undefined) return;
-  throw new AppError('usage', `${waitTimeout === undefined ? '--timeout' : '--wait-timeout'} needs ${needs}`);
-}
-
-/** Milliseconds; Infinity on a terminal, where a person sees that it takes long. */
-export function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
-  return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_WAIT_MS : Number.POSITIVE_INFINITY);
-}
 
 /**
  * What is done before a run is watched, which keeps the deadline itself. Throws `timeout` where the server hangs.

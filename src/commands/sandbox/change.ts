@@ -8,7 +8,8 @@ import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
 import type { Target } from '../resource/resource.ts';
 import { runsIn, sandboxes } from './sandboxes.ts';
-import { addWaitTimeout, checkLimitHasWait, limitsOf, unanswered, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { unanswered } from './settle.ts';
 
 export type SandboxChangeOptions = ChangeOptions & WaitOptions;
 export interface SandboxVerb extends Omit<Verb<TimedContext, Sandbox, SandboxChangeOptions>, 'resource'> {
@@ -30,7 +31,7 @@ export async function changeSandboxes(
   given: readonly string[],
   options: SandboxChangeOptions,
 ): Promise<void> {
-  checkLimitHasWait(options);
+  checkLimitWithoutNoWait(options);
   await withinDeadline(ctx, limitsOf(ctx, options), async (timed) => {
     const { deadline } = timed;
     const get: typeof sandboxes.get = async (server, id, seen) => {

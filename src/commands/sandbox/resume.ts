@@ -5,7 +5,7 @@ import { explain } from '../declare.ts';
 import { sandboxView } from './view.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { addChangeOptions, changeSandboxes, type SandboxChangeOptions, type SandboxVerb } from './change.ts';
-import type { WaitOptions } from './settle.ts';
+import type { WaitOptions } from '../wait-limit.ts';
 import { moveSandbox, RESUME, type Transition } from './transition.ts';
 
 const resume: SandboxVerb = {

@@ -1,46 +1,11 @@
 /** Waiting for a sandbox to reach a state: sandbox changes are only begun by the call that asks for them. */
-import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
-import { limitsAfter, type Limits, type TimedContext } from '../../runs/deadline.ts';
-import { duration } from '../options.ts';
-
-const OFF_TERMINAL_DEADLINE_MS = 3_600_000;
-
-export interface WaitOptions {
-  /** False with --no-wait. */
-  wait?: boolean;
-  waitTimeout?: number;
-  timeout?: number;
-}
-
-export function addWaitTimeout(command: Command): Command {
-  return command
-    .option('--wait-timeout <duration>', 'give up waiting after this long (default 1h off a terminal)', duration)
-    .addOption(command.createOption('--timeout <duration>', 'same as --wait-timeout').argParser(duration).hideHelp());
-}
-
-/** Throws `usage` for a limit without the wait: it would have no effect. */
-export function checkLimitHasWait({ wait, waitTimeout, timeout }: WaitOptions): void {
-  if (wait !== false || (waitTimeout ?? timeout) === undefined) return;
-  const flag = waitTimeout === undefined ? '--timeout' : '--wait-timeout';
-  throw new AppError('usage', `--no-wait and ${flag} exclude each other`);
-}
-
-/** Infinity on a terminal, where a person sees that it takes long. */
-function waitMsOf(ctx: Context, { waitTimeout, timeout }: WaitOptions): number {
-  return waitTimeout ?? timeout ?? (ctx.offTerminal ? OFF_TERMINAL_DEADLINE_MS : Number.POSITIVE_INFINITY);
-}
-
-/** The deadline of the command; none where it does not wait. */
-export function limitsOf(ctx: Context, options: WaitOptions): Limits {
-  return limitsAfter(ctx, options.wait === false ? Number.POSITIVE_INFINITY : waitMsOf(ctx, options));
-}
+import type { TimedContext } from '../../runs/deadline.ts';
 
 export interface Settling {
   server: Server;

@@ -7,7 +7,8 @@ import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandbox } from './resume.ts';
-import { addWaitTimeout, checkLimitHasWait, limitsOf, settleWatched, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { settleWatched } from './settle.ts';
 import { sandboxView } from './view.ts';
 
 interface StartOptions extends WaitOptions {
@@ -37,7 +38,7 @@ export function declareStart(parent: Command, ctx: Context): void {
 }
 
 export async function startSandbox(id: string | undefined, options: StartOptions, ctx: Context): Promise<void> {
-  checkLimitHasWait(options);
+  checkLimitWithoutNoWait(options);
   if (id === undefined) {
     ctx.out.check(sandboxView, 'item');
     return await withinDeadline(ctx, limitsOf(ctx, options), (timed) =>

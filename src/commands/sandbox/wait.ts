@@ -11,7 +11,8 @@ import { bulkShape } from '../../output/bulk.ts';
 import { someOf } from '../options.ts';
 import { findOne, isNotFound } from '../resource/find.ts';
 import { sandboxes } from './sandboxes.ts';
-import { addWaitTimeout, gone, limitsOf, settle, settleWatched, unanswered, type WaitOptions } from './settle.ts';
+import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
+import { gone, settle, settleWatched, unanswered } from './settle.ts';
 import { sandboxView } from './view.ts';
 
 interface WaitForOptions extends WaitOptions {
