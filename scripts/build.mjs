@@ -35,8 +35,9 @@ const GROUPS = [
       'src/servers/v1/index.ts',
     ],
     // The rules for records and the reading of ids, which most commands share: of no use before a server is asked. A
-    // list has no use for the text of events.
-    takes: (file, importers) => isSharedBy(file, importers, /^src\/(domain\/(?!event-)|commands\/[^/]+\.ts$)/, 8),
+    // list has no use for the text of events, and does not wait.
+    takes: (file, importers) =>
+      isSharedBy(file, importers, /^src\/(domain\/(?!event-)|commands\/(?!wait-limit)[^/]+\.ts$)/, 8),
   },
   {
     // The looks at conversations, and the small things that the other verbs share.

@@ -87,5 +87,5 @@ export function isAppError(error: unknown): error is AppError {
 
 /** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
 export function isPassing(error: unknown): boolean {
-  return isAppError(error) && (error.kind === 'network' || error.kind === 'server' || error.kind === 'rate-limited');
+  return isAppError(error) && /^(network|server|rate-limited)$/.test(error.kind);
 }
