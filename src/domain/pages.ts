@@ -19,30 +19,47 @@ export async function* allPages<T>(idOf: (item: T) => string, fetchPage: FetchPa
   for await (const items of eachPage(idOf, fetchPage)) yield* items;
 }
 
+export interface PageOptions {
+  /**
+   * `next`: from the second page on, the next page is requested while the items of the present one are used. A failure of
+   * that request is thrown after those items.
+   */
+  ahead?: 'none' | 'next';
+  /** Ids that count as known; those of the list are added. */
+  known?: Set<string>;
+}
+
 /**
- * The items of each page, lazily. Throws AppError `server` for a list without an end: when a page id comes a second time, when a page
- * that is not the last one has only items that came before, and after too many empty pages.
- * @param idOf what makes two items the same
- * @param ahead `next`: from the second page on, the next page is requested while the items of the present one are used. A
- * failure of that request is thrown after those items.
+ * The items of each page, lazily, each item once. Throws AppError `server` for a list without an end: when a page id comes
+ * a second time, when a page that is not the last one has only items that came before, and after too many empty pages.
+ * @param idOf what makes two items the same; an item with an empty id is never a duplicate
  */
 export async function* eachPage<T>(
   idOf: (item: T) => string,
   fetchPage: FetchPage<T>,
-  ahead: 'none' | 'next' = 'none',
+  { ahead = 'none', known = new Set() }: PageOptions = {},
 ): AsyncGenerator<T[], void, void> {
-  const check = createPageCheck();
-  const following = async ({ items, next }: Page<T>): Promise<Page<T> | null> => {
-    check(items.map(idOf), next);
-    return next === null ? null : await fetchPage(next);
+  const check = createEndCheck();
+  const following = async (page: Page<T>, news: number): Promise<Page<T> | null> => {
+    if (page.next === null) return null;
+    check(page.items.length, news, page.next);
+    return await fetchPage(page.next);
   };
   let page: Page<T> | null = await fetchPage(null);
   for (let isFirst = true; page !== null; isFirst = false) {
-    const requested: Promise<Page<T> | null> | null = isFirst || ahead === 'none' ? null : following(page);
+    const items: T[] = page.items.filter((item) => addNew(known, idOf(item)));
+    const requested: Promise<Page<T> | null> | null =
+      isFirst || ahead === 'none' ? null : following(page, items.length);
     requested?.catch(() => undefined); // thrown below, unless the reader stops before
-    yield page.items;
-    page = await (requested ?? following(page));
+    yield items;
+    page = await (requested ?? following(page, items.length));
   }
+}
+
+/** Adds an id; false where it was known. One search of the set for both: a long list makes it the larger part of a page. */
+function addNew(known: Set<string>, id: string): boolean {
+  const before = known.size;
+  return id === '' || known.add(id).size > before;
 }
 
 /** What most records are told apart by. */
@@ -77,11 +94,8 @@ export async function collectPages<T>({
   limit = Number.POSITIVE_INFINITY,
 }: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
   const items: T[] = [];
-  const seenIds = new Set<string>();
   const pageSize = filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, limit + 1);
   for await (const item of allPages(id, (page) => fetch(page, pageSize))) {
-    if (id(item) !== '' && seenIds.has(id(item))) continue;
-    seenIds.add(id(item));
     if (filter && !filter(item)) continue;
     if (items.length === limit) return { items, has_more: true };
     items.push(item);
@@ -89,17 +103,13 @@ export async function collectPages<T>({
   return { items, has_more: false };
 }
 
-/** A check that is called with each page of one list, in order. */
-function createPageCheck(): (ids: readonly string[], next: string | null) => void {
+/** A check that is called with each page of one list but the last, in order: how many items it has, and how many are new. */
+function createEndCheck(): (items: number, news: number, next: string) => void {
   const pages = new Set<string>();
-  const known = new Set<string>();
   let emptyPages = 0;
-  return (ids, next) => {
-    if (next === null) return;
-    const hasNew = ids.some((id) => id === '' || !known.has(id));
-    for (const id of ids) known.add(id);
-    emptyPages = ids.length === 0 ? emptyPages + 1 : 0;
-    if ((ids.length > 0 && !hasNew) || emptyPages > MOST_EMPTY_PAGES) throw endless('gives pages without new items');
+  return (items, news, next) => {
+    emptyPages = items === 0 ? emptyPages + 1 : 0;
+    if ((items > 0 && news === 0) || emptyPages > MOST_EMPTY_PAGES) throw endless('gives pages without new items');
     if (pages.has(next)) throw endless(`repeats the page ${next.slice(0, 60)}`);
     pages.add(next);
   };

@@ -258,13 +258,27 @@ describe('events', () => {
     }
   });
 
-  it('end with an error when a page comes back again and again', async () => {
+  it('come once each when the sandbox repeats one and stops answering, and the copy begins anew', async () => {
+    world.addConversation();
+    const [first, second, third] = [userMessage('first'), userMessage('second'), finish('third')];
+    world.appEvents.push(first, second, third);
+    world.before = ({ path, query }) => {
+      if (!path.startsWith('/agent/') || !path.endsWith('/events/search')) return null;
+      if (query.has('page_id')) return { status: 404, json: { detail: 'Conversation not found' } };
+      return { json: { items: [first, second, second], next_page_id: '2' } };
+    };
+    const texts: string[] = [];
+    for await (const one of eachEvent(server.conversations.eventPages(ID, {}))) texts.push(one.text);
+    expect(texts).toEqual(['first', 'second', 'third']);
+  });
+
+  it('end with an error when the server repeats a page', async () => {
     world.addConversation();
     world.before = ({ path }) => (path.endsWith('/events/search') ? { json: { items: [], next_page_id: '7' } } : null);
     const all = async (): Promise<void> => {
       for await (const _ of eachEvent(server.conversations.eventPages(ID, {}))) continue;
     };
-    expect((await failure(all())).message).toContain('again and again');
+    expect((await failure(all())).message).toContain('repeats the page 7');
   });
 });
 

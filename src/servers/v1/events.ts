@@ -21,14 +21,11 @@ export async function* eventPagesV1(
   query: EventQuery,
 ): AsyncGenerator<ConversationEvent[], void, void> {
   const record = await getConversation(links, id);
-  const seen = new Set<string>();
   let left = query.limit ?? Infinity;
   if (left <= 0) return;
   for await (const page of wholeRecords(links, copy, record, query)) {
     const events: ConversationEvent[] = [];
     for (const event of page) {
-      const before = seen.size;
-      if (seen.add(event.id).size === before) continue;
       if (isNoise(event) || (query.kinds !== undefined && !query.kinds.includes(event.kind))) continue;
       events.push(toEvent(event, record.id, links.network.redaction));
       if (events.length >= left) break;
@@ -39,7 +36,7 @@ export async function* eventPagesV1(
   }
 }
 
-/** From whoever answers, and from both where one gives up on the way; known ones may come again. */
+/** From whoever answers, and from both where one gives up on the way; each record once. */
 async function* wholeRecords(
   links: Links,
   copy: CopyNotices,
@@ -47,12 +44,13 @@ async function* wholeRecords(
   query: RecordQuery,
 ): AsyncGenerator<EventRecord[], void, void> {
   const agent = agentOf(links, record);
+  const known = new Set<string>();
   let last: EventRecord | null = null;
   let since = query.since;
   if (agent === null) await copy.asleep(record);
   else {
     try {
-      for await (const page of agentEventPages(agent, query)) {
+      for await (const page of agentEventPages(agent, query, known)) {
         yield page;
         last = page.at(-1) ?? last;
       }
@@ -65,7 +63,7 @@ async function* wholeRecords(
     }
   }
   for await (const page of appEventPages(links, record.id, { ...query, since })) {
-    yield page;
+    yield known.size === 0 ? page : page.filter(({ id }) => !known.has(id));
     last = page.at(-1) ?? last;
   }
   if (last === null && query.since === undefined && query.kinds === undefined) copy.empty(record);
@@ -104,10 +102,15 @@ export async function* eventRecords(
   for await (const page of appEventPages(links, id, query)) yield* page;
 }
 
-function agentEventPages(agent: AgentClient, query: RecordQuery): AsyncGenerator<EventRecord[], void, void> {
+/** @param known gets the ids of the records */
+function agentEventPages(
+  agent: AgentClient,
+  query: RecordQuery,
+  known = new Set<string>(),
+): AsyncGenerator<EventRecord[], void, void> {
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const since = query.since === undefined ? undefined : naiveTime(query.since);
-  return eachPage(byId, (page) => agent.events({ order, since }, page), 'next');
+  return eachPage(byId, (page) => agent.events({ order, since }, page), { ahead: 'next', known });
 }
 
 async function* appEventPages(links: Links, id: string, query: RecordQuery): AsyncGenerator<EventRecord[], void, void> {
@@ -116,7 +119,7 @@ async function* appEventPages(links: Links, id: string, query: RecordQuery): Asy
   const since = query.since === undefined ? undefined : naiveTime(query.since);
   const sinceMs = parseTime(query.since ?? null);
   const fetchPage = filteredSearch(links, id, { order, kind, since });
-  for await (const page of eachPage(byId, fetchPage, 'next')) {
+  for await (const page of eachPage(byId, fetchPage, { ahead: 'next' })) {
     yield sinceMs === null ? page : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
   }
 }
