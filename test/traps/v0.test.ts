@@ -299,9 +299,9 @@ describe('the difference of a workspace with many new files', () => {
     expect(notices).toEqual(['{"notice":"comparing 150 files, each with a request of its own"}']);
   });
 
-  it('conv diff on a terminal shows how many are compared', async () => {
+  it('conv diff on a terminal shows how many are compared and how long the rest takes', async () => {
     const { code, err } = await diff([], 100);
     expect(code).toBe(0);
-    expect(err).toContain('of 150 files compared');
+    expect(err).toMatch(/\d+ of 150 files compared, about \d+s left/);
   });
 });

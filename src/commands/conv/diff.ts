@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
 import type { View } from '../../output/view.ts';
 import type { Server, WorkspaceDiff } from '../../servers/server.ts';
+import { formatDuration } from '../../text/duration.ts';
 import { explain } from '../declare.ts';
 import { checkWord } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
@@ -74,11 +75,23 @@ const MANY_FILES = 100;
 async function diffWithProgress(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
   if (!ctx.io.stderr.isTTY) return await diffWithNotice(ctx, server, id);
   const progress = await ctx.progress(`conversation ${id}: comparing the workspace`);
+  const startedAtMs = ctx.clock.now();
   try {
-    return await server.conversations.diff(id, (read, of) => progress.update(`${read} of ${of} files compared`));
+    return await server.conversations.diff(id, (read, of) => {
+      const left = remaining(read, of, ctx.clock.now() - startedAtMs);
+      progress.update(`${read} of ${of} files compared${left === null ? '' : `, about ${left} left`}`);
+    });
   } finally {
     await progress.done();
   }
+}
+
+/** How long the rest takes at the speed so far, in whole seconds or minutes; null: not known, or nothing is left. */
+function remaining(read: number, of: number, elapsedMs: number): string | null {
+  if (read === 0 || read === of) return null;
+  const leftMs = (elapsedMs / read) * (of - read);
+  const unitMs = leftMs < 120_000 ? 1_000 : 60_000;
+  return formatDuration(Math.max(1, Math.round(leftMs / unitMs)) * unitMs);
 }
 
 async function diffWithNotice(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
