@@ -1,4 +1,6 @@
 /** What both kinds of target need to arrange a case. */
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { json, ok } from './support.ts';
 import type { Target } from './target.ts';
 
@@ -23,6 +25,16 @@ export function callServer(url: string, key: string): Target['request'] {
       return { status: response.status, body: text };
     }
   };
+}
+
+/** The commands of SLOW runs: `released` is the file that they wait for, which is in `dir`. */
+export function heldCommands(dir: string): {
+  released: string;
+  hold: () => Promise<void>;
+  release: () => Promise<void>;
+} {
+  const released = path.join(dir, 'released');
+  return { released, hold: () => rm(released, { force: true }), release: () => writeFile(released, '') };
 }
 
 /** One sandbox for all cases that only want some sandbox; made when the first asks. */

@@ -8,7 +8,7 @@ import { startGitHost, GIT_TOKEN } from '../genuine/git-host.ts';
 import { startModel } from '../genuine/model.ts';
 import { setUp } from '../genuine/set-up.mjs';
 import { invoke } from '../support/world.ts';
-import { callServer, sharedSandbox } from './arrange.ts';
+import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
 import { freeBlock } from '../support/ports.ts';
 import type { Dialect, Target, Trait } from './target.ts';
 
@@ -36,7 +36,8 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   if (known === undefined) throw new Error(`there is no genuine release ${release} here`);
   const python = await setUp(release, () => {});
   const dir = await mkdtemp(path.join(tmpdir(), 'oh-'));
-  const [model, gitHost] = [await startModel(), await startGitHost(await subfolder(dir, 'git'))];
+  const held = heldCommands(dir);
+  const [model, gitHost] = [await startModel(held.released), await startGitHost(await subfolder(dir, 'git'))];
   const port = await freeBlock();
   const url = `http://127.0.0.1:${port}`;
   const serverOptions = { python, port, sandboxPort: port + 1, dir, modelUrl: model.url };
@@ -72,9 +73,13 @@ export async function createGenuineTarget(release: string): Promise<Target> {
     },
     acs: (...args) => target.invoke({ args }),
     invoke: (invocation) => invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } }),
-    begin: (scenario) => Promise.resolve([`${scenario} please`]),
+    async begin(scenario) {
+      if (scenario === 'SLOW') await held.hold();
+      return [`${scenario} please`];
+    },
     sandbox: sharedSandbox(() => target),
     request,
+    releaseCommands: held.release,
     releaseModel: () => model.release(),
     async restart() {
       await end(server);

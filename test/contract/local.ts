@@ -5,7 +5,8 @@ import path from 'node:path';
 import { createWorld, invoke, PACKAGE_ROOT } from '../support/world.ts';
 import { startService } from '../../src/service/index.ts';
 import type { Scenario, Target } from './target.ts';
-import { callServer, sharedSandbox } from './arrange.ts';
+import { heldCommand } from '../genuine/model.ts';
+import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
 import { addConversations } from './many.ts';
 import { freeBlock } from '../support/ports.ts';
 
@@ -23,7 +24,6 @@ const RUNS: Partial<Record<Scenario, object[]>> = {
   QUICK: [finish('Done at once.')],
   PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer, no tool was needed.' } }],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
-  SLOW: [run('sleep 8; date'), finish('All done.')],
   RISKY: [risky('echo carried out > risky.txt'), finish('All done.')],
   COUNT: Array.from({ length: 200 }, (_, index) => run(`sleep 0.2; echo round ${index + 1}`)),
 };
@@ -36,6 +36,7 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
   const world = await createWorld({ api, spec: 'process', port: await freeBlock() });
   const { dir, env } = world;
   let service = world.service;
+  const held = heldCommands(dir);
   const repository = makeRepository(path.join(dir, 'hello'));
   const call = callServer(service.url, service.key);
   const again = async (meanwhile: () => void): Promise<void> => {
@@ -66,7 +67,8 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     acs: (...args) => target.invoke({ args }),
     invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
     async begin(scenario) {
-      const steps = RUNS[scenario];
+      if (scenario === 'SLOW') await held.hold();
+      const steps = scenario === 'SLOW' ? [run(heldCommand(held.released)), finish('All done.')] : RUNS[scenario];
       if (steps === undefined) return [`${scenario} please`];
       const file = path.join(dir, `${scenario}.json`);
       // A message of the user before each answer, so that words of the agent end their turn.
@@ -79,6 +81,7 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     },
     sandbox: sharedSandbox(() => target),
     request: call,
+    releaseCommands: held.release,
     restart: () => again(() => {}),
     fill: (count) => again(() => addConversations(path.join(world.dataDir, 'service.db'), count, target.dialects)),
     async close() {

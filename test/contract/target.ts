@@ -43,7 +43,7 @@ export interface Target {
   readonly repository: Repository;
   invoke: (invocation: Invocation) => Promise<Ended>;
   acs(...args: string[]): Promise<Ended>;
-  /** Arguments of `conv new` for a conversation whose agent does this. */
+  /** Arguments of `conv new` for a conversation whose agent does this. The command of SLOW is held from then on. */
   begin(scenario: Scenario): Promise<string[]>;
   /** A running sandbox that cases share; they neither pause nor delete it. */
   sandbox(): Promise<string>;
@@ -51,6 +51,8 @@ export interface Target {
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   /** Adds that many conversations at once, past the interface; where that cannot be done it is not there. */
   fill?(count: number): Promise<void>;
+  /** Lets the command of every SLOW run end. */
+  releaseCommands(): Promise<void>;
   /** Sends the answers that a scripted model has withheld; where there is no model it is not there. */
   releaseModel?(): void;
   /** Ends the server and starts it again on the same data and port. */

@@ -9,7 +9,7 @@ export const SCENARIOS = [
   'QUICK', // finish at once
   'PLAIN', // answer in text, call no tool
   'WORK', // look around, write hello.txt (in the repository's folder where there is one), finish
-  'SLOW', // a command of 20 s, then finish
+  'SLOW', // a command that ends when it is released (heldCommand), then finish
   'RISKY', // a command marked as high risk, which leaves `risky.txt`
   'LOOP', // the same harmless command for ever
   'COUNT', // another command for ever
@@ -24,7 +24,6 @@ export type ScenarioWord = (typeof SCENARIOS)[number];
 
 const COMMANDS: Partial<Record<ScenarioWord, readonly string[]>> = {
   WORK: ['ls -la', 'cd hello 2>/dev/null; echo hello from the agent > hello.txt; cd - >/dev/null 2>&1; true'],
-  SLOW: ['sleep 20; date'],
   RISKY: ['echo carried out > risky.txt'],
 };
 
@@ -52,6 +51,13 @@ interface Answer {
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
 }
 
+const LONGEST_HOLD_S = 20;
+
+/** A command that ends when the file is there, and after 20 s without it: some servers stop a run only between steps. */
+export function heldCommand(released: string): string {
+  return `for i in $(seq ${LONGEST_HOLD_S * 10}); do [ -e '${released}' ] && break; sleep 0.1; done; date`;
+}
+
 export interface ScriptedModel {
   /** Base URL for the settings of a server. */
   url: string;
@@ -60,8 +66,8 @@ export interface ScriptedModel {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of the loopback. */
-export async function startModel(): Promise<ScriptedModel> {
+/** Listens on a free port of the loopback. @param released the file that releases the command of SLOW */
+export async function startModel(released: string): Promise<ScriptedModel> {
   let calls = 0;
   const withheld: (() => void)[] = [];
   const server = createServer((request, response) => {
@@ -72,7 +78,7 @@ export async function startModel(): Promise<ScriptedModel> {
         return sendJson(response, 200, { object: 'list', data: [{ id: 'gpt-4o', object: 'model' }] });
       }
       calls += 1;
-      complete(JSON.parse(raw === '' ? '{}' : raw) as ModelRequest, { call: calls, response, withheld });
+      complete(JSON.parse(raw === '' ? '{}' : raw) as ModelRequest, { call: calls, response, withheld, released });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -95,9 +101,10 @@ interface Call {
   response: ServerResponse;
   /** Gets what sends an answer that waits for its release. */
   withheld: (() => void)[];
+  released: string;
 }
 
-function complete(body: ModelRequest, { call, response, withheld }: Call): void {
+function complete(body: ModelRequest, { call, response, withheld, released }: Call): void {
   const { scenario, step } = readScenario(body.messages ?? []);
   const tools = (body.tools ?? []).map((tool) => tool.function.name);
   const error = ERRORS[scenario];
@@ -106,7 +113,7 @@ function complete(body: ModelRequest, { call, response, withheld }: Call): void 
     return sendJson(response, status, { error: { message, type: code, param: null, code } });
   }
   if (scenario === 'CUT' && tools.length > 0) return void response.destroy();
-  const send = (): void => respond(body, call, response, answer(scenario, step, tools, call));
+  const send = (): void => respond(body, call, response, answer({ scenario, step, tools, call, released }));
   if (scenario === 'SILENT' && tools.length > 0) withheld.push(send);
   else send();
 }
@@ -149,17 +156,32 @@ function wordIn(message: ModelMessage): ScenarioWord | undefined {
   return SCENARIOS.find((name) => new RegExp(`\\b${name}\\b`).test(text));
 }
 
-function answer(scenario: ScenarioWord, step: number, tools: string[], call: number): Answer {
+interface Question {
+  scenario: ScenarioWord;
+  /** How many steps of the scenario have been taken. */
+  step: number;
+  tools: string[];
+  call: number;
+  released: string;
+}
+
+function answer({ scenario, step, tools, call, released }: Question): Answer {
   if (tools.length === 0) return { role: 'assistant', content: 'A short title' };
   if (scenario === 'PLAIN') return { role: 'assistant', content: 'A plain answer, no tool was needed.' };
   const terminal = tools.find((name) => ['terminal', 'execute_bash'].includes(name));
-  const endless = scenario === 'LOOP' ? 'echo the same again' : `sleep 0.2; echo round ${step + 1}`;
-  const command = scenario === 'LOOP' || scenario === 'COUNT' ? endless : COMMANDS[scenario]?.[step];
+  const command = commandOf(scenario, step, released);
   if (terminal !== undefined && command !== undefined) {
     const words = scenario === 'LOOP' ? 'Again.' : `Step ${step + 1}.`;
     return toolCall(call, terminal, { command, security_risk: scenario === 'RISKY' ? 'HIGH' : 'LOW' }, words);
   }
   return toolCall(call, 'finish', { message: scenario === 'QUICK' ? 'Done at once.' : 'All done.' }, null);
+}
+
+function commandOf(scenario: ScenarioWord, step: number, released: string): string | undefined {
+  if (scenario === 'LOOP') return 'echo the same again';
+  if (scenario === 'COUNT') return `sleep 0.2; echo round ${step + 1}`;
+  if (scenario === 'SLOW') return step === 0 ? heldCommand(released) : undefined;
+  return COMMANDS[scenario]?.[step];
 }
 
 function toolCall(call: number, name: string, args: object, content: string | null): Answer {

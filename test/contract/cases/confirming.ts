@@ -97,6 +97,7 @@ export const CONFIRMING: ContractCase[] = [
         notHere: `a start of a stopped run is answered ${JSON.stringify(start)}, and the agent then waits for a message: its last states, the newest first: ${states}`,
       };
     }
+    await target.releaseCommands();
     expectCode(await target.acs('conv', 'resume', id, '--wait'), 0);
     expect((await show(target, id)).status).toBe('finished');
     expect(json(await ok(target, 'conv', 'resume', id, '--json')).changed).toBe(false);

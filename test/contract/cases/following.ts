@@ -1,6 +1,5 @@
 /** Events: complete, once, in order, with whole times; live and afterwards. */
 import { expect } from 'vitest';
-import type { Ended } from '../../support/world.ts';
 import {
   conversation,
   events,
@@ -94,8 +93,13 @@ export const FOLLOWING: ContractCase[] = [
       const relays = [await relayTo(target), await relayTo(target, { sockets: 'refused' })];
       try {
         const args = ['conv', 'follow', id, '--json'];
-        const [live, read] = await Promise.all(relays.map(({ env }) => target.invoke({ args, env })));
-        const told = [live, read].map((ended) => lines<EventJson>(expectCode(ended as Ended, 0)));
+        const printing = new Set<unknown>();
+        const follows = relays.map((each) =>
+          target.invoke({ args, env: each.env, onOut: () => void printing.add(each) }),
+        );
+        await until('the first event of both', () => Promise.resolve(printing.size === relays.length));
+        await target.releaseCommands();
+        const told = (await Promise.all(follows)).map((ended) => lines<EventJson>(expectCode(ended, 0)));
         for (const all of told) {
           expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
           const stored = await events(target, id);

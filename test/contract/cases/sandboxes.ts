@@ -147,6 +147,7 @@ const CASES: ContractCase[] = [
       ]);
       expect(lines<OutcomeJson>(expectCode(followed, 6)).at(-1)).toMatchObject({ type: 'outcome', status: 'paused' });
       expectCode(await target.acs('conv', 'stop', id), 0, 'what is paused is stopped already');
+      await target.releaseCommands();
       expectCode(await target.acs('conv', 'resume', id, '--wait'), 0);
       expect(json(await ok(target, 'conv', 'show', id, '--json')).status).toBe('finished');
       await ok(target, 'sandbox', 'delete', box, '-y');
@@ -169,6 +170,7 @@ const CASES: ContractCase[] = [
         expectCode(await target.acs('conv', 'show', gone), 5);
       }
       expect(await sandbox(target, 'show', box)).toMatchObject({ id: box, status: 'running' });
+      await target.releaseCommands();
       expectCode(await target.acs('conv', 'wait', neighbour), 0, 'the run of the neighbour');
       expect((await ok(target, 'conv', 'result', neighbour)).out).toBe('All done.');
       await untilPassedOn(target, neighbour);

@@ -43,6 +43,7 @@ export const SENDING: ContractCase[] = [
     expect(['paused', 'stopped']).toContain(stopped.status);
     expect(json(await ok(target, 'conv', 'stop', id, '--json')).changed).toBe(false);
     expectCode(await target.acs('conv', 'wait', id), 6);
+    await target.releaseCommands();
     expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait', '--resume'), 0);
   }),
   ...inEachDialect(
