@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { selectProcesses } from '../../../src/service/isolation/processes.ts';
 import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
+import { processesOf, statesOf } from './support/processes.ts';
 import { sandboxOfTest } from './support/sandbox-of-test.ts';
 import {
   eventsOf,
@@ -13,7 +13,6 @@ import {
   outline,
   outputs,
   startConversation,
-  stateOf,
   statusOf,
   step,
   type TestWorker,
@@ -33,17 +32,8 @@ function size(file: string): number {
   return existsSync(full) ? readFileSync(full).length : 0;
 }
 
-/** Everything that carries the mark of this sandbox, as seen from the host. */
-function inside(): number[] {
-  return selectProcesses({ below: null, marked: `ACS_SANDBOX_ID=${sandbox.place.sandboxId}`, except: [] });
-}
-
-/** The state of each that lives: T is stopped. */
-function states(): string[] {
-  return inside()
-    .map(stateOf)
-    .filter((state) => state !== '' && state !== 'Z');
-}
+const inside = (): number[] => processesOf(sandbox.place);
+const states = (): string[] => statesOf(sandbox.place);
 
 /**
  * One goes on, and it is none of the agent's: bwrap outside, or the helper that must see the end of the worker. (One in
@@ -110,21 +100,6 @@ describeEachSpec('with %s', (spec) => {
     expect(lines - seen).toBeLessThanOrEqual(1);
   });
 
-  it('a command that was paused longer than its timeout still has its time', async () => {
-    const worker = await sandbox.start({ spec });
-    await startConversation(worker, [
-      step.run('echo x > began; while ! test -e go; do sleep 0.02; done; echo made it', { timeout_seconds: 4 }),
-      step.finish(),
-    ]);
-    await until('the command runs', () => size('began') > 0);
-    await worker.command('pause');
-    execFileSync('sleep', ['5']);
-    writeFileSync(path.join(sandbox.place.workspace, 'go'), '');
-    await worker.command('resume');
-    await untilStatus(worker, 'finished');
-    expect(outputs(await eventsOf(worker))).toEqual(['made it']);
-  });
-
   it.each(['running', 'paused'])('the end of stdin ends every process of a %s sandbox', async (state) => {
     const scratch = path.join(sandbox.place.dir, 'scratch');
     mkdirSync(scratch);
@@ -162,43 +137,6 @@ describeEachSpec('with %s', (spec) => {
     await untilStatus(worker, 'finished');
     expect(outputs(await eventsOf(worker)).at(-1)).toBe('back');
     if (spec === 'process') expect(outputs(await eventsOf(worker))[0]).toContain('Everything in the sandbox was ended');
-  });
-
-  it('a command that stops the helper is ended at its timeout, and the run continues', async () => {
-    const worker = await sandbox.start({ spec });
-    await startConversation(worker, [
-      step.run('kill -STOP $PPID; sleep 1000', { timeout_seconds: 1 }),
-      step.run('echo back'),
-      step.finish(),
-    ]);
-    await untilStatus(worker, 'finished');
-    const [stopped, next] = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent');
-    expect(stopped).toMatchObject({ observation: { exit_code: -1, timeout: true } });
-    expect(next).toMatchObject({ observation: { exit_code: 0, content: [{ text: 'back' }] } });
-  });
-
-  it.each(['a command', 'an edit'])('a stopped helper does not keep the interrupt of %s from ending', async (what) => {
-    const worker = await sandbox.start({ spec });
-    const stop = 'kill -STOP $PPID';
-    const steps =
-      what === 'a command'
-        ? [step.run(`${stop}; sleep 1000`)]
-        : [step.run(`(setsid sh -c 'while ! test -e go; do :; done; kill -STOP '$PPID > /dev/null 2>&1 &)`)];
-    const edits = Array.from({ length: what === 'an edit' ? 5000 : 0 }, (_, at) => step.create('go', `${at}\n`));
-    await startConversation(worker, [...steps, ...edits, step.finish()]);
-    await until('the helper is stopped', () => states().includes('T'));
-    await worker.call('POST', `/api/conversations/${ID}/interrupt`);
-    expect(await statusOf(worker)).toBe('paused');
-  });
-
-  it('a stopped helper keeps neither pause nor stop from ending', async () => {
-    const worker = await sandbox.start({ spec });
-    await startConversation(worker, [step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
-    await until('the helper is stopped', () => states().includes('T'));
-    expect((await worker.command('pause')).type).toBe('paused');
-    expect((await worker.command('resume')).type).toBe('resumed');
-    expect((await worker.command('stop')).type).toBe('stopped');
-    await until('all processes end', () => inside().length === 0);
   });
 
   it('kill -9 of the worker in mid-run loses no event that a client has seen, and the run continues', async () => {

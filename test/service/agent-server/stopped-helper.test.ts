@@ -1,0 +1,98 @@
+/** What takes its time: limits that end while a sandbox is paused, or while the helper inside it is stopped. */
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { describeEachSpec } from '../../support/bubblewrap.ts';
+import { processesOf, statesOf } from './support/processes.ts';
+import {
+  eventsOf,
+  ID,
+  outputs,
+  type OwnWorker,
+  startConversation,
+  startOwnWorker,
+  statusOf,
+  step,
+  until,
+  untilStatus,
+} from './support/worker.ts';
+
+/** A test with a worker of its own: these run beside each other, because they wait for seconds. */
+const withWorker = (spec: SandboxSpecName, run: (worker: OwnWorker) => Promise<void>) => async (): Promise<void> => {
+  const worker = await startOwnWorker({ spec });
+  try {
+    await run(worker);
+  } finally {
+    await worker.close();
+  }
+};
+
+/** Whether the command has stopped the helper. */
+const isHelperStopped = ({ place }: OwnWorker): boolean => statesOf(place).includes('T');
+
+describe.concurrent('limits', () => {
+  describeEachSpec('with %s', (spec) => {
+    it(
+      'a command that was paused longer than its timeout still has its time',
+      withWorker(spec, async (worker) => {
+        const { workspace } = worker.place;
+        await startConversation(worker, [
+          step.run('echo x > began; while ! test -e go; do sleep 0.02; done; echo made it', { timeout_seconds: 4 }),
+          step.finish(),
+        ]);
+        await until('the command runs', () => existsSync(path.join(workspace, 'began')));
+        await worker.command('pause');
+        await promisify(execFile)('sleep', ['5']);
+        writeFileSync(path.join(workspace, 'go'), '');
+        await worker.command('resume');
+        await untilStatus(worker, 'finished');
+        expect(outputs(await eventsOf(worker))).toEqual(['made it']);
+      }),
+    );
+
+    it(
+      'a command that stops the helper is ended at its timeout, and the run continues',
+      withWorker(spec, async (worker) => {
+        await startConversation(worker, [
+          step.run('kill -STOP $PPID; sleep 1000', { timeout_seconds: 1 }),
+          step.run('echo back'),
+          step.finish(),
+        ]);
+        await untilStatus(worker, 'finished');
+        const [stopped, next] = (await eventsOf(worker)).filter((event) => event.kind === 'ObservationEvent');
+        expect(stopped).toMatchObject({ observation: { exit_code: -1, timeout: true } });
+        expect(next).toMatchObject({ observation: { exit_code: 0, content: [{ text: 'back' }] } });
+      }),
+    );
+
+    it.each(['a command', 'an edit'])('a stopped helper does not keep the interrupt of %s from ending', (what) =>
+      withWorker(spec, async (worker) => {
+        const stop = 'kill -STOP $PPID';
+        const steps =
+          what === 'a command'
+            ? [step.run(`${stop}; sleep 1000`)]
+            : [step.run(`(setsid sh -c 'while ! test -e go; do :; done; kill -STOP '$PPID > /dev/null 2>&1 &)`)];
+        const edits = Array.from({ length: what === 'an edit' ? 5000 : 0 }, (_, at) => step.create('go', `${at}\n`));
+        await startConversation(worker, [...steps, ...edits, step.finish()]);
+        await until('the helper is stopped', () => isHelperStopped(worker));
+        await worker.call('POST', `/api/conversations/${ID}/interrupt`);
+        expect(await statusOf(worker)).toBe('paused');
+      })(),
+    );
+
+    it(
+      'a stopped helper keeps neither pause nor stop from ending',
+      withWorker(spec, async (worker) => {
+        await startConversation(worker, [step.run('kill -STOP $PPID; sleep 1000'), step.finish()]);
+        await until('the helper is stopped', () => isHelperStopped(worker));
+        expect((await worker.command('pause')).type).toBe('paused');
+        expect((await worker.command('resume')).type).toBe('resumed');
+        expect((await worker.command('stop')).type).toBe('stopped');
+        await until('all processes end', () => processesOf(worker.place).length === 0);
+      }),
+    );
+  });
+});
