@@ -34,7 +34,7 @@ export async function withPausedOthers(ctx: Context, work: () => Promise<void>):
 /** One page is enough: the limits of servers are 5, 10 and 20. Not being told is no reason not to start. */
 async function idsWith(server: Server, wanted: 'running' | 'paused'): Promise<string[]> {
   try {
-    const { items } = await server.sandboxes.list(null, 100);
+    const { items } = await server.sandboxes.list(null, 100, 'none');
     return items.filter(({ status }) => status === wanted).map(({ id }) => id);
   } catch (error) {
     // What a signal means is told by whoever does the work; its document is out, or still to come.

@@ -79,7 +79,9 @@ class Follower {
     if (this.skipTo !== null)
       throw new AppError('not-found', `there is no event ${this.skipTo.slice(0, 100)} in this conversation`);
     try {
-      yield* this.report(this.word === null ? first : await this.freshLook(), 'time');
+      const isNewest = this.word === null || this.word === first.execution_status;
+      if (isNewest) this.word = null;
+      yield* this.report(isNewest ? first : await this.freshLook(), 'time');
     } catch (error) {
       this.failed(error);
     }

@@ -57,6 +57,8 @@ export interface WatchOptions {
 export interface Watched {
   outcome: Outcome;
   failure: AppError | null;
+  /** The record that was judged; it has the metrics, unless the run is idle. */
+  record?: Conversation;
 }
 
 export function placeToStart(

@@ -149,7 +149,7 @@ class Watch {
 
   private judged(conversation: Conversation, evidence: RunEvidence): Watched | null {
     const outcome = (this.options.judge ?? judge)(conversation, evidence);
-    return outcome === null ? null : { outcome, failure: null };
+    return outcome === null ? null : { outcome, failure: null, record: conversation };
   }
 
   /** Whether the status would be an end if no event contradicted it. */

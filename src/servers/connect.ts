@@ -1,6 +1,7 @@
 /** Makes the server of a run: connections, probe, the adapter of its dialect. */
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import type { Dialect } from '../domain/conversation.ts';
 import { AppError, isAppError } from '../errors.ts';
 import type { RequestDetails } from '../errors.ts';
 import { featuresThat, type Feature, type KnownFeatures, type Presence } from './features.ts';
@@ -34,6 +35,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     appPace: createPace(() => appLimit(run), options.clock),
     agentPaces: new Map(),
     starts: { known: new Map(), missed: 0 },
+    owners: new Map(),
   };
   // Most servers are known from an earlier command.
   const ask = async () => {
@@ -59,6 +61,8 @@ interface Run {
   /** By origin. */
   agentPaces: Map<string, Pace>;
   starts: Links['starts'];
+  /** The dialects of conversations, by id. */
+  owners: Map<string, Dialect>;
 }
 
 /** Node's own error for a bad header prints the whole value: the key never gets that far. */
@@ -211,7 +215,7 @@ async function createServer(run: Run, facts: ProbeFacts, signal: AbortSignal): P
     unknown_features: featuresThat(facts.features, 'unknown'),
   };
   const links = createLinks(run, signal);
-  const adapter = await loadAdapter(facts, links);
+  const adapter = await loadAdapter(run, facts, links);
   return {
     info,
     presence: (feature) => presenceAt(facts, feature),
@@ -229,10 +233,10 @@ function presenceAt({ features, dialects }: ProbeFacts, feature: Feature): Prese
 
 type Adapter = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
 
-async function loadAdapter(facts: ProbeFacts, links: Links): Promise<Adapter> {
+async function loadAdapter({ owners }: Run, facts: ProbeFacts, links: Links): Promise<Adapter> {
   const v1 = facts.dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links, facts) : null;
   const v0 = facts.dialects.includes('v0') ? (await import('./v0/index.ts')).createV0(links, facts) : null;
-  if (v1 !== null && v0 !== null) return (await import('./both/index.ts')).createBoth(v1, v0, facts);
+  if (v1 !== null && v0 !== null) return (await import('./both/index.ts')).createBoth(v1, v0, facts, owners);
   const only = v1 ?? v0;
   if (only === null) throw new AppError('server', 'this server speaks no dialect that acs knows');
   return only;

@@ -141,7 +141,8 @@ export interface Server {
   };
 
   readonly sandboxes: {
-    list(page: string | null, pageSize?: number): Promise<Page<Sandbox>>;
+    /** @param use `none`: without the conversations in them, which takes one request */
+    list(page: string | null, pageSize?: number, use?: 'read' | 'none'): Promise<Page<Sandbox>>;
     get(id: string): Promise<Sandbox>;
     secrets(id: string): Promise<SandboxSecrets>;
     /** Creates one from a spec (null: the server's default). Sent once. */

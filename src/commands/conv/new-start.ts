@@ -252,12 +252,12 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
   }).finally(() => progress.done());
 }
 
-/** As the record stands now; where it cannot be read any more, what the watch saw. */
+/** The record that was judged, or as it is now; where it cannot be read any more, what the watch saw. */
 async function lastRecord(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  { outcome, failure }: Watched,
+  { outcome, failure, record }: Watched,
 ): Promise<Conversation> {
   const seen: Conversation = {
     ...conversation,
@@ -269,17 +269,13 @@ async function lastRecord(
   };
   // The time after a deadline or a signal is used up.
   if (failure !== null || outcome.status === 'deleted') return seen;
+  const { status, reason, waiting_for } = seen;
+  const judged = { start_task_id: conversation.start_task_id, status, reason, waiting_for };
+  if (record !== undefined && record.status !== 'idle') return { ...record, ...judged };
   const limit = timeLimit(ctx, LAST_LOOK_MS);
   try {
     const awake = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
-    const now = await awake.conversations.getSettled(conversation.id);
-    return {
-      ...now,
-      start_task_id: conversation.start_task_id,
-      status: seen.status,
-      reason: seen.reason,
-      waiting_for: seen.waiting_for,
-    };
+    return { ...(await awake.conversations.getSettled(conversation.id)), ...judged };
   } catch (error) {
     if (!isAppError(error) && !limit.signal.aborted) throw error;
     return seen;

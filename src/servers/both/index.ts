@@ -13,8 +13,8 @@ import type { V1 } from '../v1/index.ts';
 import { createMergedList } from './list.ts';
 import { withUseByV0 } from './sandboxes.ts';
 
-export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
-  const owners = new Map<string, Dialect>();
+/** @param owners the dialects of conversations, by id: they do not change, and are kept for the other adapters of the command */
+export function createBoth(v1: V1, v0: V0, facts: ProbeFacts, owners: Map<string, Dialect>): V1 {
   const { conversations: newer } = v1;
   const { conversations: older } = v0;
   const listBoth = createMergedList(newer.list, older.list);
@@ -48,7 +48,12 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts): V1 {
     ...v1,
     sandboxes: namesSandboxes ? withUseByV0(v1.sandboxes, older) : v1.sandboxes,
     conversations: {
-      start: (request, options) => (startDialect(request, facts) === 'v1' ? newer : older).start(request, options),
+      async *start(request, options) {
+        const dialect = startDialect(request, facts);
+        const conversation = yield* (dialect === 'v1' ? newer : older).start(request, options);
+        if (conversation.id !== '') owners.set(conversation.id, dialect);
+        return conversation;
+      },
       async list(query, page) {
         const ofOneSandbox = query.sandboxId !== undefined && !namesSandboxes;
         const found = await (ofOneSandbox ? newer.list(query, page) : listBoth(query, page));

@@ -7,7 +7,8 @@ import type { Server } from '../server.ts';
 export function withUseByV0(sandboxes: Server['sandboxes'], older: Server['conversations']): Server['sandboxes'] {
   return {
     ...sandboxes,
-    async list(page, pageSize) {
+    async list(page, pageSize, use = 'read') {
+      if (use === 'none') return await sandboxes.list(page, pageSize, use);
       const [found, uses] = await Promise.all([sandboxes.list(page, pageSize), readUses(older)]);
       return { items: found.items.map((sandbox) => used(sandbox, uses.get(sandbox.id) ?? [])), next: found.next };
     },

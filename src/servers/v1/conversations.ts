@@ -1,15 +1,16 @@
 /** What is done with conversations of V1, besides listing them and looking them up. */
-import type { Conversation } from '../../domain/conversation.ts';
+import { isUuid, normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import type { Server } from '../server.ts';
 import { agentOf } from './agent.ts';
 import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
-import { getConversation } from './calls.ts';
+import { getConversation, getConversations } from './calls.ts';
 import { createCopyNotices } from '../quirks/late-copy.ts';
 import { diffV1 } from './diff.ts';
 import { eventPagesV1 } from './events.ts';
 import { followV1 } from './follow.ts';
+import { getByStart } from './lookup.ts';
 import type { WebUrl } from './records.ts';
 import { removeV1 } from './remove.ts';
 import { renameV1 } from './rename.ts';
@@ -20,20 +21,20 @@ import { settle } from './settled.ts';
 import { startV1 } from './start.ts';
 import { stopV1 } from './stop.ts';
 
-export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'getSettled' | 'checkAnswer'> & {
-  /** As `getSettled`, of a conversation that is known so far. */
-  settled(known: Conversation): Promise<Conversation>;
-};
+export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'checkAnswer'>;
 
 export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: WebUrl): ConversationWork {
   const copy = createCopyNotices(links);
   const { resume } = createSandboxes(links);
   return {
     start: (request, options) => startV1(links, facts, webUrl, request, options),
-    async settled(known) {
-      if (known.id === '') return known;
-      const settled = await settle(links, await getConversation(links, known.id), webUrl);
-      return { ...settled, start_task_id: known.start_task_id };
+    async getSettled(id) {
+      const record = isUuid(id) ? ((await getConversations(links, [normalId(id)]))[0] ?? null) : null;
+      if (record !== null) return await settle(links, record, webUrl);
+      const started = await getByStart(links, facts, webUrl, id);
+      if (started.id === '') return started;
+      const settled = await settle(links, await getConversation(links, started.id), webUrl);
+      return { ...settled, start_task_id: started.start_task_id };
     },
     async runsInSandbox(id) {
       const agent = agentOf(links, await getConversation(links, id));

@@ -32,7 +32,7 @@ function conversationsOf(links: Links, facts: ProbeFacts, webUrl: WebUrl): V1['c
       return { items: items.map((record) => toConversation(record, webUrl)), next };
     },
     get: (id) => get(links, facts, webUrl, id),
-    getSettled: async (id) => (await work()).settled(await get(links, facts, webUrl, id)),
+    getSettled: async (id) => (await work()).getSettled(id),
     async *start(request, options) {
       return yield* (await work()).start(request, options);
     },
@@ -80,12 +80,12 @@ function thingsOf(links: Links, facts: ProbeFacts): Things {
   const models = once(async () => (await import('./model-profiles.ts')).createModelProfilesV1(links, facts));
   return {
     sandboxes: {
-      list: async (page, pageSize) => (await sandboxes()).list(page, pageSize),
+      list: async (page, pageSize, use) => (await sandboxes()).list(page, pageSize, use),
       get: async (id) => (await sandboxes()).get(id),
       secrets: async (id) => (await sandboxes()).secrets(id),
       create: async (specId) => (await sandboxes()).create(specId),
       pause: async (id) => (await sandboxes()).pause(id),
-      resume: async (id) => (await sandboxes()).resume(id),
+      resume: async (id, spec) => (await sandboxes()).resume(id, spec),
       remove: async (id) => (await sandboxes()).remove(id),
     },
     specs: {

@@ -32,10 +32,12 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     if (answer.status === 404) throw noSandbox(id);
   };
   return {
-    async list(page, pageSize) {
+    async list(page, pageSize, use = 'read') {
       const found = await searchSandboxes(links, page, pageSize);
       const uses =
-        found.items.length === 0 ? new Map<string, AppConversationRecord[]>() : await conversationsBySandbox(links);
+        found.items.length === 0 || use === 'none'
+          ? new Map<string, AppConversationRecord[]>()
+          : await conversationsBySandbox(links);
       return {
         items: found.items.map((record) => toSandbox(record, sandboxUse(uses.get(record.id) ?? []), redaction)),
         next: found.next,
