@@ -1,5 +1,5 @@
 /** How events come: naive times, ids in two forms, pieces of a text, answers in two shapes (interface 7, 12). */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentMessage, event, finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
@@ -18,38 +18,6 @@ interface Shown {
   timestamp: string;
 }
 const items = (out: string): Shown[] => (JSON.parse(out) as { items: Shown[] }).items;
-
-describe('times', () => {
-  it('without a zone are UTC, and shown with one', async () => {
-    trap.agentEvents.push({ ...userMessage('do it'), timestamp: '2026-11-21T10:15:35.212958' });
-    const { out } = await trap.acs('conv', 'events', ID, '--json');
-    expect(items(out)[0]?.timestamp).toMatch(/^2026-11-21T10:15:35\.212(958)?Z$/);
-  });
-
-  it('are sent without a zone: with one the event of exactly that time would be left out', async () => {
-    trap.agentEvents.push({ ...userMessage('exactly then'), timestamp: '2026-11-21T10:15:35.212000' });
-    const { out } = await trap.acs('conv', 'events', ID, '--since', '2026-11-21T10:15:35.212Z', '--json');
-    expect(items(out).map(({ text }) => text)).toEqual(['exactly then']);
-    const sent = trap.fake.asked.map(({ query }) => query.get('timestamp__gte')).filter((time) => time !== null);
-    expect(sent).toEqual(['2026-11-21T10:15:35.212']);
-  });
-
-  it('are compared here where a release answers every filter by time with 500', async () => {
-    await trap.close();
-    trap = await v1Trap('1.6.0');
-    trap.addConversation({ sandbox_status: 'PAUSED', execution_status: null, conversation_url: null });
-    trap.appEvents.push(
-      { ...userMessage('before'), timestamp: '2026-11-21T10:15:00.000000' },
-      { ...finish('after'), timestamp: '2026-11-21T10:16:00.000000' },
-      { ...status('finished'), timestamp: '2026-11-21T10:16:01.000000' },
-    );
-    trap.before = ({ query }) =>
-      query.has('timestamp__gte') ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : null;
-    const { code, out, err } = await trap.acs('conv', 'events', ID, '--since', '2026-11-21T10:15:30Z', '--json');
-    expect(code, err).toBe(0);
-    expect(items(out).map(({ text }) => text)).toEqual(['after', 'execution_status: finished']);
-  });
-});
 
 it('an id is taken with dashes or without, and shown without', async () => {
   const dashed = ID.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -72,22 +40,6 @@ it('an event of a kind nobody knows yet is shown by its kind and passed through 
   trap.agentEvents.push(event('HologramEvent', { depth: 3 }));
   const { out } = await trap.acs('conv', 'events', ID, '--json');
   expect(items(out)).toMatchObject([{ kind: 'HologramEvent', payload: { depth: 3 } }]);
-});
-
-describe('the final answer', () => {
-  it.each([
-    ['what the agent finished with', finish('the answer'), 'the answer'],
-    ['a message, where the model ends with a text', agentMessage('the answer'), 'the answer'],
-  ])('is %s', async (_, last, answer) => {
-    trap.agentEvents.push(userMessage('do it'), agentMessage('on my way'), last, status('finished'));
-    expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: answer });
-  });
-
-  it('needs no call that only newer servers have', async () => {
-    trap.agentEvents.push(userMessage('do it'), finish('the answer'));
-    await trap.acs('conv', 'result', ID);
-    expect(trap.fake.lines().some((line) => line.includes('agent_final_response'))).toBe(false);
-  });
 });
 
 it('a run that failed is a run like any other once a new message revives it', async () => {

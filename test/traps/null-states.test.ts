@@ -1,6 +1,6 @@
 /** A busy sandbox shows no status for a second; a quick run is over before it is looked at (interface 4.3, 12). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agentMessage, event, finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
+import { agentMessage, finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
 let trap: V1Trap;
@@ -76,18 +76,6 @@ it('a run that finished stays finished when its sandbox sleeps or is deleted, an
     expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: 'the answer' });
     expect((await trap.acs('conv', 'events', ID)).out).toContain('the answer');
   }
-});
-
-it('a run whose agent has finished has finished, though its sandbox was gone before it told the state', async () => {
-  const gone = { execution_status: null, conversation_url: null, session_api_key: null, sandbox_status: 'MISSING' };
-  trap.addConversation(gone);
-  const told = event('ObservationEvent', { tool_name: 'finish', source: 'environment' });
-  trap.appEvents.push(userMessage('do it'), status('running'), finish('the answer'), told);
-  expect(JSON.parse((await trap.acs('conv', 'show', ID, '--json')).out)).toMatchObject({ status: 'finished' });
-  expect(await trap.acs('conv', 'wait', ID)).toMatchObject({ code: 0 });
-  expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: 'the answer' });
-  trap.appEvents.push(userMessage('and this'));
-  expect(JSON.parse((await trap.acs('conv', 'show', ID, '--json')).out)).toMatchObject({ status: 'archived' });
 });
 
 it('a state invented later is shown as it is and ends nothing', async () => {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Reply } from '../servers/support/fake-server.ts';
 import { recordings } from '../servers/support/recordings.ts';
-import { event, finish, ID, OTHER_ID, status, userMessage } from '../servers/support/v1-world.ts';
+import { OTHER_ID } from '../servers/support/v1-world.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
 
 const RECORDED = (recordings('1.11.0').body('tasks.get') as Record<string, unknown>[])[0] ?? {};
@@ -38,91 +38,6 @@ function tasksStandAt(status: string, members: (id: string) => Record<string, un
   };
 }
 const start = (...flags: string[]) => trap.acs('conv', 'new', 'hello', '--no-repo', '--json', ...flags);
-
-describe('a start task that never ends', () => {
-  it('is left for its conversation once that runs', async () => {
-    tasksStandAt('STARTING_CONVERSATION', (id) => {
-      trap.addConversation({ id });
-      return {};
-    });
-    const { code, out, err } = await start();
-    expect(code, err).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ id: sentId, status: 'running', start_task_id: OTHER_ID });
-  });
-
-  it('ends the command with 124 where no conversation shows up, and says what to look at', async () => {
-    tasksStandAt('STARTING_CONVERSATION');
-    const { code, out, err } = await start('--start-timeout', '45s');
-    expect(code).toBe(124);
-    expect(JSON.parse(out)).toMatchObject({ id: sentId, start_task_id: OTHER_ID });
-    expect(err).toContain(`acs conv show ${OTHER_ID}`);
-    for (const id of [OTHER_ID, sentId, '@last']) {
-      const shown = await trap.acs('conv', 'show', id, '--json');
-      expect({ code: shown.code, ...(JSON.parse(shown.out) as object) }).toMatchObject({ code: 0, status: 'starting' });
-    }
-  });
-
-  it('does not hold up what asks for it later', async () => {
-    tasksStandAt('STARTING_CONVERSATION');
-    const created = new Date(trap.clock.now()).toISOString().replace('Z', '');
-    trap.tasks.set(ID, {
-      ...RECORDED,
-      id: ID,
-      status: 'STARTING_CONVERSATION',
-      app_conversation_id: null,
-      created_at: created,
-      updated_at: created,
-    });
-    expect(await trap.acs('conv', 'show', ID, '--exit-status')).toMatchObject({ code: 6 });
-    expect(await trap.acs('conv', 'follow', ID, '--wait-timeout', '20s')).toMatchObject({ code: 124 });
-  });
-});
-
-it('a start whose task the server no longer knows ends with 9 at the first read of the task', async () => {
-  tasksStandAt('STARTING_CONVERSATION');
-  const answer = trap.before;
-  trap.before = (asked) => {
-    const reply = answer(asked);
-    if (reply !== null) trap.tasks.delete(OTHER_ID);
-    return reply;
-  };
-  const { code, err } = await start();
-  expect(code, err).toBe(9);
-  expect(err).toContain(`no longer knows the start task ${OTHER_ID}`);
-  const reads = trap.fake.asked.filter(({ method, path }) => method === 'GET' && /start-tasks/.test(path));
-  expect(reads).toHaveLength(1);
-});
-
-it('a start that cannot be finished ends with the reason that only its task tells', async () => {
-  tasksStandAt('ERROR', () => ({ detail: '500: Sandbox not found: nope' }));
-  const { code, err } = await start();
-  expect(code).toBe(1);
-  expect(err).toContain('Sandbox not found: nope');
-});
-
-it('a failure of the server that passes ends no start, nor the follow that comes after it', async () => {
-  tasksStandAt('READY', (id) => {
-    trap.addConversation({ id, execution_status: 'finished' });
-    return { app_conversation_id: id };
-  });
-  trap.agentEvents.push(userMessage('hello'), finish('done'), status('finished'));
-  const { before } = trap;
-  let looks = 0;
-  trap.before = (asked) =>
-    asked.path === '/api/v1/app-conversations' && asked.method === 'GET' && ++looks % 2 === 1
-      ? { status: 500, text: 'Internal Server Error', type: 'text/plain' }
-      : before(asked);
-  const { code, out, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--follow');
-  expect(code, err).toBe(0);
-  expect(out).toContain('done');
-});
-
-it('a start that fails without a word says what that often means', async () => {
-  tasksStandAt('ERROR', () => ({ detail: '' }));
-  const { code, err } = await start();
-  expect(code).toBe(1);
-  expect(err).toContain('acs settings get');
-});
 
 describe('the title', () => {
   it('is set by a rename, because the server forgets that of the start', async () => {
@@ -166,19 +81,4 @@ it('no id of digits only is ever sent: it breaks the database of servers', async
   });
   await start();
   expect(sentId).toMatch(/[a-f]/);
-});
-
-it('a run that fails at once ends its start with 1 and the reason in words, whatever the form', async () => {
-  tasksStandAt('READY', (id) => {
-    trap.addConversation({ id, execution_status: 'error' });
-    const error = { code: 'LLMAuthenticationError', detail: 'the model refuses the key' };
-    trap.agentEvents.push(userMessage('hello'), event('ConversationErrorEvent', error), status('error'));
-    return { app_conversation_id: id };
-  });
-  for (const flags of [[], ['-q']]) {
-    trap.agentEvents.length = 0;
-    const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--wait', ...flags);
-    expect(code, err).toBe(1);
-    expect(err).toContain('failed: the model refuses the key');
-  }
 });

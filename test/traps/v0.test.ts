@@ -2,26 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Handler } from '../servers/support/fake-server.ts';
 import { V0_TIMEOUT_MS } from '../../src/servers/v0/calls.ts';
-import { fakeTrap, REAL_TIME, type FakeTrap } from './support/trap.ts';
-import { createV0Server, happens, older, stateChanges, userSays, V0_ID, type V0Server } from './support/v0.ts';
-
-const OLD_V1_ID = '3a8430ff71164a77bfc3d81dfddc83cf';
-
-/** The V0 list of such a server mixes its V1 conversations in, and hides the old of both. */
-function createBothServer(): Handler {
-  const v0 = createV0Server();
-  v0.before = ({ path: route }) => {
-    if (route === '/openapi.json') return older.reply('probe.openapi');
-    if (route === '/api/v1/web-client/config') return older.reply('probe.web-client');
-    if (route === '/api/v1/app-conversations/count') return { json: 1 };
-    if (route !== '/api/v1/app-conversations/search') return null;
-    const old = { id: OLD_V1_ID, title: 'old', created_at: '2026-10-01T10:00:00Z', updated_at: '2026-10-01T10:00:00Z' };
-    return { json: { items: [{ ...old, sandbox_status: 'MISSING', execution_status: null }], next_page_id: null } };
-  };
-  return v0.handler;
-}
+import { fakeTrap, type FakeTrap, REAL_TIME } from './support/trap.ts';
+import { createV0Server, happens, stateChanges, userSays, V0_ID, type V0Server } from './support/v0.ts';
 
 let server: V0Server;
 let trap: FakeTrap;
@@ -31,79 +14,6 @@ beforeEach(async () => {
   trap = await fakeTrap((asked) => server.handler(asked));
 });
 afterEach(() => trap.close());
-
-describe('a failure that shows only in the state of the agent', () => {
-  it.each([
-    ['STATUS$ERROR_LLM_AUTHENTICATION', 'ERROR_LLM_AUTHENTICATION', 'error llm authentication'],
-    [
-      'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3',
-      'error',
-      'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3',
-    ],
-  ])('%s is told with its reason, though the record says RUNNING', async (reason, code, text) => {
-    stateChanges(server, 'loading');
-    userSays(server, 'do it');
-    stateChanges(server, 'running');
-    stateChanges(server, 'error', reason);
-    expect(server.record).toMatchObject({ status: 'RUNNING', runtime_status: 'STATUS$RUNTIME_STARTED' });
-    for (const args of [
-      ['wait', V0_ID, '--json'],
-      ['show', V0_ID, '--exit-status', '--json'],
-    ]) {
-      const ended = await trap.acs('conv', ...args);
-      expect(ended.code).toBe(1);
-      expect(JSON.parse(ended.out)).toMatchObject({ status: 'failed', reason: { code, text } });
-    }
-    expect(await trap.acs('conv', 'follow', V0_ID)).toMatchObject({ code: 1 });
-  });
-
-  it('of the message before is not that of the newest', async () => {
-    userSays(server, 'first');
-    stateChanges(server, 'error', 'STATUS$ERROR_LLM_AUTHENTICATION');
-    userSays(server, 'second');
-    stateChanges(server, 'running');
-    const { out } = await trap.acs('conv', 'show', V0_ID, '--json');
-    expect(JSON.parse(out)).toMatchObject({ status: 'running', reason: null });
-  });
-});
-
-describe('the list', () => {
-  const HIDDEN = 'V0 conversations older than ten days may be missing';
-
-  it('says at its end that old conversations are hidden', async () => {
-    const listed = await trap.acs('conv', 'list', '--json');
-    expect(JSON.parse(listed.out)).toMatchObject({ items: [{ id: V0_ID }], has_more: false });
-    expect(listed.err.match(new RegExp(HIDDEN, 'g'))).toHaveLength(1);
-  });
-
-  it('says so before a change by selector passes old ones over', async () => {
-    const { code, out, err } = await trap.acs('conv', 'delete', '--older-than', '30d', '-y', '--json');
-    expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({ code: 0, matched: 0 });
-    expect(err).toContain(HIDDEN);
-  });
-
-  it('does not hide one that is asked for by its id', async () => {
-    server.listed = [];
-    userSays(server, 'do it');
-    expect(await trap.acs('conv', 'show', V0_ID)).toMatchObject({ code: 0, err: '' });
-  });
-
-  it('of a server that speaks V1 too has the old conversations of V1, which V1 lists', async () => {
-    const both = createBothServer();
-    await trap.close();
-    trap = await fakeTrap(both);
-    const { out } = await trap.acs('conv', 'list', '--json');
-    const { items } = JSON.parse(out) as { items: { id: string; dialect: string }[] };
-    expect(items.map(({ id, dialect }) => [id, dialect])).toEqual([
-      [V0_ID, 'v0'],
-      [OLD_V1_ID, 'v1'],
-    ]);
-  });
-
-  it('is not talked about where it is not asked for', async () => {
-    expect((await trap.acs('whoami')).err).toBe('');
-  });
-});
 
 describe('a replay that the server cannot read', () => {
   const replay = async (): Promise<string> => {
@@ -206,17 +116,6 @@ describe('the cost', () => {
     userSays(server, 'three');
     steps(0.0027);
     expect(await told()).toEqual([null, null]);
-  });
-});
-
-describe('an answer in text', () => {
-  it('is the end of a run, whose state only says that it waits for its user', async () => {
-    userSays(server, 'do it');
-    stateChanges(server, 'running');
-    happens(server, { source: 'agent', message: 'the answer', action: 'message', args: { content: 'the answer' } });
-    stateChanges(server, 'awaiting_user_input');
-    expect(await trap.acs('conv', 'wait', V0_ID)).toMatchObject({ code: 0 });
-    expect(await trap.acs('conv', 'result', V0_ID)).toMatchObject({ code: 0, out: 'the answer' });
   });
 });
 

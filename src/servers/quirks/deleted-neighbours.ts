@@ -4,7 +4,7 @@
  * Servers:  openhands-ai up to 1.5.0; whether a server does it is not known without a deletion
  * Symptom:  `conv delete` of one conversation deletes the sandbox with every other conversation in it.
  * Evidence: interface 13 "Deletion over the route of V0": run on 1.4.0, source of 1.5.0 and 1.6.0;
- *           test/traps/deleting.test.ts
+ *           test/servers/quirks/deleted-neighbours.test.ts
  * Cost:     0 requests where V1 has the route (1.11.0); else 2 reads, and 1 for each further page of the list
  * Remove:   when servers before 1.6.0 are no longer supported
  */

@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv show` and `conv wait` report a finished run as paused or archived: a sandbox that exits right after
  *           the run has not sent the last status.
- * Evidence: test/traps/null-states.test.ts; rate unknown
+ * Evidence: test/servers/quirks/finish-without-status.test.ts; rate unknown
  * Cost:     0 requests unless the sandbox does not run and the newest status is `running`; then 1 read
  * Remove:   unknown
  */

@@ -4,7 +4,7 @@
  * Servers:  early V1 agent servers; which releases is unknown
  * Symptom:  `conv confirm --reject` exits 0 and the action still waits: the agent server answers a rejection with a
  *           pause that changes nothing.
- * Evidence: interface 13 "Rejections"; test/traps/ignored-changes.test.ts
+ * Evidence: interface 13 "Rejections"; test/servers/quirks/ignored-rejection.test.ts
  * Cost:     2 reads when the answer takes effect; else reads for 5 s
  * Remove:   unknown
  */

@@ -4,7 +4,7 @@
  * Servers:  releases that list a member (`llm_model`, `conversation_id`) in their document and ignore it; servers
  *           without a document
  * Symptom:  `conv new` with --id, --model or another member exits 0, and the flag has no effect.
- * Evidence: interface 13 "Documents"; test/traps/loose-starts.test.ts
+ * Evidence: interface 13 "Documents"; test/servers/quirks/ignored-start-members.test.ts
  * Cost:     0 requests
  * Remove:   unknown
  */

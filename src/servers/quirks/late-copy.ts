@@ -5,7 +5,7 @@
  * Symptom:  `conv events`, `result` and `follow` of a sandbox that does not answer end without the last events of the
  *           run, and nothing says so.
  * Evidence: interface 7.1: the sandbox sends after 5 events or 30 s, 1 to 30 s recorded;
- *           test/traps/late-events.test.ts
+ *           test/servers/quirks/late-copy.test.ts
  * Cost:     0 requests while the sandbox answers; else reads of the copy, for at most 30 s at the end of a run
  * Remove:   unknown
  */

@@ -5,7 +5,7 @@
  * Symptom:  `conv new --branch` with an unknown branch exits 0: the start task ends READY with nothing cloned, or with
  *           another branch.
  * Evidence: recordings exchanges-1.6.0.jsonl and exchanges-1.11.0.jsonl, clone.unknown-branch;
- *           test/traps/loose-starts.test.ts
+ *           test/servers/quirks/missing-branch-v1.test.ts
  * Cost:     2 requests at the sandbox for each start with a repository
  * Remove:   unknown
  */

@@ -3,7 +3,8 @@
  *
  * Servers:  openhands-ai up to 1.5.0 clone into `<working_dir>/<name>`; from 1.6.0 on `working_dir` is the clone
  * Symptom:  `conv diff` shows no changes, and `conv new --repo` reports that the repository did not arrive.
- * Evidence: interface 13 "Folder of the repository": run on 1.4.0 and 1.6.0; test/traps/loose-starts.test.ts
+ * Evidence: interface 13 "Folder of the repository": run on 1.4.0 and 1.6.0;
+ *           test/servers/quirks/repository-folder.test.ts
  * Cost:     0 requests; a few lines in the shell command that is run anyway
  * Remove:   when servers before 1.6.0 are no longer supported
  */

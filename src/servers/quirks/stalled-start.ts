@@ -4,7 +4,8 @@
  * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv new` waits until its deadline: after a database error the task stays at STARTING_CONVERSATION while
  *           the conversation runs.
- * Evidence: interface 4.2; recording exchanges-1.11.0.jsonl, endless-task; test/traps/starting.test.ts
+ * Evidence: interface 4.2; recording exchanges-1.11.0.jsonl, endless-task;
+ *           test/servers/quirks/stalled-start.test.ts
  * Cost:     0 requests while the task changes; else 1 each 20 s
  * Remove:   unknown
  */

@@ -1,0 +1,199 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { branchOnRemote, readCheckout } from '../../src/checkout/index.ts';
+
+const base = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'acs-checkout-')));
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+/** No configuration of the machine's user, so that every machine gives the same answers. */
+const env = {
+  PATH: process.env.PATH,
+  HOME: base,
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@example.com',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@example.com',
+};
+
+function git(dir: string, ...args: string[]): string {
+  return execFileSync('git', args, { cwd: dir, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+}
+
+function commit(dir: string, name: string): void {
+  writeFileSync(path.join(dir, name), name);
+  git(dir, 'add', name);
+  git(dir, 'commit', '-q', '-m', name);
+}
+
+let count = 0;
+let dir = '';
+beforeEach(() => {
+  count += 1;
+  dir = path.join(base, `work-${count}`);
+  mkdirSync(dir);
+});
+
+/** A bare repository and a clone of it with one commit that has been pushed. */
+function cloned(): string {
+  const origin = `${dir}-origin.git`;
+  git(base, 'init', '-q', '--bare', '-b', 'main', origin);
+  git(base, 'clone', '-q', origin, dir);
+  git(dir, 'checkout', '-q', '-B', 'main');
+  commit(dir, 'one');
+  git(dir, 'push', '-q', '-u', 'origin', 'main');
+  return origin;
+}
+
+describe('the checkout', () => {
+  it('is none outside of git, in a bare repository, and in a folder that is not there', async () => {
+    git(base, 'init', '-q', '--bare', `${dir}.git`);
+    expect(await readCheckout(dir, { env })).toBeNull();
+    expect(await readCheckout(`${dir}.git`, { env })).toBeNull();
+    expect(await readCheckout(path.join(dir, 'missing'), { env })).toBeNull();
+  });
+
+  it('that nobody can read, because git is not installed, is no missing one', async () => {
+    const noGit = { env: { PATH: '/nowhere' } };
+    expect(await readCheckout(dir, noGit)).toBeNull();
+    cloned();
+    mkdirSync(path.join(dir, 'below'));
+    for (const folder of [dir, path.join(dir, 'below')]) {
+      await expect(readCheckout(folder, noGit)).rejects.toMatchObject({
+        kind: 'config',
+        message: `${dir} is a git checkout, but git is not installed`,
+      });
+    }
+    expect(await readCheckout(path.join(dir, 'missing'), noGit)).toBeNull();
+  });
+
+  it('is read from a folder below its top', async () => {
+    const origin = cloned();
+    mkdirSync(path.join(dir, 'a', 'b'), { recursive: true });
+    expect(await readCheckout(path.join(dir, 'a', 'b'), { env })).toEqual({
+      root: dir,
+      branch: 'main',
+      head: git(dir, 'rev-parse', 'HEAD'),
+      origin: { url: origin, host: null, repository: null, git_provider: null },
+      unpushed: 0,
+      dirty: false,
+    });
+  });
+
+  it('without a commit has a branch and no head', async () => {
+    git(dir, 'init', '-q', '-b', 'start');
+    expect(await readCheckout(dir, { env })).toEqual({
+      root: dir,
+      branch: 'start',
+      head: null,
+      origin: null,
+      unpushed: null,
+      dirty: false,
+    });
+  });
+
+  it('tells what is unpushed, with and without an upstream', async () => {
+    cloned();
+    commit(dir, 'two');
+    expect((await readCheckout(dir, { env }))?.unpushed).toBe(1);
+    git(dir, 'checkout', '-q', '-b', 'new/branch');
+    commit(dir, 'three');
+    expect(await readCheckout(dir, { env })).toMatchObject({ branch: 'new/branch', unpushed: 2 });
+    git(dir, 'remote', 'remove', 'origin');
+    expect(await readCheckout(dir, { env })).toMatchObject({ origin: null, unpushed: null });
+  });
+
+  it('tells changed and untracked files, not ignored ones', async () => {
+    cloned();
+    writeFileSync(path.join(dir, '.git', 'info', 'exclude'), 'ignored\n');
+    writeFileSync(path.join(dir, 'ignored'), '');
+    expect((await readCheckout(dir, { env }))?.dirty).toBe(false);
+    writeFileSync(path.join(dir, 'new'), '');
+    expect((await readCheckout(dir, { env }))?.dirty).toBe(true);
+    rmSync(path.join(dir, 'new'));
+    writeFileSync(path.join(dir, 'one'), 'changed');
+    expect((await readCheckout(dir, { env }))?.dirty).toBe(true);
+  });
+
+  it('has no branch with a detached HEAD', async () => {
+    cloned();
+    git(dir, 'checkout', '-q', '--detach');
+    expect(await readCheckout(dir, { env })).toMatchObject({ branch: null, head: git(dir, 'rev-parse', 'HEAD') });
+  });
+
+  it('of a work tree is the work tree', async () => {
+    cloned();
+    const tree = `${dir}-tree`;
+    git(dir, 'worktree', 'add', '-q', '-b', 'side', tree);
+    expect(await readCheckout(tree, { env })).toMatchObject({ root: tree, branch: 'side' });
+  });
+
+  it('knows the remote as git rewrites it, and never its credentials', async () => {
+    git(dir, 'init', '-q');
+    git(dir, 'remote', 'add', 'origin', 'gh:owner/name');
+    git(dir, 'config', 'url.https://user:t0ken@github.com/.insteadOf', 'gh:');
+    expect((await readCheckout(dir, { env }))?.origin).toEqual({
+      url: 'https://github.com/owner/name',
+      host: 'github.com',
+      repository: 'owner/name',
+      git_provider: 'github',
+    });
+  });
+
+  it('takes a relative remote as relative to its top', async () => {
+    git(dir, 'init', '-q');
+    mkdirSync(path.join(dir, 'sub'));
+    git(dir, 'remote', 'add', 'origin', '../other.git');
+    expect((await readCheckout(path.join(dir, 'sub'), { env }))?.origin?.url).toBe(path.join(base, 'other.git'));
+  });
+
+  it('is that of the folder, also inside a hook of another repository', async () => {
+    cloned();
+    const other = path.join(base, `other-${count}`);
+    git(base, 'init', '-q', '-b', 'other', other);
+    const hook = { ...env, GIT_DIR: path.join(other, '.git'), GIT_INDEX_FILE: path.join(other, '.git', 'index') };
+    expect(await readCheckout(dir, { env: hook })).toMatchObject({ root: dir, branch: 'main' });
+  });
+
+  it('runs no program that the repository names as a file system monitor', async () => {
+    cloned();
+    const trace = path.join(base, `trace-${count}`);
+    writeFileSync(path.join(dir, '.git', 'monitor'), `#!/bin/sh\ntouch ${trace}\n`, { mode: 0o755 });
+    git(dir, 'config', 'core.fsmonitor', path.join(dir, '.git', 'monitor'));
+    await readCheckout(dir, { env });
+    expect(() => realpathSync(trace)).toThrow('ENOENT');
+  });
+
+  it('ends with the signal', async () => {
+    cloned();
+    const reason = new Error('stop');
+    await expect(readCheckout(dir, { env, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});
+
+describe('a branch on a remote', () => {
+  it('is there or not, by its whole name', async () => {
+    const origin = cloned();
+    git(dir, 'push', '-q', 'origin', 'HEAD:refs/heads/x/refs/heads/tail');
+    expect(await branchOnRemote('origin', 'main', { cwd: dir, env })).toEqual({ state: 'present' });
+    expect(await branchOnRemote(origin, 'main', { cwd: base, env })).toEqual({ state: 'present' });
+    expect(await branchOnRemote('origin', 'gone', { cwd: dir, env })).toEqual({ state: 'absent' });
+    expect(await branchOnRemote('origin', 'tail', { cwd: dir, env })).toEqual({ state: 'absent' });
+  });
+
+  it('is unknown where the remote cannot be asked', async () => {
+    const asked = await branchOnRemote(path.join(base, 'missing.git'), 'main', { cwd: base, env });
+    expect(asked.state).toBe('unknown');
+  });
+
+  it('is not asked of a program: the remote is never a flag or a command', async () => {
+    const trace = path.join(base, `trace-${count}`);
+    for (const remote of [`ext::sh -c "touch ${trace}"`, `--upload-pack=touch ${trace}`]) {
+      expect((await branchOnRemote(remote, 'main', { cwd: base, env })).state).toBe('unknown');
+    }
+    expect(() => realpathSync(trace)).toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,65 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { openServerCache } from '../../src/profiles/cache.ts';
+
+const base = mkdtempSync(path.join(os.tmpdir(), 'acs-store-'));
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+let configDir = '';
+let count = 0;
+beforeEach(() => {
+  count += 1;
+  configDir = path.join(base, `home-${count}`, '.config', 'acs');
+});
+const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
+
+describe('the cache', () => {
+  it('remembers by origin until the lifetime ends', async () => {
+    let now = 1000;
+    const cache = openServerCache({ configDir, now: () => now });
+    await cache.probe.set('https://a.example', { dialects: ['v1'] }, 500);
+    await cache.last.set('https://a.example', 'abc123');
+    expect(await cache.probe.get('https://a.example')).toEqual({ dialects: ['v1'] });
+    expect(await cache.probe.get('https://b.example')).toBeNull();
+    now = 1500;
+    expect([await cache.probe.get('https://a.example'), await cache.last.get('https://a.example')]).toEqual([
+      null,
+      'abc123',
+    ]);
+    await cache.probe.drop('https://a.example');
+    await cache.probe.drop('https://a.example');
+  });
+
+  it('is closed to others', async () => {
+    await openServerCache({ configDir, now: () => 0 }).last.set('local', 'abc123');
+    const dir = path.join(configDir, 'cache');
+    expect([mode(configDir), mode(dir), readdirSync(dir).map((name) => mode(path.join(dir, name)))]).toEqual([
+      '700',
+      '700',
+      ['600'],
+    ]);
+  });
+
+  it('is as good as absent when it is corrupt or cannot be written', async () => {
+    const cache = openServerCache({ configDir, now: () => 0 });
+    await cache.last.set('local', 'abc123');
+    const dir = path.join(configDir, 'cache');
+    for (const text of [
+      '',
+      '{',
+      'null',
+      '{"origin":7}',
+      '{"origin":"local","value":{}}',
+      '{"origin":"local","value":"../x"}',
+    ]) {
+      for (const name of readdirSync(dir)) writeFileSync(path.join(dir, name), text);
+      expect(await cache.last.get('local'), text).toBeNull();
+    }
+    writeFileSync(path.join(base, 'blocked'), '');
+    const blocked = openServerCache({ configDir: path.join(base, 'blocked'), now: () => 0 });
+    await blocked.last.set('local', 'abc123');
+    expect(await blocked.last.get('local')).toBeNull();
+  });
+});

@@ -1,0 +1,90 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import { runKeyCommand } from '../../src/profiles/key-command.ts';
+import { until } from '../support/until.ts';
+
+const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-key-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+async function message(work: Promise<unknown>): Promise<string> {
+  return await work.then(
+    () => 'accepted',
+    (error: unknown) => (error instanceof AppError ? `${error.kind}: ${error.message}` : `unexpected ${String(error)}`),
+  );
+}
+
+describe('a key command', () => {
+  function run(command: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
+    const told: string[] = [];
+    const printed = runKeyCommand(command, {
+      cwd: dir,
+      env: process.env,
+      signal: options.signal ?? new AbortController().signal,
+      report: (line) => told.push(line),
+      timeoutMs: options.timeoutMs,
+    });
+    return { printed, told };
+  }
+
+  it('goes through the shell, and what it prints is the key', async () => {
+    expect(await run('printf "%s" key | tr k K').printed).toBe('Key');
+  });
+
+  it('passes its stderr on line by line', async () => {
+    const { printed, told } = run('echo unlocking >&2; printf done >&2; echo key');
+    await printed;
+    expect(told).toEqual(['unlocking', 'done']);
+  });
+
+  it('has an empty stdin, so that it takes nothing meant for acs', async () => {
+    expect(await run('cat; echo end').printed).toBe('end\n');
+  });
+
+  it('that fails is exit 3, and neither the command nor its output is repeated', async () => {
+    const refused = await message(run('echo s3cret; exit 7').printed);
+    expect(refused).toBe("config: the profile's key command exited with code 7");
+  });
+
+  it('that does not end, or prints without end, is stopped', async () => {
+    expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain('did not exit within 0.1 s');
+    expect(await message(run('exec yes').printed)).toContain('printed more than a key');
+  });
+
+  it.each(['the deadline', 'a signal'])('is ended by %s with all it started', async (why) => {
+    const file = path.join(dir, `pids-${why.length}`);
+    const controller = new AbortController();
+    const command = `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & while [ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ${file}.tmp ${file}; wait); echo key`;
+    const { printed } = run(command, {
+      signal: controller.signal,
+      // Long enough for the command to start both, also on a busy machine.
+      ...(why === 'the deadline' ? { timeoutMs: 5000 } : {}),
+    });
+    const refused = message(printed);
+    await until(() => existsSync(file));
+    const pids = readFileSync(file, 'utf8').trim().split('\n').map(Number);
+    expect(pids).toHaveLength(2);
+    if (why === 'a signal') controller.abort(new AppError('interrupted', 'interrupted'));
+    expect(await refused).toMatch(/^(interrupted: |config: .* did not exit)/);
+    await until(() => pids.every((pid) => !isAlive(pid)));
+  });
+
+  it('is stopped by Ctrl-C', async () => {
+    const controller = new AbortController();
+    const { printed } = run('exec sleep 60', { signal: controller.signal });
+    controller.abort(new AppError('interrupted', 'interrupted'));
+    expect(await message(printed)).toBe('interrupted: interrupted');
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // One that ended and whose new parent has not looked yet is gone as well.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? existsSync('/proc') === false : false;
+  }
+}

@@ -1,0 +1,206 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeRepository } from '../../commands/conv/support.ts';
+import { type RecordedRequest, recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
+import { createWorld, type World } from '../../support/world.ts';
+
+const MCP = {
+  sse_servers: [{ url: 'https://sse.example.org/', api_key: 'sse-key' }],
+  shttp_servers: [{ url: 'https://shttp.example.org/', api_key: 'shttp-key' }],
+  stdio_servers: [{ name: 'files', command: 'mcp-files', args: ['--root', '.'], env: { MODE: 'stdio-env' } }],
+};
+
+/** The 25 fields of V0 settings, each with a value that is not its default. */
+const SETTINGS = {
+  language: 'de',
+  agent: 'BrowsingAgent',
+  max_iterations: 7,
+  security_analyzer: 'none',
+  confirmation_mode: true,
+  llm_model: 'openai/gpt-4o',
+  llm_api_key: 'model-key',
+  llm_base_url: 'https://models.example.org/v1',
+  remote_runtime_resource_factor: 2,
+  secrets_store: {
+    provider_tokens: { github: { token: 'provider-token', host: 'git.example.org', user_id: 'user-7' } },
+    custom_secrets: { DEPLOY_TOKEN: { secret: 'deploy-secret', description: 'to deploy' } },
+  },
+  enable_default_condenser: false,
+  enable_sound_notifications: true,
+  enable_proactive_conversation_starters: false,
+  enable_solvability_analysis: false,
+  user_consents_to_analytics: true,
+  sandbox_base_container_image: 'example.org/base:1',
+  sandbox_runtime_container_image: 'example.org/runtime:1',
+  mcp_config: MCP,
+  search_api_key: 'search-key',
+  sandbox_api_key: 'sandbox-key',
+  max_budget_per_task: 2.5,
+  email: 'user@example.org',
+  email_verified: true,
+  git_user_name: 'A User',
+  git_user_email: 'git@example.org',
+};
+
+const SUGGESTED_TASK = {
+  git_provider: 'github',
+  task_type: 'FAILING_CHECKS',
+  repo: 'acme/shop',
+  issue_number: 12,
+  title: 'The build is red',
+};
+const MICROAGENT = { repo: 'acme/shop', git_provider: 'github', title: 'Know the shop' };
+
+let world: World;
+let proxy: RecordingProxy;
+let repository: string;
+
+beforeAll(async () => {
+  world = await createWorld({ spec: 'process' });
+  proxy = await recordingProxy(world.service.url);
+  repository = await makeRepository(path.join(world.dir, 'repository'));
+});
+afterAll(async () => {
+  await proxy.close();
+  await world.close();
+});
+
+/** Runs a command through the proxy; what it sent. */
+async function sentBy(...args: string[]): Promise<RecordedRequest[]> {
+  const from = proxy.requests.length;
+  const env = { ACS_BASE_URL: proxy.url, TOKEN: 'token-value' };
+  const { code, err } = await world.invoke({ args, env });
+  expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
+  return proxy.requests.slice(from);
+}
+
+/** As sentBy for a start that a server without a model refuses at once: only what was sent counts. */
+async function triedBy(...args: string[]): Promise<RecordedRequest[]> {
+  const from = proxy.requests.length;
+  await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
+  return proxy.requests.slice(from);
+}
+
+function bodyOf(requests: RecordedRequest[], method: string, route: string): Record<string, unknown> {
+  const found = requests.find((one) => one.method === method && one.path === route);
+  expect([method, route, found !== undefined]).toEqual([method, route, true]);
+  return found?.body as Record<string, unknown>;
+}
+
+async function file(name: string, content: unknown): Promise<string> {
+  const place = path.join(world.dir, name);
+  await writeFile(place, typeof content === 'string' ? content : JSON.stringify(content));
+  return place;
+}
+
+/** Every member of the table that no request has held. */
+function unseen(table: readonly string[], bodies: readonly Record<string, unknown>[]): string[] {
+  return table.filter((name) => !bodies.some((body) => body[name] !== undefined && body[name] !== null));
+}
+
+describe('the settings of V0', () => {
+  let v0: World;
+  let wire: RecordingProxy;
+  beforeAll(async () => {
+    v0 = await createWorld({ api: 'v0', spec: 'process' });
+    wire = await recordingProxy(v0.service.url);
+  });
+  afterAll(async () => {
+    await wire.close();
+    await v0.close();
+  });
+
+  it('all 25 fields go over the wire as they were given, mcp_config with its three kinds of servers', async () => {
+    await writeFile(path.join(v0.dir, 'settings.json'), JSON.stringify(SETTINGS));
+    const args = ['settings', 'set', '--file', 'settings.json'];
+    const { code, err } = await v0.invoke({ args, env: { ACS_BASE_URL: wire.url } });
+    expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+    const body = bodyOf(wire.requests, 'POST', '/api/settings');
+    expect(Object.keys(SETTINGS)).toHaveLength(25);
+    expect(unseen(Object.keys(SETTINGS), [body])).toEqual([]);
+    expect(body).toEqual(SETTINGS);
+  });
+
+  it('secrets_store, which servers drop from that body, goes to where they take it', () => {
+    expect(bodyOf(wire.requests, 'POST', '/api/add-git-providers')).toEqual({
+      provider_tokens: SETTINGS.secrets_store.provider_tokens,
+    });
+    expect(bodyOf(wire.requests, 'POST', '/api/secrets')).toEqual({
+      name: 'DEPLOY_TOKEN',
+      value: 'deploy-secret',
+      description: 'to deploy',
+    });
+  });
+
+  it('are read by GET, with the key under both names', () => {
+    const read = wire.requests.find(({ method, path: route }) => method === 'GET' && route === '/api/settings');
+    expect(read?.headers).toMatchObject({
+      'x-session-api-key': v0.service.key,
+      authorization: `Bearer ${v0.service.key}`,
+    });
+  });
+});
+
+describe('the start of a V0 conversation', () => {
+  const TABLE = [
+    'repository',
+    'git_provider',
+    'selected_branch',
+    'initial_user_msg',
+    'image_urls',
+    'replay_json',
+    'suggested_task',
+    'create_microagent',
+    'conversation_instructions',
+    'mcp_config',
+    'conversation_id',
+  ];
+  const START = ['conv', 'new', '--api', 'v0', '--json'];
+
+  it('all 11 members go over the wire as they were given', async () => {
+    const bodies: Record<string, unknown>[] = [];
+    const keep = (requests: RecordedRequest[]): Record<string, unknown> => {
+      const body = bodyOf(requests, 'POST', '/api/conversations');
+      bodies.push(body);
+      return body;
+    };
+    const id = 'ab12'.repeat(8);
+    const plain = keep(
+      await sentBy(
+        ...START,
+        ...['look at this', '--repo', repository, '--branch', 'main', '--id', id, '--replay', 'demo'],
+        ...['--image', 'https://acs.example/cat.png', '--instructions', await file('instructions.md', 'Be brief.')],
+        ...['--mcp-config', await file('mcp.json', MCP)],
+      ),
+    );
+    expect(plain).toEqual({
+      initial_user_msg: 'look at this',
+      repository,
+      selected_branch: 'main',
+      image_urls: ['https://acs.example/cat.png'],
+      replay_json: 'demo',
+      conversation_instructions: 'Be brief.',
+      mcp_config: MCP,
+      conversation_id: id,
+    });
+    const task = await file('task.json', SUGGESTED_TASK);
+    const suggested = keep(await triedBy(...START, '--suggested-task', task, '--no-repo'));
+    expect(suggested).toEqual({ suggested_task: SUGGESTED_TASK });
+    const microagent = keep(
+      await triedBy(
+        ...[...START, 'learn it', '--microagent', await file('microagent.json', MICROAGENT)],
+        ...['--repo', 'acme/shop', '--git-provider', 'gitlab', '--branch', 'main'],
+      ),
+    );
+    expect(microagent).toEqual({
+      initial_user_msg: 'learn it',
+      create_microagent: MICROAGENT,
+      repository: 'acme/shop',
+      git_provider: 'gitlab',
+      selected_branch: 'main',
+    });
+    expect(unseen(TABLE, bodies)).toEqual([]);
+    expect(bodies.flatMap(Object.keys).filter((name) => !TABLE.includes(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeTrap, looseTrap, type LooseTrap, v1Trap, type V1Trap } from '../../traps/support/trap.ts';
+import type { Reply } from '../support/fake-server.ts';
+import type { LooseOptions } from '../support/loose-server.ts';
+import { recordings } from '../support/recordings.ts';
+
+let trap: LooseTrap | FakeTrap;
+afterEach(() => trap.close());
+
+const json = <T = Record<string, unknown>>({ out }: { out: string }): T => JSON.parse(out) as T;
+
+async function at(message: string, options: LooseOptions): Promise<{ id: string; sandbox: string; server: LooseTrap }> {
+  const server = await looseTrap(options);
+  trap = server;
+  const started = await server.acs('conv', 'new', message, '--no-repo', '--json');
+  expect(started.code, started.err).toBe(0);
+  const { id, sandbox_id: sandbox } = json<{ id: string; sandbox_id: string }>(started);
+  return { id, sandbox, server };
+}
+
+const newer = recordings('1.11.0');
+const UNHANDLED: Reply = { status: 500, text: 'Internal Server Error', type: 'text/plain' };
+
+describe('settings set', () => {
+  it.each([
+    ['V1', {}],
+    ['V0', { v0: true, lacks: ['GET /api/v1/settings', 'POST /api/v1/settings'] }],
+  ])('over %s exits 9 with both values when the server stores nothing', async (_, options) => {
+    const { server } = await at('hello', { ...options, ignores: ['settings'] });
+    const { code, out, err } = await server.acs('settings', 'set', 'llm_model=openai/other', '--json');
+    expect({ code, out }).toEqual({ code: 9, out: '' });
+    expect(err).toContain('openai/other');
+    expect(err).toContain('openai/gpt-4o');
+  });
+
+  it.each([
+    ['V1', {}],
+    ['V0', { v0: true, lacks: ['GET /api/v1/settings', 'POST /api/v1/settings'] }],
+  ])('over %s reports a value that the server returns afterwards', async (_, options) => {
+    const { server } = await at('hello', options);
+    const ended = await server.acs('settings', 'set', 'llm_model=openai/other', '--json');
+    expect(ended.code, ended.err).toBe(0);
+    expect(json(ended)).toMatchObject({ llm_model: 'openai/other', changed: true });
+  });
+});
+
+describe('a V1 server', () => {
+  let trap: V1Trap;
+  let written: unknown[];
+  let stored: Record<string, unknown>;
+
+  beforeEach(async () => {
+    trap = await v1Trap();
+    written = [];
+    stored = newer.body('settings.get.after-plain') as Record<string, unknown>;
+    trap.before = ({ method, path, body }) => {
+      if (path !== '/api/v1/settings') return null;
+      if (method === 'GET') return { json: stored };
+      written.push(body);
+      const { conversation_settings_diff, ...plain } = body as Record<string, object>;
+      const conversation_settings = { ...(stored['conversation_settings'] as object), ...conversation_settings_diff };
+      stored = { ...stored, ...plain, conversation_settings };
+      return { json: { message: 'Settings stored' } };
+    };
+  });
+  afterEach(() => trap.close());
+
+  it.each([
+    'enable_sound_notifications=maybe',
+    'enable_sound_notifications=7',
+    'sandbox_grouping_strategy=BY_COLOUR',
+    'max_budget_per_task=much',
+    'max_iterations=0',
+    'remote_runtime_resource_factor=3',
+    'disabled_skills=7',
+    'no_such_setting=1',
+  ])('is not sent %s, which it would store and never read again', async (word) => {
+    expect(await trap.acs('settings', 'set', word)).toMatchObject({ code: 2 });
+    expect(written).toEqual([]);
+  });
+
+  it('that chokes already is told as such, with what it means and who can help', async () => {
+    const { before } = trap;
+    trap.before = (asked) => (asked.method === 'GET' && asked.path === '/api/v1/settings' ? UNHANDLED : before(asked));
+    const { code, err } = await trap.acs('settings', 'get');
+    expect(code).toBe(9);
+    expect(err).toContain('cannot read the settings that it has stored');
+    expect(err).toContain('its operator');
+    expect(await trap.acs('settings', 'set', 'max_iterations=17')).toMatchObject({ code: 9 });
+    expect(written).toEqual([]);
+  });
+
+  it('whose other calls fail for it points to its settings', async () => {
+    trap.before = ({ path }) => (path.startsWith('/api/v1/app-conversations/') ? UNHANDLED : null);
+    const { code, err } = await trap.acs('conv', 'list');
+    expect(code).toBe(9);
+    expect(err).toContain('acs settings get');
+  });
+});

@@ -1,0 +1,53 @@
+/** Which requests wait for their turn: those to the app server, as servers limit them (interface 13). */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Clock } from '../../../src/clock.ts';
+import { PACE_LIMITS } from '../../../src/servers/transport/pace.ts';
+import { agentMessage, ID } from '../support/v1-world.ts';
+import { v1Trap, type V1Trap } from '../../traps/support/trap.ts';
+
+const PAGES = 30;
+let trap: V1Trap;
+let sleeps: number;
+let clock: Clock;
+
+beforeEach(async () => {
+  trap = await v1Trap();
+  sleeps = 0;
+  // Time stands still but for sleeps, so that every turn that is waited for is one sleep.
+  let nowMs = Date.now();
+  clock = {
+    now: () => nowMs,
+    sleep(ms, signal) {
+      signal?.throwIfAborted();
+      if (ms >= 1_000) return trap.clock.sleep(ms, signal);
+      sleeps += 1;
+      nowMs += ms;
+      return Promise.resolve();
+    },
+  };
+  for (let index = 0; index < PAGES * 100; index++) trap.agentEvents.push(agentMessage(`message ${index}`));
+  trap.appEvents.push(...trap.agentEvents);
+});
+afterEach(() => trap.close());
+
+async function readEvents(): Promise<{ agent: number; app: number }> {
+  const args = ['conv', 'events', ID, '--json', '--rate', String(PACE_LIMITS['self-hosted'].perSecond)];
+  const { code, out, err } = await trap.invoke({ args, clock });
+  expect(code, err).toBe(0);
+  expect((JSON.parse(out) as { items: unknown[] }).items).toHaveLength(PAGES * 100);
+  const agent = trap.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length;
+  return { agent, app: trap.fake.asked.length - agent };
+}
+
+it('requests to an agent server are not paced', async () => {
+  trap.addConversation();
+  expect((await readEvents()).agent).toBeGreaterThanOrEqual(PAGES);
+  expect(sleeps).toBe(0);
+});
+
+it('requests to the app server are paced', async () => {
+  trap.addConversation({ sandbox_status: 'PAUSED', conversation_url: null, session_api_key: null });
+  const { app } = await readEvents();
+  expect(app).toBeGreaterThanOrEqual(PAGES);
+  expect(sleeps).toBeGreaterThanOrEqual(app - PACE_LIMITS['self-hosted'].burst);
+});
