@@ -39,7 +39,7 @@ export interface Emitter {
 }
 
 export function createEmitter(options: EmitterOptions): Emitter {
-  const { io, globals, cwd = '.', redact = (text) => text, isRedacted } = options;
+  const { io, globals, cwd = '.', redact = (text) => text, isRedacted = () => false } = options;
   const outlet = createOutlet(options);
   const asked = globals.format;
   let kind: OutputKind | null = null;
@@ -50,6 +50,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
     fields: globals.fields,
     redact,
     redactValue,
+    isRedacted,
     look: outlet.look,
   });
   const listOr = async (text: string | Uint8Array | null, word: string): Promise<void> => {

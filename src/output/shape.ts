@@ -13,6 +13,8 @@ export interface Shape {
   redact: (text: string) => string;
   /** The value with all its texts redacted. */
   redactValue: (value: unknown) => unknown;
+  /** Whether all texts of an item were redacted before: its record is then written as it is. */
+  isRedacted: (item: object) => boolean;
   /** Asked for only where people read. */
   look: () => Promise<Look>;
 }
@@ -29,11 +31,9 @@ export async function listText<T>(
 ): Promise<string | Uint8Array | null> {
   switch (shape.format) {
     case 'json':
-      return jsonDocument(
-        shape.redactValue({ items: items.map((item) => recordOf(view, item, shape.fields)), ...members }),
-      );
+      return jsonDocument({ items: items.map((item) => jsonRecord(view, item, shape)), ...redacted(members, shape) });
     case 'ndjson':
-      return jsonLines(items.map((item) => redacted(recordOf(view, item, shape.fields), shape)));
+      return jsonLines(items.map((item) => jsonRecord(view, item, shape)));
     case 'id':
       return renderIds(view, items);
     case 'tsv':
@@ -83,7 +83,13 @@ export async function linesText<T>(view: View<T>, items: readonly T[], shape: Sh
   return await renderParts(rows, await shape.look(), { indent: view.lineIndent ?? 2, longWords: 'break' });
 }
 
-function redacted(record: Record<string, unknown>, { redactValue }: Shape): Record<string, unknown> {
+function jsonRecord<T>(view: View<T>, item: T, shape: Shape): Record<string, unknown> {
+  const record = recordOf(view, item, shape.fields);
+  const isDone = typeof item === 'object' && item !== null && shape.isRedacted(item);
+  return isDone ? record : redacted(record, shape);
+}
+
+function redacted(record: Readonly<Record<string, unknown>>, { redactValue }: Shape): Record<string, unknown> {
   return redactValue(record) as Record<string, unknown>;
 }
 

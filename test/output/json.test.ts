@@ -1,5 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import { createEmitter } from '../../src/output/emit.ts';
+import { toEvent } from '../../src/servers/v1/event-records.ts';
+import { readEvent } from '../../src/protocol/v1/records.ts';
+import { eventView } from '../../src/commands/conv/event-view.ts';
 import { createRedaction } from '../../src/servers/transport/redaction.ts';
 import { createSecretKeeper } from '../../src/text/secret-keeper.ts';
 import { capture, NOW, TASKS, taskView } from './capture.ts';
@@ -59,4 +62,37 @@ it('a secret learned after a value was redacted is not printed', async () => {
   keeper.keep('later-secret');
   await emitter.record({ payload, next: redaction.value({ b: 'later-secret' }) });
   expect(out()).toBe('{"payload":{"a":"<redacted>"},"next":{"b":"<redacted>"}}\n');
+});
+
+const CONVERSATION = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
+
+function printedEvent(members: Record<string, unknown>) {
+  const kit = printer();
+  const record = readEvent({ id: 'e1', kind: 'PauseEvent', source: 'user', ...members });
+  const event = toEvent(record, CONVERSATION, createRedaction(['second-secret'], kit.keeper));
+  return { ...kit, event, print: () => kit.emitter.lines(eventView(null), [event]) };
+}
+
+it('no text of an event is redacted at the output', async () => {
+  const { redacted, print, out } = printedEvent({ note: 'first-secret and second-secret' });
+  await print();
+  expect(redacted).toEqual([]);
+  expect(out()).toContain('"note":"<redacted> and <redacted>"');
+});
+
+it.each([{ id: 'first-secret' }, { kind: 'first-secret' }, { source: 'first-secret' }])(
+  'an event with a secret beside its payload is redacted at the output: %j',
+  async (members) => {
+    const { print, out } = printedEvent(members);
+    await print();
+    expect(out()).toContain('<redacted>');
+    expect(out()).not.toContain('first-secret');
+  },
+);
+
+it('a secret learned after an event was read is not printed', async () => {
+  const { keeper, print, out } = printedEvent({ note: 'later-secret' });
+  keeper.keep('later-secret');
+  await print();
+  expect(out()).toContain('"note":"<redacted>"');
 });

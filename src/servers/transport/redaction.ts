@@ -9,6 +9,13 @@ export interface Redaction {
   known(text: string): string;
   /** A redacted copy, marked at the keeper: output does not redact it a second time. It must not be changed. */
   value<T>(value: T): T;
+  /** The same without the mark, for a part of a record that is marked as a whole. */
+  part<T>(value: T): T;
+  /**
+   * Marks a record whose parts were redacted; it must not be changed.
+   * @param texts those that were not redacted: the record is marked only when none of them holds a secret
+   */
+  mark<T extends object>(record: T, texts: readonly string[]): T;
 }
 
 /** @param keeper of the command; its secrets are redacted too, also those that it learns later */
@@ -37,6 +44,11 @@ export function createRedaction(
       const redacted = current().value(value) as T;
       keeper.markRedacted(redacted);
       return redacted;
+    },
+    part: (value) => current().value(value) as typeof value,
+    mark(record, texts) {
+      if (texts.every((text) => current().text(text) === text)) keeper.markRedacted(record);
+      return record;
     },
   };
 }

@@ -72,18 +72,21 @@ export function toConversationV0(
 }
 
 export function toEventV0(record: EventRecordV0, conversationId: string, redaction: Redaction): ConversationEvent {
-  const payload = redaction.value(record.payload);
-  return {
+  const payload = redaction.part(record.payload);
+  const kind = kindOf(record);
+  const text = eventTextV0(record.action, record.observation, payload);
+  const event: ConversationEvent = {
     type: 'event',
     id: String(record.id),
     conversation_id: conversationId,
     timestamp: normalizeTime(record.timestamp),
     source: record.source,
-    kind: kindOf(record),
-    text: eventTextV0(record.action, record.observation, payload),
+    kind,
+    text,
     payload,
     signal: signalOf(record),
   };
+  return redaction.mark(event, [conversationId, record.source ?? '', kind, text]);
 }
 
 /** The states of an agent (interface 3.4) that mean more for a run than that it does not go on. */

@@ -6,18 +6,20 @@ import { normalizeTime } from '../../text/time.ts';
 import type { Redaction } from '../transport/redaction.ts';
 
 export function toEvent(record: EventRecord, conversationId: string, redaction: Redaction): ConversationEvent {
-  const payload = redaction.value(record.payload);
-  return {
+  const payload = redaction.part(record.payload);
+  const text = eventTextV1(record.kind, payload);
+  const event: ConversationEvent = {
     type: 'event',
     id: record.id,
     conversation_id: conversationId,
     timestamp: normalizeTime(record.timestamp),
     source: record.source,
     kind: record.kind,
-    text: eventTextV1(record.kind, payload),
+    text,
     payload,
     signal: signalOf(record),
   };
+  return redaction.mark(event, [record.id, conversationId, record.source ?? '', record.kind, text]);
 }
 
 /** `execution_status` is idle, running, paused, waiting_for_confirmation, finished, error or stuck (interface 7.2). */
