@@ -11,8 +11,8 @@ function breachesOf(files: Record<string, string>): string[] {
   return breaches(readSources(new Map(Object.entries(files))));
 }
 
-describe('the house', () => {
-  it('keeps its rules', () => {
+describe('the sources', () => {
+  it('follow the rules', () => {
     expect(breaches(readSources(readTree(root, 'src')))).toEqual([]);
   });
 });

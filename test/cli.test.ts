@@ -23,8 +23,8 @@ function acs(args: string[], rest: Partial<Invocation> = {}) {
   return invoke({ args, cwd: dir, ...rest, env });
 }
 
-describe('the command line', () => {
-  it('prints help and ends well when nothing is asked', async () => {
+describe('the root command', () => {
+  it('prints its help and exits 0 without arguments', async () => {
     for (const args of [[], ['--help'], ['-h']]) {
       const { code, out, err } = await acs(args);
       expect({ args, code, err }).toEqual({ args, code: 0, err: '' });
@@ -32,13 +32,13 @@ describe('the command line', () => {
     }
   });
 
-  it('prints the help of a noun without a verb', async () => {
+  it('prints the help of a noun that is given without a verb', async () => {
     const { code, out, err } = await acs(['conv']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^Usage: acs conv/m);
   });
 
-  it('prints the version alone', async () => {
+  it('prints only the version with --version', async () => {
     const { code, out, err } = await acs(['--version']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
@@ -68,13 +68,13 @@ describe('the command line', () => {
     expect({ code, out, err }).toEqual({ code: 2, out: '', err: said });
   });
 
-  it('refuses an unknown flag and points to the help', async () => {
+  it('exits 2 for an unknown flag and names the help', async () => {
     const { code, out, err } = await acs(['conv', 'list', '--nope']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toBe("error: unknown option '--nope'\n  see: acs conv list --help\n");
   });
 
-  it('points to the help of the command that is named, wherever a value stands', async () => {
+  it('names the help of the command, wherever its values stand', async () => {
     const before = await acs(['--timeout', '5s', 'conv', 'list']);
     expect(before.code).toBe(2);
     expect(before.err).toContain('\n  see: acs conv list --help\n');
@@ -82,13 +82,13 @@ describe('the command line', () => {
     expect(after.err).toContain('\n  see: acs conv show --help\n');
   });
 
-  it('says a usage error as JSON when JSON was asked for', async () => {
+  it('prints a usage error as JSON with --json', async () => {
     const { code, out, err } = await acs(['conv', 'list', '--nope', '--json']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(JSON.parse(err)).toMatchObject({ error: { code: 'usage', message: "unknown option '--nope'" } });
   });
 
-  it('names the flag whose value is wrong', async () => {
+  it('names the flag of a wrong value', async () => {
     const { code, err } = await acs(['conv', 'list', '--request-timeout', 'soon']);
     expect(code).toBe(2);
     expect(err).toContain("option '--request-timeout <duration>' argument 'soon' is invalid");
@@ -101,12 +101,12 @@ describe('the command line', () => {
     expect(err).toContain('name different formats');
   });
 
-  it('refuses --timeout where nothing waits', async () => {
+  it('exits 2 for --timeout of a command that does not wait', async () => {
     const { code } = await acs(['conv', 'list', '--timeout', '5m']);
     expect(code).toBe(2);
   });
 
-  it('does not start or assume a server off a terminal', async () => {
+  it('exits 3 off a terminal without a server', async () => {
     const { code, out, err } = await acs(['conv', 'list']);
     expect({ code, out }).toEqual({ code: 3, out: '' });
     for (const word of ['ACS_BASE_URL', 'ACS_API_KEY', '--profile local']) expect(err).toContain(word);
@@ -123,7 +123,7 @@ describe('the command line', () => {
     expect(err).toContain(`'${flag[1]}' is invalid`);
   });
 
-  it('takes a set but empty variable for a job that lost its variables', async () => {
+  it('exits 3 for a variable that is set and empty', async () => {
     const { code, err } = await acs(['conv', 'list'], { env: { ACS_BASE_URL: '' } });
     expect(code).toBe(3);
     expect(err).toContain('ACS_BASE_URL is set but empty');

@@ -24,7 +24,7 @@ interface Start {
   builtins: string[];
 }
 
-/** Runs the built command line as a program and tells what that loaded. */
+/** Runs the built command line as a program and returns what that loaded. */
 async function start(...args: string[]): Promise<Start> {
   const record = path.join(folder, `${args.join('-').replaceAll('/', '_')}.json`);
   const { stdout } = await promisify(execFile)(process.execPath, [path.join(root, 'bin', 'acs.cjs'), ...args], {

@@ -29,7 +29,7 @@ beforeEach(() => {
   mkdirSync(dir);
 });
 
-describe('a branch on a remote', () => {
+describe('branchOnRemote', () => {
   it.runIf(existsSync('/proc')).each(['when its time is over', 'when it is interrupted'])(
     'leaves no process behind %s',
     async (when) => {
@@ -58,12 +58,12 @@ describe('a branch on a remote', () => {
     },
   );
 
-  it('is asked without a question on the terminal, over ssh too', async () => {
-    const told = path.join(base, `ssh-${count}`);
-    const ssh = `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS" > ${told}; false`;
+  it('does not prompt on the terminal, over ssh either', async () => {
+    const written = path.join(base, `ssh-${count}`);
+    const ssh = `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS" > ${written}; false`;
     const options = { cwd: base, env: { ...env, GIT_SSH_VARIANT: 'simple', GIT_SSH_COMMAND: ssh } };
     expect((await branchOnRemote('host:name.git', 'main', options)).state).toBe('unknown');
-    expect(readFileSync(told, 'utf8')).toBe('force false\n');
+    expect(readFileSync(written, 'utf8')).toBe('force false\n');
   });
 });
 

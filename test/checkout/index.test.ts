@@ -48,15 +48,15 @@ function cloned(): string {
   return origin;
 }
 
-describe('the checkout', () => {
-  it('is none outside of git, in a bare repository, and in a folder that is not there', async () => {
+describe('readCheckout', () => {
+  it('returns null outside of git, in a bare repository, and in a missing folder', async () => {
     git(base, 'init', '-q', '--bare', `${dir}.git`);
     expect(await readCheckout(dir, { env })).toBeNull();
     expect(await readCheckout(`${dir}.git`, { env })).toBeNull();
     expect(await readCheckout(path.join(dir, 'missing'), { env })).toBeNull();
   });
 
-  it('that nobody can read, because git is not installed, is no missing one', async () => {
+  it('throws config when git is not installed', async () => {
     const noGit = { env: { PATH: '/nowhere' } };
     expect(await readCheckout(dir, noGit)).toBeNull();
     cloned();
@@ -70,7 +70,7 @@ describe('the checkout', () => {
     expect(await readCheckout(path.join(dir, 'missing'), noGit)).toBeNull();
   });
 
-  it('is read from a folder below its top', async () => {
+  it('reads the checkout from a folder below its top', async () => {
     const origin = cloned();
     mkdirSync(path.join(dir, 'a', 'b'), { recursive: true });
     expect(await readCheckout(path.join(dir, 'a', 'b'), { env })).toEqual({
@@ -83,7 +83,7 @@ describe('the checkout', () => {
     });
   });
 
-  it('without a commit has a branch and no head', async () => {
+  it('returns a branch and no head without a commit', async () => {
     git(dir, 'init', '-q', '-b', 'start');
     expect(await readCheckout(dir, { env })).toEqual({
       root: dir,
@@ -95,7 +95,7 @@ describe('the checkout', () => {
     });
   });
 
-  it('tells what is unpushed, with and without an upstream', async () => {
+  it('lists unpushed commits, with and without an upstream', async () => {
     cloned();
     commit(dir, 'two');
     expect((await readCheckout(dir, { env }))?.unpushed).toBe(1);
@@ -106,7 +106,7 @@ describe('the checkout', () => {
     expect(await readCheckout(dir, { env })).toMatchObject({ origin: null, unpushed: null });
   });
 
-  it('tells changed and untracked files, not ignored ones', async () => {
+  it('lists changed and untracked files, and no ignored ones', async () => {
     cloned();
     writeFileSync(path.join(dir, '.git', 'info', 'exclude'), 'ignored\n');
     writeFileSync(path.join(dir, 'ignored'), '');
@@ -118,20 +118,20 @@ describe('the checkout', () => {
     expect((await readCheckout(dir, { env }))?.dirty).toBe(true);
   });
 
-  it('has no branch with a detached HEAD', async () => {
+  it('returns no branch with a detached HEAD', async () => {
     cloned();
     git(dir, 'checkout', '-q', '--detach');
     expect(await readCheckout(dir, { env })).toMatchObject({ branch: null, head: git(dir, 'rev-parse', 'HEAD') });
   });
 
-  it('of a work tree is the work tree', async () => {
+  it('returns the work tree of a linked work tree', async () => {
     cloned();
     const tree = `${dir}-tree`;
     git(dir, 'worktree', 'add', '-q', '-b', 'side', tree);
     expect(await readCheckout(tree, { env })).toMatchObject({ root: tree, branch: 'side' });
   });
 
-  it('knows the remote as git rewrites it, and never its credentials', async () => {
+  it('returns the remote as git rewrites it, without credentials', async () => {
     git(dir, 'init', '-q');
     git(dir, 'remote', 'add', 'origin', 'gh:owner/name');
     git(dir, 'config', 'url.https://user:t0ken@github.com/.insteadOf', 'gh:');
@@ -143,14 +143,14 @@ describe('the checkout', () => {
     });
   });
 
-  it('takes a relative remote as relative to its top', async () => {
+  it('resolves a relative remote against its top', async () => {
     git(dir, 'init', '-q');
     mkdirSync(path.join(dir, 'sub'));
     git(dir, 'remote', 'add', 'origin', '../other.git');
     expect((await readCheckout(path.join(dir, 'sub'), { env }))?.origin?.url).toBe(path.join(base, 'other.git'));
   });
 
-  it('is that of the folder, also inside a hook of another repository', async () => {
+  it('reads the folder, also inside a hook of another repository', async () => {
     cloned();
     const other = path.join(base, `other-${count}`);
     git(base, 'init', '-q', '-b', 'other', other);
@@ -158,7 +158,7 @@ describe('the checkout', () => {
     expect(await readCheckout(dir, { env: hook })).toMatchObject({ root: dir, branch: 'main' });
   });
 
-  it('runs no program that the repository names as a file system monitor', async () => {
+  it('does not run the file system monitor of the repository', async () => {
     cloned();
     const trace = path.join(base, `trace-${count}`);
     writeFileSync(path.join(dir, '.git', 'monitor'), `#!/bin/sh\ntouch ${trace}\n`, { mode: 0o755 });
@@ -167,15 +167,15 @@ describe('the checkout', () => {
     expect(() => realpathSync(trace)).toThrow('ENOENT');
   });
 
-  it('ends with the signal', async () => {
+  it('rejects with the reason of the signal', async () => {
     cloned();
     const reason = new Error('stop');
     await expect(readCheckout(dir, { env, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 });
 
-describe('a branch on a remote', () => {
-  it('is there or not, by its whole name', async () => {
+describe('branchOnRemote', () => {
+  it('compares the whole name of a branch', async () => {
     const origin = cloned();
     git(dir, 'push', '-q', 'origin', 'HEAD:refs/heads/x/refs/heads/tail');
     expect(await branchOnRemote('origin', 'main', { cwd: dir, env })).toEqual({ state: 'present' });
@@ -184,12 +184,12 @@ describe('a branch on a remote', () => {
     expect(await branchOnRemote('origin', 'tail', { cwd: dir, env })).toEqual({ state: 'absent' });
   });
 
-  it('is unknown where the remote cannot be asked', async () => {
+  it('returns unknown when the remote cannot be read', async () => {
     const asked = await branchOnRemote(path.join(base, 'missing.git'), 'main', { cwd: base, env });
     expect(asked.state).toBe('unknown');
   });
 
-  it('is not asked of a program: the remote is never a flag or a command', async () => {
+  it('does not run a remote as a flag or a command', async () => {
     const trace = path.join(base, `trace-${count}`);
     for (const remote of [`ext::sh -c "touch ${trace}"`, `--upload-pack=touch ${trace}`]) {
       expect((await branchOnRemote(remote, 'main', { cwd: base, env })).state).toBe('unknown');

@@ -3,7 +3,7 @@ import { isAppError } from '../../src/errors.ts';
 import { parseRepository } from '../../src/checkout/index.ts';
 import { parseRemoteUrl } from '../../src/checkout/remote-url.ts';
 
-describe('a remote URL', () => {
+describe('parseRemoteUrl', () => {
   it.each<[string, string, string | null, string | null]>([
     ['https://github.com/owner/name.git', 'https://github.com/owner/name.git', 'owner/name', 'github'],
     ['https://github.com/owner/name/', 'https://github.com/owner/name/', 'owner/name', 'github'],

@@ -6,7 +6,7 @@ import { startSandbox } from './sandbox/support.ts';
 
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -15,7 +15,7 @@ describe('changing sandboxes', () => {
   const acs = at.acs;
 
   describe('several', () => {
-    it('goes on when one of several servers cannot be reached', async () => {
+    it('continue when one of several servers cannot be reached', async () => {
       const id = await startSandbox(at.world);
       for (const [name, url] of [
         ['here', at.world.service.url],
@@ -40,7 +40,7 @@ describe('changing sandboxes', () => {
       expect((await several('show', id)).code).toBe(2);
     });
 
-    it('reports what was not tried when a signal comes', async () => {
+    it('report the ids that were not changed when a signal comes', async () => {
       const id = await startSandbox(at.world);
       const { AppError } = await import('../../src/errors.ts');
       const controller = new AbortController();
@@ -52,7 +52,7 @@ describe('changing sandboxes', () => {
       expect((await ended).code).toBe(143);
     });
 
-    it('changes each id once and ends with 1 when one failed', async () => {
+    it('change each id once and exit 1 when one failed', async () => {
       const [a, b] = [await startSandbox(at.world), await startSandbox(at.world)];
       await acs('pause', b);
       const ended = await acs('pause', a, b, a, 'zzzzzzzz', '--json');

@@ -189,7 +189,7 @@ function shown(format: string, { code, out, err }: Ended): string {
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 const SANDBOX = /\b(?=\w*[A-Z])(?=\w*[a-z])\w{22}\b/g;
 
-/** The indentation of a document is told, the width of columns is not. */
+/** Keeps the indentation of a document, and reduces the width of columns to one space. */
 function steady(text: string): string {
   return text
     .replaceAll(world.service.url, '<url>')

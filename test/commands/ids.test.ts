@@ -16,7 +16,7 @@ afterAll(() => world.close());
 const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 const show = async (word: string) => json(await conv('show', word, '--json'));
 
-describe('an id', () => {
+describe('an id argument', () => {
   it.each([
     ['whole', () => first],
     ['with dashes', () => first.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')],
@@ -27,33 +27,33 @@ describe('an id', () => {
     expect((await show(word())).id).toBe(first);
   });
 
-  it('@last is the last that was started', async () => {
+  it('@last is the conversation that was started last', async () => {
     expect((await show('@last')).id).toBe(second);
   });
 
-  it('that several begin with is refused with all of them', async () => {
+  it('that is an ambiguous prefix exits 2 and lists the candidates', async () => {
     const ended = await conv('show', 'aaaa', '--json');
     expect(ended.code).toBe(2);
     expect(errorOf(ended)).toMatchObject({ code: 'usage', candidates: [second, first] });
   });
 
-  it('that nothing begins with is not found, and says where it looked', async () => {
+  it('that matches nothing exits 5 and names the server', async () => {
     const ended = await conv('show', 'bbbb', '--json');
     expect(ended.code).toBe(5);
     expect(errorOf(ended).hint).toContain('1000');
   });
 
-  it('that is unknown is not found', async () => {
+  it('that is unknown exits 5', async () => {
     expect((await conv('show', 'f'.repeat(32))).code).toBe(5);
   });
 
-  it.each(['abc', 'a b', 'https://acs.example/'])('%j is none', async (word) => {
+  it.each(['abc', 'a b', 'https://acs.example/'])('%j is refused as malformed', async (word) => {
     for (const verb of ['show', 'follow', 'wait', 'events', 'result', 'diff', 'stop']) {
       expect((await conv(verb, word)).code, verb).toBe(2);
     }
   });
 
-  it('@last is not found where nothing was started', async () => {
+  it('@last exits 5 when nothing was started', async () => {
     const ended = await world.invoke({
       args: ['conv', 'show', '@last'],
       env: { ACS_CONFIG_DIR: `${world.dir}/empty` },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { record, useOddServer } from './sandbox/odd-server.ts';
 
-describe('sandbox commands at an odd server', () => {
+describe('sandbox commands at a server with unusual answers', () => {
   const server = useOddServer();
 
-  it('drops what two pages both hold', async () => {
+  it('list a record once that two pages hold', async () => {
     server.answer(({ path: route, query }) => {
       if (route !== '/api/v1/sandboxes/search') return null;
       return query.get('page_id') === '2'
@@ -14,7 +14,7 @@ describe('sandbox commands at an odd server', () => {
     expect(await server.acs('list', '-q')).toMatchObject({ code: 0, out: 'sandbox-a\nsandbox-b\nsandbox-c\n' });
   });
 
-  it('ends with 9 when a page leads back to itself', async () => {
+  it('exit 9 when a page names itself as the next', async () => {
     server.answer(({ path: route, query }) =>
       route === '/api/v1/sandboxes/search'
         ? { json: { items: [record(`sandbox-${query.get('page_id') ?? '0'}`)], next_page_id: '1' } }
@@ -26,7 +26,7 @@ describe('sandbox commands at an odd server', () => {
     expect(server.fake.lines().filter((line) => line.endsWith('/search')).length).toBeLessThan(10);
   });
 
-  it('asks for no page beyond the limit it was given', async () => {
+  it('request no page beyond the limit', async () => {
     server.answer(({ path: route }) =>
       route === '/api/v1/sandboxes/search'
         ? { json: { items: [record('sandbox-a'), record('sandbox-b'), record('sandbox-c')], next_page_id: '3' } }

@@ -3,10 +3,10 @@ import { AppError } from '../../src/errors.ts';
 import { until } from '../support/until.ts';
 import { record, useOddServer } from './sandbox/odd-server.ts';
 
-describe('sandbox commands at an odd server', () => {
+describe('sandbox commands at a server with unusual answers', () => {
   const server = useOddServer();
 
-  it('prints its document when a signal comes while it looks for what the server paused', async () => {
+  it('print the document when a signal comes while the paused sandboxes are read', async () => {
     server.sandboxes = [record('sandbox-old')];
     let isMade = false;
     server.answer(({ method, path: route }) => {
@@ -24,7 +24,7 @@ describe('sandbox commands at an odd server', () => {
     expect(JSON.parse((await starting).out)).toMatchObject({ id: 'sandbox-new', status: 'running', changed: true });
   });
 
-  it('says which sandboxes the server paused to make room', async () => {
+  it('name the sandboxes that the server paused for a new one', async () => {
     server.sandboxes = [record('sandbox-old'), record('sandbox-other')];
     server.answer(({ method, path: route }) => {
       if (method !== 'POST' || route !== '/api/v1/sandboxes') return null;

@@ -27,7 +27,7 @@ function acs(args: string[], rest: Partial<Invocation> = {}) {
 const json = async (args: string[]) => JSON.parse((await acs([...args, '--json'])).out) as Record<string, unknown>;
 
 describe('serve in the background', () => {
-  it('is pruned, when nothing is old nothing changes, and says that it was started for it', async () => {
+  it('serve --prune starts the service with a notice, and changes nothing when nothing is old', async () => {
     const { out, err } = await acs(['serve', '--prune', '30d', '-y', '--json']);
     expect(JSON.parse(out)).toEqual({ conversations: 0, sandboxes: 0, changed: false });
     expect(err).toContain('started the local service');
@@ -39,7 +39,7 @@ describe('serve --prune', () => {
   const start = async (...args: string[]) => (await local('conv', 'new', '--no-repo', ...args)).out.trim();
   const ids = async (noun: string) => (await local(noun, 'list')).out.split('\n').filter((id) => id !== '');
 
-  it('deletes what ended, and a sandbox nobody uses, and shows before what it would send', async () => {
+  it('deletes ended conversations and unused sandboxes, and --dry-run prints the requests', async () => {
     writeFileSync(path.join(base, 'endless.json'), '[{"action":"run","args":{"command":"sleep 600"}}]');
     const ended = await start('--replay', 'demo', '--wait');
     const alone = (await local('sandbox', 'start')).out.trim();
@@ -59,7 +59,7 @@ describe('serve --prune', () => {
     expect(await ids('sandbox')).toEqual([inUse]);
   });
 
-  it('leaves a sandbox that was used since, however old it is', async () => {
+  it('keeps an old sandbox that was used since', async () => {
     const sandbox = (await local('sandbox', 'start')).out.trim();
     const { created_at: createdAt } = await json(['sandbox', 'show', sandbox, '-p', 'local']);
     await local('sandbox', 'pause', sandbox);
@@ -74,7 +74,7 @@ describe('serve --prune', () => {
     expect(await ids('sandbox')).toEqual([sandbox]);
   });
 
-  it('leaves a conversation whose sandbox was used since, and says of a run that can be resumed that it goes', async () => {
+  it('keeps a conversation whose sandbox was used since, and names runs that can be resumed before it deletes them', async () => {
     writeFileSync(path.join(base, 'endless.json'), '[{"action":"run","args":{"command":"sleep 600"}}]');
     const paused = await start('--replay', 'endless.json');
     const { sandbox_id: sandbox } = await json(['conv', 'show', paused, '-p', 'local']);
@@ -94,7 +94,7 @@ describe('serve --prune', () => {
     expect(JSON.parse(err)).toEqual({ notice: `deleting runs that were stopped before their end, too: ${paused}` });
   });
 
-  it('deletes a conversation whose log is damaged, too', async () => {
+  it('deletes a conversation whose log is damaged', async () => {
     const damaged = await start('--replay', 'demo', '--wait');
     await acs(['serve', '--stop']);
     const logs = path.join(dataDir, 'events');

@@ -29,7 +29,7 @@ function acs(args: string[], rest: Partial<Invocation> = {}) {
 const json = async (args: string[]) => JSON.parse((await acs([...args, '--json'])).out) as Record<string, unknown>;
 
 describe('serve --status', () => {
-  it('reads well, makes nothing and starts nothing while there is no service', async () => {
+  it('reports no service, creates nothing and starts nothing', async () => {
     expect(await json(['serve', '--status'])).toEqual({
       running: false,
       url: null,
@@ -47,7 +47,7 @@ describe('serve --status', () => {
 });
 
 describe('serve in the background', () => {
-  it('starts once, is found, is used by the profile local, and stops', async () => {
+  it('starts once, is used by the profile local, and stops', async () => {
     const started = await json(['serve', '--detach']);
     expect(started).toMatchObject({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
@@ -63,7 +63,7 @@ describe('serve in the background', () => {
     await until(() => !isThere(Number(started.pid)));
   });
 
-  it('keeps its data where --data-dir says, for every form of the command', async () => {
+  it('stores its data in --data-dir, for every form of the command', async () => {
     const other = `data-${count}-other`;
     const started = await json(['serve', '--detach', '--data-dir', other]);
     try {
@@ -86,7 +86,7 @@ describe('serve in the background', () => {
 describe('serve --scenario', () => {
   const busy = '[{"path":"/api/v1/app-conversations/search","status":418}]';
 
-  it('in the background is in force, is shown, and is said on stderr', async () => {
+  it('applies in the background, is shown by --status, and is named on stderr', async () => {
     const file = path.join(base, 'busy.json');
     writeFileSync(file, busy);
     const { code, err } = await acs(['serve', '--detach', '--scenario', 'busy.json']);
@@ -100,7 +100,7 @@ describe('serve --scenario', () => {
     expect((await acs(['serve', '--logs'])).out).toContain('met rule 1: status 418');
   });
 
-  it('with a service that runs already is exit 6, which a script would not notice otherwise', async () => {
+  it('exits 6 when a service without it already runs', async () => {
     await json(['serve', '--detach']);
     writeFileSync(path.join(base, 'busy.json'), busy);
     const { code, err } = await acs(['serve', '--detach', '--scenario', 'busy.json']);
@@ -125,7 +125,7 @@ describe('serve --scenario', () => {
 });
 
 describe('serve in the foreground', () => {
-  it('says where it is when it answers, and ends with the signal', async () => {
+  it('prints its address when it is ready, and exits on the signal', async () => {
     const controller = new AbortController();
     let shown = '';
     const running = acs(['serve', '--json'], { signal: controller.signal, onOut: (text) => (shown += text) });
@@ -143,12 +143,12 @@ describe('serve in the foreground', () => {
     expect(await json(['serve', '--status'])).toMatchObject({ running: false });
   });
 
-  it('tells its address once', async () => {
+  it('prints its address once', async () => {
     const controller = new AbortController();
-    let told = '';
-    const keep = (text: string) => (told += text);
+    let printed = '';
+    const keep = (text: string) => (printed += text);
     const running = acs(['serve'], { signal: controller.signal, columns: 200, onOut: keep, onErr: keep });
-    await until(() => told.includes('http://'));
+    await until(() => printed.includes('http://'));
     const { url } = await json(['serve', '--status']);
     controller.abort(new AppError('interrupted', 'interrupted'));
     const { out, err } = await running;

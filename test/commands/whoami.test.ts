@@ -17,7 +17,7 @@ function whoami(args: string[], rest: Partial<Invocation> = {}) {
 }
 
 describe('whoami', () => {
-  it('prints the server, what it is, and where URL and key came from', async () => {
+  it('prints the server, its dialect, and the sources of URL and key', async () => {
     const { code, out, err } = await whoami(['--json']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const record = JSON.parse(out) as Record<string, unknown>;
@@ -70,7 +70,7 @@ describe('whoami', () => {
     expect((await whoami([], { env: { ...NOTHING, ACS_BASE_URL: 'http://127.0.0.1:9' } })).code).toBe(10);
   });
 
-  it('says that the local service does not run, and does not start it', async () => {
+  it('reports that the local service does not run, and does not start it', async () => {
     const { code, out, err } = await whoami(['--profile', 'local'], { env: NOTHING });
     expect({ code, out }).toEqual({ code: 10, out: '' });
     expect(err).toContain('error: the local service is not running\n');

@@ -175,7 +175,7 @@ interface PassedOn {
   value?: unknown;
 }
 
-/** The first or last hundred that the app server has of the events of a V1 conversation: it is told a while later. */
+/** The first or last hundred that the app server has of the events of a V1 conversation, which it receives some seconds later. */
 async function passedOn(target: Target, id: string, order: 'TIMESTAMP' | 'TIMESTAMP_DESC'): Promise<PassedOn[]> {
   const path = `/api/v1/conversation/${id}/events/search?limit=100&sort_order=${order}`;
   return ((await target.request('GET', path)).body as ListJson<PassedOn>).items;
@@ -211,7 +211,7 @@ const LONGEST_TITLING_MS = 30_000;
 
 /**
  * Until a genuine server has given it the title it makes up: with that it writes the record as it had read it seconds
- * before, also of one that was deleted since. A server that heard of the message before it had written the start down
+ * before, also of one that was deleted since. A server that received the message before it had stored the start
  * gives none: for so long as it could.
  */
 export async function untilTitled(target: Target, id: string): Promise<void> {

@@ -5,7 +5,7 @@ const stat = (patch: string, ...paths: string[]) =>
   changedFiles({ patch: Buffer.from(patch), changes: paths.map((path) => ({ path, status: 'modified' as const })) });
 
 describe('a diff', () => {
-  it('tells the lines of each file', () => {
+  it('has the lines of each file', () => {
     const patch = [
       'diff --git a/one.txt b/one.txt',
       '--- a/one.txt',

@@ -109,7 +109,7 @@ async function makeEnvironment({ uv, base, folder, pins, say }) {
   await run(uv, install, 'the packages could not be installed', env);
 }
 
-/** What pip is told about where packages come from; uv reads settings of its own alone. Null: nothing, or uv is told. */
+/** The package index that pip is configured for; uv reads only its own settings. Null: none, or uv has one. */
 async function packageIndex(python) {
   const { UV_DEFAULT_INDEX, UV_INDEX_URL, PIP_INDEX_URL } = process.env;
   if (UV_DEFAULT_INDEX || UV_INDEX_URL) return null;

@@ -30,7 +30,7 @@ test('the file appears whole, at the end, and nothing goes to stdout', async () 
   expect(out()).toBe('');
 });
 
-test('a command that fails leaves the file that was there', async () => {
+test('a failing command does not change an existing file', async () => {
   await writeFile(path.join(dir, 'old.json'), 'precious');
   const { emitter } = capture({ output: 'old.json', format: 'json' }, undefined, dir);
   await emitter.list(taskView, TASKS, { has_more: false });
@@ -53,7 +53,7 @@ test('a file that is replaced keeps its mode, and a link stays a link', async ()
   expect(await readdir(path.join(dir, 'real'))).toEqual(['file']);
 });
 
-test('a link that leads to nothing yet stays a link, and the file is made where it leads', async () => {
+test('a dangling link stays a link, and its target is created', async () => {
   await mkdir(path.join(dir, 'real'));
   await symlink('real/file', path.join(dir, 'link'));
   const { emitter } = capture({ output: 'link' }, undefined, dir);
@@ -63,7 +63,7 @@ test('a link that leads to nothing yet stays a link, and the file is made where 
   expect(await read('real/file')).toBe('new');
 });
 
-test('an open file that is named by its descriptor is written on', async () => {
+test('a file that is named by its descriptor is appended to', async () => {
   const handle = await open(path.join(dir, 'log'), 'w');
   await handle.write('before\n');
   const { emitter } = capture({ output: `/dev/fd/${handle.fd}` }, undefined, dir);
@@ -94,7 +94,7 @@ test('raw bytes reach the file as they are, also when stdout is a terminal', asy
   expect((await readFile(path.join(dir, 'raw'))).equals(bytes)).toBe(true);
 });
 
-test('an empty list and an empty stream make an empty file; a rehearsal makes none', async () => {
+test('an empty list and an empty stream create an empty file; --dry-run creates none', async () => {
   const list = capture({ output: 'list' }, undefined, dir);
   list.emitter.check(taskView, 'list');
   await list.emitter.list(taskView, [], { has_more: false });

@@ -18,7 +18,7 @@ const EVENT: LinePart[] = [
   { text: '$ git log --oneline --since yesterday\n  | head', tone: 'bold' },
 ];
 
-test('what does not fit goes on under the text, and no colour reaches over the end of a line', async () => {
+test('text that does not fit continues below itself, and each line closes its colours', async () => {
   expect(`\n${await renderParts([EVENT], { width: 32, palette: MARKS }, LAYOUT)}`).toMatchInlineSnapshot(`
     "
     < 0:07  >*$ git log --oneline*
@@ -49,7 +49,7 @@ test('a terminal too narrow for the indentation breaks the lines itself', async 
   expect(text).toBe(' 0:07  $ git log --oneline --since yesterday\n         | head\n');
 });
 
-test('further lines of a text cannot pose as lines of acs, wherever they go', async () => {
+test('further lines of a text are indented, so that they cannot look like lines of acs', async () => {
   const task = TASKS[0] as (typeof TASKS)[0];
   const hostile = { ...taskView, line: () => [{ text: 'a\r\n   b\nerror: no\n\n\u001b[2Jd' }] };
   for (const columns of [undefined, 80]) {
@@ -86,7 +86,7 @@ test('each line has the width that the terminal has then', async () => {
   ]);
 });
 
-test('the values of one thing go on below themselves, and are never cut or broken inside a word', async () => {
+test('the values of a record continue below themselves, and are never cut or broken inside a word', async () => {
   const { emitter, out } = capture({}, 40);
   await emitter.item(taskView, {
     ...(TASKS[0] as (typeof TASKS)[0]),

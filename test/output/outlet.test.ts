@@ -23,8 +23,8 @@ const SLOW_READER = `
 test('3 MiB through a slow pipe arrive whole', async () => {
   const { createHash } = await import('node:crypto');
   const reader = spawn(process.execPath, ['-e', SLOW_READER], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const told: Buffer[] = [];
-  reader.stdout.on('data', (chunk: Buffer) => told.push(chunk));
+  const received: Buffer[] = [];
+  reader.stdout.on('data', (chunk: Buffer) => received.push(chunk));
   const emitter = createEmitter({
     io: {
       stdout: {
@@ -45,10 +45,10 @@ test('3 MiB through a slow pipe arrive whole', async () => {
   reader.stdin.end();
   await once(reader, 'close');
   const expected = createHash('sha256').update(line.repeat(3072)).digest('hex');
-  expect(Buffer.concat(told).toString()).toBe(`${3 * 1024 * 1024} ${expected}\n`);
+  expect(Buffer.concat(received).toString()).toBe(`${3 * 1024 * 1024} ${expected}\n`);
 });
 
-test('a reader that is gone ends the command with its own error', async () => {
+test('a reader that closed the pipe ends the command with an error of its own', async () => {
   const gone = new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
   const emitter = createEmitter({
     io: {

@@ -37,7 +37,7 @@ const PIECES = [
 /** Anything that acts on a terminal, once the colours of acs are taken off. */
 const HARMFUL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
 
-test('no line is ever wider than the terminal or holds what acts on it, whatever the cells hold', async () => {
+test('no line is wider than the terminal or has control characters, whatever the cells have', async () => {
   const random = randomFrom(20);
   const pick = (below: number) => Math.floor(random() * below);
   for (let round = 0; round < 400; round += 1) {
@@ -114,7 +114,7 @@ test('columns are left out from the right before an id is cut', () => {
   expect(fitColumns(needs, 10)).toEqual([8, null, null, null, null]);
 });
 
-test('ids are as short as they can be told apart', () => {
+test('ids are shortened to the shortest unique prefixes', () => {
   expect(shortenIds(['aaaaaaaabbbb', 'aaaaaaaacccc'])).toEqual(['aaaaaaaab', 'aaaaaaaac']);
   expect(shortenIds(['1111111111', '2222222222'])).toEqual(['11111111', '22222222']);
   expect(shortenIds(['same-id-of-two', 'same-id-of-two'])).toEqual(['same-id-', 'same-id-']);

@@ -16,7 +16,7 @@ beforeEach(() => {
 const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
 
 describe('the cache', () => {
-  it('remembers by origin until the lifetime ends', async () => {
+  it('stores values per origin until their lifetime ends', async () => {
     let now = 1000;
     const cache = openServerCache({ configDir, now: () => now });
     await cache.probe.set('https://a.example', { dialects: ['v1'] }, 500);
@@ -32,7 +32,7 @@ describe('the cache', () => {
     await cache.probe.drop('https://a.example');
   });
 
-  it('is closed to others', async () => {
+  it('has the modes 0700 and 0600', async () => {
     await openServerCache({ configDir, now: () => 0 }).last.set('local', 'abc123');
     const dir = path.join(configDir, 'cache');
     expect([mode(configDir), mode(dir), readdirSync(dir).map((name) => mode(path.join(dir, name)))]).toEqual([
@@ -42,7 +42,7 @@ describe('the cache', () => {
     ]);
   });
 
-  it('is as good as absent when it is corrupt or cannot be written', async () => {
+  it('is empty when it is corrupt or cannot be written', async () => {
     const cache = openServerCache({ configDir, now: () => 0 });
     await cache.last.set('local', 'abc123');
     const dir = path.join(configDir, 'cache');

@@ -37,7 +37,7 @@ describe('the profile store', () => {
     ['{"profiles": {"local": {"base_url": "https://a.example"}}}', 'profile "local": its name is not allowed'],
     ['{"profiles": {"work": {"base_url": "https://a.example", "key": 7}}}', 'profile "work": "key" is not a string'],
     ['{"default": "gone", "profiles": {}}', '"default" names a profile that is not there'],
-  ])('is not touched when it is corrupt: %s', async (text, why) => {
+  ])('is not changed when it is corrupt: %s', async (text, why) => {
     corrupt(text);
     const store = openProfileStore({ configDir });
     const refused = { kind: 'config', message: `the profile store ${file()} cannot be used: ${why}` };

@@ -18,42 +18,42 @@ async function message(work: Promise<unknown>): Promise<string> {
 
 describe('a key command', () => {
   function run(command: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
-    const told: string[] = [];
+    const reported: string[] = [];
     const printed = runKeyCommand(command, {
       cwd: dir,
       env: process.env,
       signal: options.signal ?? new AbortController().signal,
-      report: (line) => told.push(line),
+      report: (line) => reported.push(line),
       timeoutMs: options.timeoutMs,
     });
-    return { printed, told };
+    return { printed, reported };
   }
 
-  it('goes through the shell, and what it prints is the key', async () => {
+  it('runs in a shell, and its output is the key', async () => {
     expect(await run('printf "%s" key | tr k K').printed).toBe('Key');
   });
 
   it('passes its stderr on line by line', async () => {
-    const { printed, told } = run('echo unlocking >&2; printf done >&2; echo key');
+    const { printed, reported } = run('echo unlocking >&2; printf done >&2; echo key');
     await printed;
-    expect(told).toEqual(['unlocking', 'done']);
+    expect(reported).toEqual(['unlocking', 'done']);
   });
 
-  it('has an empty stdin, so that it takes nothing meant for acs', async () => {
+  it('has an empty stdin', async () => {
     expect(await run('cat; echo end').printed).toBe('end\n');
   });
 
-  it('that fails is exit 3, and neither the command nor its output is repeated', async () => {
+  it('that fails throws config, and neither command nor output is printed', async () => {
     const refused = await message(run('echo s3cret; exit 7').printed);
     expect(refused).toBe("config: the profile's key command exited with code 7");
   });
 
-  it('that does not end, or prints without end, is stopped', async () => {
+  it('is ended when it exceeds its time or its output limit', async () => {
     expect(await message(run('exec sleep 60', { timeoutMs: 100 }).printed)).toContain('did not exit within 0.1 s');
     expect(await message(run('exec yes').printed)).toContain('printed more than a key');
   });
 
-  it.each(['the deadline', 'a signal'])('is ended by %s with all it started', async (why) => {
+  it.each(['the deadline', 'a signal'])('is ended by %s with all its children', async (why) => {
     const file = path.join(dir, `pids-${why.length}`);
     const controller = new AbortController();
     const command = `(sleep 60 & echo $! >${file}.tmp; sh -c 'echo $$; sleep 60; :' >>${file}.tmp & while [ $(wc -l <${file}.tmp) -lt 2 ]; do sleep 0.05; done; mv ${file}.tmp ${file}; wait); echo key`;
@@ -71,7 +71,7 @@ describe('a key command', () => {
     await until(() => pids.every((pid) => !isAlive(pid)));
   });
 
-  it('is stopped by Ctrl-C', async () => {
+  it('is ended by Ctrl-C', async () => {
     const controller = new AbortController();
     const { printed } = run('exec sleep 60', { signal: controller.signal });
     controller.abort(new AppError('interrupted', 'interrupted'));

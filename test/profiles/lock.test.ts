@@ -24,14 +24,14 @@ const profile = (name: string, more: Partial<Profile> = {}): Profile => ({
 });
 
 describe('the profile store', () => {
-  it('takes over a lock whose holder has died', async () => {
+  it('takes the lock of a process that has ended', async () => {
     mkdirSync(configDir, { recursive: true });
     writeFileSync(path.join(configDir, 'profiles.lock'), 'a holder that is gone');
     await openProfileStore({ configDir }).add(profile('work'));
     expect(readdirSync(configDir)).toEqual(['profiles.json']);
   });
 
-  it('loses nothing when several processes add at once', async () => {
+  it('stores all profiles when several processes add at once', async () => {
     const script = path.join(base, 'add.cjs');
     await build({
       stdin: {

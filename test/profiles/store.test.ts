@@ -41,7 +41,7 @@ function corrupt(text: string): void {
 }
 
 describe('the profile store', () => {
-  it('creates nothing while nothing is stored', async () => {
+  it('creates no file while nothing is stored', async () => {
     const store = openProfileStore({ configDir });
     expect([await store.list(), await store.get('work'), await store.defaultName()]).toEqual([[], null, null]);
     expect(existsSync(configDir)).toBe(false);
@@ -58,7 +58,7 @@ describe('the profile store', () => {
     expect(await store.defaultName()).toBe('work');
   });
 
-  it('closes directory and file to others, and leaves no temporary file', async () => {
+  it('creates directory and file with 0700 and 0600, and leaves no temporary file', async () => {
     await openProfileStore({ configDir }).add(profile('work'));
     expect([mode(configDir), mode(file()), readdirSync(configDir)]).toEqual(['700', '600', ['profiles.json']]);
   });
@@ -108,7 +108,7 @@ describe('the profile store', () => {
     expect(JSON.parse(readFileSync(file(), 'utf8'))).toMatchObject({ default: 'local', later: { a: 1 } });
   });
 
-  it('is empty where no directory can be, and says so when something is to be stored', async () => {
+  it('is empty when its directory cannot exist, and throws config on a write', async () => {
     writeFileSync(path.join(base, 'no-folder'), '');
     const store = openProfileStore({ configDir: path.join(base, 'no-folder', 'acs') });
     expect(await store.list()).toEqual([]);

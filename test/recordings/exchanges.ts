@@ -1,7 +1,7 @@
 /**
  * What genuine servers were asked and what they answered, in the order in which it happened. The files under
  * test/fixtures/recordings hold one exchange a line; workspace paths in them are written `.`, keys `<app-key>` and
- * `<sandbox-key>`, and what was left out of a long text or list is told by `…[cut] N more`.
+ * `<sandbox-key>`, and `…[cut] N more` stands for the rest of a long text or list.
  */
 import { readFileSync } from 'node:fs';
 
@@ -63,7 +63,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
 
 const CUT = /…\[cut\] ?(\d+)?/;
 
-/** Whether a text or the last item of a list only tells what was left out. */
+/** Whether a text or the last item of a list only counts what was left out. */
 export function isCut(value: Json | undefined): boolean {
   return typeof value === 'string' && CUT.test(value);
 }

@@ -17,7 +17,7 @@ interface Entry {
   /** Both releases where it is left out. */
   releases?: Release[];
   names: string[];
-  /** The differences, as shape.ts tells them. */
+  /** The differences, as shape.ts words them. */
   differs: string[];
 }
 

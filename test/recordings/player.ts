@@ -43,7 +43,7 @@ export interface Stage {
 const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
 /** How long a state may take to come. */
 const PATIENCE_MS = 60_000;
-/** All waiting in vain: what differs everywhere must be told, rather than run into the bound of the test. */
+/** The limit of all waits together: a difference in every exchange is reported before the test reaches its time limit. */
 const ALL_PATIENCE_MS = 240_000;
 const PAUSE_MS = 25;
 /** What is called otherwise here; the specs of the recorded sandboxes had no isolation. */

@@ -95,7 +95,7 @@ function endOf({ name }: Exchange, later: Exchange[], released: string): Json[] 
   return prefix.startsWith('llm.') ? RETRY : null;
 }
 
-/** The event that tells of a failure, out of a page of events. */
+/** The event that reports a failure, of a page of events. */
 function failureIn(body: Json): JsonObject | null {
   const items = isObject(body) && Array.isArray(body['items']) ? body['items'] : [];
   return items.filter(isObject).find((item) => item['kind'] === 'ConversationErrorEvent') ?? null;
@@ -135,11 +135,11 @@ function wordIn(body: Json): string {
   return WORD.exec(JSON.stringify(body))?.[1] ?? 'QUICK';
 }
 
-/** The id that the recorded conversation got: told at once (V0) or by its start task when that was ready. */
+/** The id of the recorded conversation: from the answer to the start (V0), or from its start task when that was ready. */
 function conversationOf({ answer }: Exchange, later: Exchange[]): string | null {
   if (!isObject(answer.body)) return null;
-  const { conversation_id: told, id: task } = answer.body;
-  if (typeof told === 'string') return told;
+  const { conversation_id: answered, id: task } = answer.body;
+  if (typeof answered === 'string') return answered;
   for (const { answer: polled } of later) {
     const [record] = Array.isArray(polled.body) ? polled.body : [];
     if (isObject(record) && record['id'] === task && typeof record['app_conversation_id'] === 'string') {

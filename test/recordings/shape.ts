@@ -184,7 +184,7 @@ function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string
   if (lastMember(place) === 'loc')
     return recorded.join() === ours.join() ? [] : [`${place}: ${recorded.join()}, ours ${ours.join()}`];
   const patterns = recorded.filter((item) => !isCut(item));
-  // Only told how many there were, or none on both sides.
+  // Only the count is known, or there is none on both sides.
   if (patterns.length === 0 && (recorded.length > 0 || ours.length === 0)) return [];
   if (patterns.length === 0) return [`${place}: empty list, ours not empty`];
   if (ours.length === 0) return [`${place}: list, ours empty`];
@@ -193,7 +193,7 @@ function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string
   if (recorded.length === 1 && ours.length === 1 && isState(single) && isState(only)) {
     return differences(only, single, samples, `${place}[]`);
   }
-  // Of records that are told apart by their place alone, those behind the cut cannot be compared.
+  // Records that differ only by their place cannot be compared beyond the cut.
   const isCutOff = patterns.length < recorded.length && patterns.every((pattern) => labelOf(pattern) === null);
   const compared = isCutOff ? ours.slice(0, patterns.length) : ours;
   const found = compared.flatMap((item) => {

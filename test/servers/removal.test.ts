@@ -29,7 +29,7 @@ async function sharing(count: number, options: LooseOptions): Promise<{ ids: str
 
 const deletions = (route: string): string[] => trap.fake.lines().filter((line) => line.startsWith(`DELETE ${route}`));
 
-describe('a deletion whose answer is lost', () => {
+describe('a deletion without an answer', () => {
   /** The first DELETE of a route that the server has is carried out and its connection cut; the next finds nothing. */
   function loseFirst(found: Reply): void {
     let isLost = false;

@@ -19,14 +19,14 @@ export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../..');
 
 export interface Invocation {
   args: string[];
-  /** Text on stdin; without it stdin is open and never says anything, as under many CI runners. */
+  /** Text on stdin; without it stdin is open and sends nothing, as under many CI runners. */
   stdin?: string | Uint8Array;
   /** Makes stdin, stdout and stderr terminals of this many columns. */
   columns?: number;
   env?: Record<string, string | undefined>;
   cwd?: string;
   signal?: AbortSignal;
-  /** Told each text that the command writes to stdout or stderr, as it is written: what the command knows by then. */
+  /** Called with each text that the command writes to stdout or stderr, as it is written. */
   onOut?: (text: string) => void;
   onErr?: (text: string) => void;
   /** Real time without one. */
@@ -44,7 +44,7 @@ export interface Ended {
 }
 
 export interface World {
-  /** Folder of this world; everything in it goes with it. */
+  /** Folder of this world; it is deleted with its contents. */
   dir: string;
   /** HOME of the commands: empty at first. */
   home: string;

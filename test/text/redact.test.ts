@@ -53,7 +53,7 @@ test.each([
     '-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----',
     '-----BEGIN RSA PRIVATE KEY-----<redacted>-----END RSA PRIVATE KEY-----',
   ],
-])('a secret nobody told us of is found by its place or form: %s', (written, redacted) => {
+])('a secret is found by its place or form: %s', (written, redacted) => {
   expect(text(written)).toBe(redacted);
   expect(text(redacted)).toBe(redacted);
 });

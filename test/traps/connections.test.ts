@@ -11,7 +11,7 @@ let trap: V1Trap;
 
 afterEach(() => trap.close());
 
-describe('an agent server that drops the connection after a 500, without saying so', () => {
+describe('an agent server that drops the connection after a 500', () => {
   /** Every answer after a 500 on the same connection is a reset. */
   interface Dropping {
     url: string;
@@ -74,7 +74,7 @@ describe('an agent server that drops the connection after a 500, without saying 
   });
 });
 
-describe('a limit', () => {
+describe('a rate limit', () => {
   const limited = (reply: Reply, times: number): void => {
     let left = times;
     const { before } = trap;
@@ -100,7 +100,7 @@ describe('a limit', () => {
     ],
   ];
 
-  it.each(FORMS)('%s is waited for', async (_, reply) => {
+  it.each(FORMS)('%s delays the request', async (_, reply) => {
     trap = await v1Trap();
     trap.addConversation();
     limited(reply, 2);
@@ -158,8 +158,8 @@ describe('a limit', () => {
   });
 });
 
-describe('a server that is stopped and started again in the middle of a follow', () => {
-  it('is waited for, and nothing is missing or repeated', async () => {
+describe('a server that is restarted during conv follow', () => {
+  it('loses no event and repeats none', async () => {
     trap = await v1Trap();
     trap.addConversation();
     trap.agentEvents.push(userMessage('do it'), agentMessage('before'));
@@ -200,7 +200,7 @@ describe('a server that is stopped and started again in the middle of a follow',
     expect(err.match(/the connection is cut/g)).toHaveLength(1);
   });
 
-  it('and does not come back ends the follow with 10, not never', async () => {
+  it('exits 10 when it does not answer again', async () => {
     trap = await v1Trap('1.11.0', 300);
     trap.addConversation();
     trap.agentEvents.push(userMessage('do it'));
@@ -216,8 +216,8 @@ describe('a server that is stopped and started again in the middle of a follow',
   });
 });
 
-describe('a model that never answers', () => {
-  it('is told after ten minutes without an event, with the last one', async () => {
+describe('a run without events', () => {
+  it('conv wait prints a notice after ten minutes without an event, with the last one', async () => {
     trap = await v1Trap('1.11.0', 300);
     trap.addConversation();
     trap.agentEvents.push(userMessage('do it'), agentMessage('I begin'), status('running'));
@@ -226,7 +226,7 @@ describe('a model that never answers', () => {
     expect(err).toMatch(new RegExp(`no event of ${ID} for 10m; the last was: `));
   });
 
-  it('ends the command with 124 and no-events where that was asked for', async () => {
+  it('--no-events-timeout exits 124 with the code no-events', async () => {
     trap = await v1Trap('1.11.0', 300);
     trap.addConversation();
     trap.agentEvents.push(userMessage('do it'), status('running'));

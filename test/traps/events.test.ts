@@ -19,14 +19,14 @@ interface Shown {
 }
 const items = (out: string): Shown[] => (JSON.parse(out) as { items: Shown[] }).items;
 
-it('an id is taken with dashes or without, and shown without', async () => {
+it('an id is accepted with dashes and without, and printed without', async () => {
   const dashed = ID.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   for (const id of [ID, dashed, ID.toUpperCase()]) {
     expect(await trap.acs('conv', 'show', id, '-q')).toMatchObject({ code: 0, out: `${ID}\n` });
   }
 });
 
-it('pieces of a text that is being written are not shown beside the text, nor snapshots of the state', async () => {
+it('conv events prints neither stream deltas nor snapshots of the state', async () => {
   const pieces = ['', 'he', 'llo'].map((content) => event('StreamingDeltaEvent', { content }));
   const snapshot = event('ConversationStateUpdateEvent', { key: 'full_state', value: { execution_status: 'running' } });
   trap.agentEvents.push(userMessage('do it'), snapshot, ...pieces, agentMessage('hello'), status('finished'));
@@ -36,13 +36,13 @@ it('pieces of a text that is being written are not shown beside the text, nor sn
   expect(out).not.toContain('StreamingDeltaEvent');
 });
 
-it('an event of a kind nobody knows yet is shown by its kind and passed through whole', async () => {
+it('an event of an unknown kind is printed by its kind, and whole with --json', async () => {
   trap.agentEvents.push(event('HologramEvent', { depth: 3 }));
   const { out } = await trap.acs('conv', 'events', ID, '--json');
   expect(items(out)).toMatchObject([{ kind: 'HologramEvent', payload: { depth: 3 } }]);
 });
 
-it('a run that failed is a run like any other once a new message revives it', async () => {
+it('a failed run has the outcome of a later message', async () => {
   trap.agentEvents.push(
     userMessage('first'),
     event('ConversationErrorEvent', { code: 'LLMRateLimitError', detail: 'too fast' }),

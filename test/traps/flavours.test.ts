@@ -102,7 +102,7 @@ describe('a key', () => {
     ['V1 only', V1_ONLY],
     ['V0 and V1', V0_AND_V1],
     ['V0 only', V0_ONLY],
-  ])('that is missing or wrong is exit 4, and told apart, at a server that speaks %s', async (_, byPath) => {
+  ])('that is missing or wrong exits 4 with a message of its own, at a server that speaks %s', async (_, byPath) => {
     trap = await fakeTrap(routes(byPath), null);
     const missing = await trap.acs('whoami');
     expect(missing).toMatchObject({ code: 4, out: '' });
@@ -114,8 +114,8 @@ describe('a key', () => {
   });
 });
 
-describe('what is no such server', () => {
-  it('is exit 9 when it is a web page, and asks whether it is the right one', async () => {
+describe('a URL that is no app server', () => {
+  it('exits 9 when it is a web page, with a hint about the URL', async () => {
     trap = await fakeTrap(() => ({ text: '<!doctype html><title>hello</title>', type: 'text/html' }));
     const { code, out, err } = await trap.acs('whoami');
     expect({ code, out }).toEqual({ code: 9, out: '' });
@@ -123,12 +123,12 @@ describe('what is no such server', () => {
     expect(err).toContain('is this the right server?');
   });
 
-  it('is exit 9 when it answers JSON of its own', async () => {
+  it('exits 9 when it answers other JSON', async () => {
     trap = await fakeTrap(() => ({ json: { hello: 'world' } }));
     expect(await trap.acs('whoami')).toMatchObject({ code: 9, out: '' });
   });
 
-  it('is exit 9 when it is the server of a sandbox, and says so', async () => {
+  it('exits 9 and names the agent server of a sandbox', async () => {
     const document = {
       info: { title: 'OpenHands Agent Server', version: '0.1.0' },
       paths: { '/api/conversations': {} },
@@ -139,7 +139,7 @@ describe('what is no such server', () => {
     expect(err).toContain('the server of a sandbox');
   });
 
-  it('is exit 10 when it takes the connection and answers nothing', async () => {
+  it('exits 10 when it accepts the connection and does not answer', async () => {
     trap = await fakeTrap(() => ({ silence: true }));
     const { code, out, err } = await trap.invoke({
       args: ['whoami', '--request-timeout', '300ms'],
@@ -150,7 +150,7 @@ describe('what is no such server', () => {
   });
 });
 
-it('a server that never comes to the end of an answer does not hold up a command', async () => {
+it('a command exits at its deadline when an answer never ends', async () => {
   const drips: NodeJS.Timeout[] = [];
   const dripping: HttpServer = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -172,7 +172,7 @@ it('a server that never comes to the end of an answer does not hold up a command
   }
 });
 
-it('a server that keeps its document back is asked by its routes, in the time of one request', async () => {
+it('the routes of a server without a document are probed in the time of one request', async () => {
   trap = await fakeTrap(routes({ ...V1_ONLY, '/openapi.json': { silence: true } }));
   // Long enough for the other answers, also on a busy machine.
   const { code, out } = await trap.invoke({
@@ -185,8 +185,8 @@ it('a server that keeps its document back is asked by its routes, in the time of
   });
 });
 
-describe('what is remembered of a server', () => {
-  it('makes the next command one request', async () => {
+describe('the cached probe of a server', () => {
+  it('lets the next command send one request', async () => {
     trap = await fakeTrap(routes(V1_ONLY));
     await trap.acs('conv', 'list');
     trap.fake.asked.length = 0;
@@ -194,7 +194,7 @@ describe('what is remembered of a server', () => {
     expect(trap.fake.lines()).toEqual(['GET /api/v1/app-conversations/search']);
   });
 
-  it('is asked anew after a day', async () => {
+  it('expires after a day', async () => {
     trap = await fakeTrap(routes(V1_ONLY));
     await trap.acs('conv', 'list');
     trap.fake.asked.length = 0;
@@ -218,7 +218,7 @@ describe('what is remembered of a server', () => {
     expect(await trap.acs('conv', 'list', '--json')).toMatchObject({ code: 0 });
   });
 
-  it('is kept for each origin alone', async () => {
+  it('is stored per origin', async () => {
     trap = await fakeTrap(routes(V1_ONLY));
     const other = await fakeTrap(routes(V0_ONLY));
     try {

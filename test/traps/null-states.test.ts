@@ -23,7 +23,7 @@ function shows(...words: (string | null)[]): void {
 }
 const outcome = (out: string): unknown => JSON.parse(out.trimEnd().split('\n').at(-1) ?? '');
 
-describe('a status that is null for a moment', () => {
+describe('a status that is null for a short time', () => {
   it('does not end a wait', async () => {
     trap.agentEvents.push(userMessage('do it'), status('running'));
     shows('running', null, null, 'running', null, 'finished');
@@ -50,8 +50,8 @@ describe('a status that is null for a moment', () => {
   });
 });
 
-describe('the first state of a conversation', () => {
-  it('idle is no end: the run has not begun', async () => {
+describe('the first status of a conversation', () => {
+  it('idle does not end conv wait, because the run has not started', async () => {
     trap.agentEvents.push(userMessage('do it'));
     shows('idle', 'idle', 'running', 'running', 'finished');
     const waiting = trap.acs('conv', 'wait', ID, '--json');
@@ -59,14 +59,14 @@ describe('the first state of a conversation', () => {
     expect(await waiting).toMatchObject({ code: 0 });
   });
 
-  it('finished at the first look is an end', async () => {
+  it('finished in the first read ends conv wait', async () => {
     trap.agentEvents.push(userMessage('do it'), finish('done'), status('finished'));
     shows('finished');
     expect(await trap.acs('conv', 'wait', ID)).toMatchObject({ code: 0 });
   });
 });
 
-it('a run that finished stays finished when its sandbox sleeps or is deleted, and reads as such', async () => {
+it('a finished run stays finished when its sandbox is paused or deleted', async () => {
   const gone = { execution_status: null, conversation_url: null, session_api_key: null };
   trap.appEvents.push(userMessage('do it'), agentMessage('the answer'), status('finished'));
   for (const sandbox_status of ['PAUSED', 'MISSING']) {
@@ -78,7 +78,7 @@ it('a run that finished stays finished when its sandbox sleeps or is deleted, an
   }
 });
 
-it('a state invented later is shown as it is and ends nothing', async () => {
+it('an unknown status is shown unchanged and does not end conv wait', async () => {
   shows('deleting_soon');
   expect(JSON.parse((await trap.acs('conv', 'show', ID, '--json')).out)).toMatchObject({
     status: 'unknown(deleting_soon)',

@@ -60,14 +60,14 @@ it.each([
   expect(out + err).not.toContain(TOKEN);
 });
 
-it('the key of a sandbox is shown to who asks for it by name, and to nobody else', async () => {
+it('the key of a sandbox is printed only with --show-secrets', async () => {
   const { code, out, err } = await trap.acs('sandbox', 'show', SANDBOX, '--show-secrets', '--json', '--debug');
   expect(code).toBe(0);
   expect(out).toContain(SANDBOX_KEY);
   expect(err).not.toContain(SANDBOX_KEY);
 });
 
-it('the key of the app server goes to no sandbox, and that of a sandbox to no app server', async () => {
+it('the key of the app server is sent to no sandbox, and that of a sandbox to no app server', async () => {
   await trap.acs('conv', 'events', ID);
   for (const { path, headers } of trap.fake.asked) {
     const isSandbox = path.startsWith('/agent/');
@@ -76,7 +76,7 @@ it('the key of the app server goes to no sandbox, and that of a sandbox to no ap
   }
 });
 
-it('keys of MCP servers, which V0 gives back in clear, are not shown', async () => {
+it('keys of MCP servers, which V0 returns in clear, are not printed', async () => {
   const server = createV0Server();
   const secret = 'mcp-secret-0123456789';
   server.before = ({ path }) => {

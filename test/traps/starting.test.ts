@@ -40,7 +40,7 @@ function tasksStandAt(status: string, members: (id: string) => Record<string, un
 const start = (...flags: string[]) => trap.acs('conv', 'new', 'hello', '--no-repo', '--json', ...flags);
 
 describe('the title', () => {
-  it('is set by a rename, because the server forgets that of the start', async () => {
+  it('is set by a rename, because the server drops that of the start', async () => {
     tasksStandAt('READY', (id) => {
       trap.addConversation({ id, title: `Conversation ${id.slice(0, 5)}` });
       return { app_conversation_id: id };
@@ -59,7 +59,7 @@ describe('the title', () => {
     expect(started?.body).not.toHaveProperty('title');
   });
 
-  it('that cannot be set is said, and the start is none the less told', async () => {
+  it('that cannot be set is a warning, and the start is printed', async () => {
     tasksStandAt('READY', (id) => {
       trap.addConversation({ id });
       return { app_conversation_id: id };
@@ -74,7 +74,7 @@ describe('the title', () => {
   });
 });
 
-it('no id of digits only is ever sent: it breaks the database of servers', async () => {
+it('no id of digits alone is sent, because it breaks the database of servers', async () => {
   tasksStandAt('READY', (id) => {
     trap.addConversation({ id });
     return { app_conversation_id: id };

@@ -24,7 +24,7 @@ function beginsWithMessage(newStatus: 'error' | 'never'): void {
   trap.before = ({ method, path }) => {
     if (method === 'POST' && path.endsWith('/send-message')) {
       sentAtMs = trap.clock.now();
-      // Tells the client that the run goes on by itself.
+      // The client reads from it that the server starts the run itself.
       trap.agentState['execution_status'] = 'running';
       return { json: { success: true } };
     }

@@ -20,7 +20,7 @@ describe('conv stop', () => {
     return { json: { success: true } };
   };
 
-  it('waits for a step that takes longer than a request may, where the server cannot interrupt', async () => {
+  it('waits for a step that takes longer than the request time-out, when the server cannot interrupt', async () => {
     trap.addConversation();
     trap.fake.handler = after(trap.fake.handler, ({ method, path }) => {
       if (method !== 'POST') return null;
@@ -32,7 +32,7 @@ describe('conv stop', () => {
     expect(trap.fake.lines().filter((line) => line.endsWith('/pause'))).toHaveLength(1);
   });
 
-  it('interrupts where the server can, which does not wait for the step', async () => {
+  it('interrupts the step when the server can', async () => {
     trap.addConversation();
     trap.fake.handler = after(trap.fake.handler, ({ method, path }) => {
       if (method !== 'POST' || !path.endsWith('/interrupt')) return null;

@@ -40,7 +40,7 @@ describe('a replay that the server cannot read', () => {
     expect(err).toContain(`acs conv stop ${V0_ID}`);
   });
 
-  it('does not hold up what watches it: it is told, or ends with no-events', async () => {
+  it('ends conv wait with a notice, or with the code no-events', async () => {
     stateChanges(server, 'loading');
     const { code, out } = await trap.acs('conv', 'follow', V0_ID, '--fail-on-stall', '1m', '--json');
     expect(code).toBe(124);
@@ -49,8 +49,8 @@ describe('a replay that the server cannot read', () => {
   });
 });
 
-describe('a server that is busy with another conversation', () => {
-  it('and answers nobody is exit 10, with a word about how long was waited and how to wait longer', async () => {
+describe('a V0 server that is busy with another conversation', () => {
+  it('exits 10 when it does not answer, with the limit and the flag that raises it', async () => {
     trap.fake.handler = (asked) => (asked.path.endsWith('/events') ? { silence: true } : server.handler(asked));
     // Long enough for what is answered, also on a busy machine.
     const { code, err } = await trap.invoke({
@@ -62,7 +62,7 @@ describe('a server that is busy with another conversation', () => {
     expect(err).toContain('raise --request-timeout');
   });
 
-  it('is waited for longer than others', () => {
+  it('has a longer request time-out than other servers', () => {
     expect(V0_TIMEOUT_MS).toBeGreaterThanOrEqual(120_000);
   });
 });
@@ -76,7 +76,7 @@ describe('the cost', () => {
       args: {},
       llm_metrics: { accumulated_cost, accumulated_token_usage: { prompt_tokens: 200, completion_tokens: 40 } },
     });
-  const told = async (): Promise<unknown> => {
+  const shown = async (): Promise<unknown> => {
     const { cost_usd, tokens } = JSON.parse((await trap.acs('conv', 'show', V0_ID, '--json')).out) as {
       cost_usd: unknown;
       tokens: unknown;
@@ -84,17 +84,17 @@ describe('the cost', () => {
     return [cost_usd, tokens];
   };
 
-  it('is what was spent on all messages, also before the agent has begun with the next', async () => {
+  it('is the sum over all messages, also before the agent has started on the next', async () => {
     userSays(server, 'one');
     steps(0.001);
     steps(0.002);
     userSays(server, 'two');
-    expect(await told()).toEqual([0.002, { input: 200, output: 40 }]);
+    expect(await shown()).toEqual([0.002, { input: 200, output: 40 }]);
     steps(0.003);
-    expect(await told()).toEqual([0.003, { input: 200, output: 40 }]);
+    expect(await shown()).toEqual([0.003, { input: 200, output: 40 }]);
   });
 
-  it('is in the outcome of conv wait, as the newest event with metrics has it', async () => {
+  it('is in the outcome of conv wait, from the newest event with metrics', async () => {
     userSays(server, 'one');
     stateChanges(server, 'running');
     steps(0.001);
@@ -105,21 +105,21 @@ describe('the cost', () => {
     expect(JSON.parse(out)).toMatchObject({ type: 'outcome', status: 'finished', cost_usd: 0.002 });
   });
 
-  it('is not known once the server has counted anew after a wake, and does not go down', async () => {
+  it('is null after the server has restarted its count, and never decreases', async () => {
     userSays(server, 'one');
     steps(0.0018);
     for (const state of ['stopped', 'loading', 'awaiting_user_input']) stateChanges(server, state);
-    expect(await told()).toEqual([0.0018, { input: 200, output: 40 }]);
+    expect(await shown()).toEqual([0.0018, { input: 200, output: 40 }]);
     userSays(server, 'two');
     steps(0.0009);
-    expect(await told()).toEqual([null, null]);
+    expect(await shown()).toEqual([null, null]);
     userSays(server, 'three');
     steps(0.0027);
-    expect(await told()).toEqual([null, null]);
+    expect(await shown()).toEqual([null, null]);
   });
 });
 
-describe('an agent that was stopped while it asked for leave, and woken', () => {
+describe('an agent that was stopped while a confirmation was pending, and resumed', () => {
   const asksThenIsWoken = (): void => {
     userSays(server, 'do it');
     stateChanges(server, 'running');
@@ -129,7 +129,7 @@ describe('an agent that was stopped while it asked for leave, and woken', () => 
     for (const state of ['stopped', 'loading', 'awaiting_user_input']) stateChanges(server, state);
   };
 
-  it.each(['wait', 'follow'])('waits for its user, and nothing comes by itself: conv %s ends with 8', async (verb) => {
+  it.each(['wait', 'follow'])('makes conv %s exit 8', async (verb) => {
     asksThenIsWoken();
     const { code, out, err } = await trap.acs('conv', verb, V0_ID, '--wait-timeout', '10m', '--json');
     expect(code, err).toBe(8);
@@ -149,7 +149,7 @@ describe('an agent that was stopped while it asked for leave, and woken', () => 
     };
   };
 
-  it('is judged by the message that comes next, not by what it waited for before', async () => {
+  it('has the outcome of the next message, not of the action before', async () => {
     asksThenIsWoken();
     userSays(server, 'go on');
     stateChanges(server, 'running');
@@ -157,7 +157,7 @@ describe('an agent that was stopped while it asked for leave, and woken', () => 
     expect(await trap.acs('conv', 'wait', V0_ID, '--wait-timeout', '10m')).toMatchObject({ code: 0 });
   });
 
-  it('and takes a message up a moment after it said so again is waited for', async () => {
+  it('is followed when it processes a message shortly after its status', async () => {
     asksThenIsWoken();
     userSays(server, 'go on');
     stateChanges(server, 'awaiting_user_input');
@@ -166,8 +166,8 @@ describe('an agent that was stopped while it asked for leave, and woken', () => 
   });
 });
 
-describe('an id that the server does not know', () => {
-  it('is exit 5 where it answers null with 200, and nothing is made by looking', async () => {
+describe('an unknown id', () => {
+  it('exits 5 when the server answers null with 200, and creates nothing', async () => {
     server.before = ({ method, path: route }) =>
       method === 'GET' && route === `/api/conversations/${V0_ID}` ? { json: null } : null;
     for (const args of [['show'], ['follow'], ['events'], ['result'], ['send', 'hello'], ['stop']]) {
@@ -180,7 +180,7 @@ describe('an id that the server does not know', () => {
   });
 });
 
-describe('the difference of a workspace with many new files', () => {
+describe('the diff of a workspace with many new files', () => {
   const names = Array.from({ length: 150 }, (_, index) => `new-${index}.txt`);
   beforeEach(() => {
     server.before = ({ path: route, query }) => {

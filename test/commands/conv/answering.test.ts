@@ -17,7 +17,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
   describe('--on-confirm', () => {
-    it.each(['follow', 'resume'])('ends %s with 8 where nobody can be asked', async (verb) => {
+    it.each(['follow', 'resume'])('exit makes conv %s exit 8', async (verb) => {
       const { id, did } = await startWaitingRun(world);
       const ended = await conv(verb, id);
       expect(ended.code).toBe(8);
@@ -26,7 +26,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(false);
     });
 
-    it('accepts each action as it comes', async () => {
+    it('accept accepts each action', async () => {
       const { id, did } = await startWaitingRun(world, 3);
       const followed = await conv('follow', id, '--on-confirm', 'accept', '--json');
       expect(followed.code, followed.err).toBe(0);
@@ -35,13 +35,13 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(followed.err.match(/accepted: /g)).toHaveLength(3);
     });
 
-    it('rejects, which ends the run with 8', async () => {
+    it('reject rejects the action, and the command exits 8', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       expect((await conv('follow', id, '--on-confirm', 'reject')).code).toBe(8);
       expect([did(1), did(2)]).toEqual([false, false]);
     });
 
-    it('asks on a terminal and goes on watching', async () => {
+    it('ask asks on a terminal and continues to follow', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const answers = ['accept', 'leave'];
       const followed = await onTerminal(world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
@@ -49,7 +49,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
-    it('takes the question back when the answer is given elsewhere', async () => {
+    it('withdraws the question when another client answers', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const asked: (AbortSignal | undefined)[] = [];
       const shownBelow: string[] = [];
@@ -69,7 +69,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
-    it('ends as interrupted when a person leaves the question with Ctrl-C, and says that the run goes on', async () => {
+    it('exits 130 when the question is left with Ctrl-C, and reports that the run continues', async () => {
       const { id, did } = await startWaitingRun(world);
       const followed = await onTerminal(world, ['conv', 'follow', id, '--json'], () =>
         Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 })),
@@ -80,7 +80,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(false);
     });
 
-    it('leaves no question open when the run has ended', async () => {
+    it('withdraws the question when the run has ended', async () => {
       const { id } = await startWaitingRun(world);
       const asked: string[] = [];
       const following = onTerminal(world, ['conv', 'follow', id], (question) => {
@@ -92,7 +92,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect((await following).code).toBe(0);
     });
 
-    it('goes with a command that stays', async () => {
+    it('exits 2 for a command that neither waits nor follows', async () => {
       expect((await conv('new', 'x', '--no-repo', '--replay', 'demo', '--on-confirm', 'accept')).code).toBe(2);
       expect((await conv('send', 'f'.repeat(32), 'x', '--on-confirm', 'accept')).code).toBe(2);
       expect((await conv('follow', 'f'.repeat(32), '--on-confirm', 'perhaps')).code).toBe(2);

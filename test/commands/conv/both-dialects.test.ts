@@ -34,7 +34,7 @@ async function endedV0(name: string): Promise<string> {
   return json(ended).id;
 }
 
-describe('conversations of both dialects at one server', () => {
+describe('conversations of both dialects on one server', () => {
   it('are listed once each, newest first, with the dialect they were started over', async () => {
     const first = await endedRun(world);
     const second = await endedV0('one');
@@ -52,7 +52,7 @@ describe('conversations of both dialects at one server', () => {
     expect((await list('--older-than', '1d')).items).toEqual([]);
   });
 
-  it('are started in no sandbox over V0, whether there is one of that id or not', async () => {
+  it('exit 12 for a start in a named sandbox over V0', async () => {
     const { sandbox_id: known } = json(await conv('show', await endedRun(world), '--json'));
     for (const sandbox of [known ?? '', 'A1b2C3d4E5f6G7h8I9j0K1'])
       for (const flags of [[], ['--dry-run']]) {
@@ -61,7 +61,7 @@ describe('conversations of both dialects at one server', () => {
       }
   });
 
-  it('are found by id, dashes, prefix, URL and @last alike', async () => {
+  it('are found by id, id with dashes, prefix, URL and @last', async () => {
     const id = await endedV0('two');
     const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
     for (const word of [id, dashed, id.slice(0, 12), `http://127.0.0.1:3000/conversations/${id}`, '@last']) {
@@ -93,7 +93,7 @@ describe('conversations of both dialects at one server', () => {
     expect((await conv('show', id)).code).toBe(5);
   });
 
-  it('are stopped and gone on with by the same commands', async () => {
+  it('are stopped and resumed by the same commands', async () => {
     const { id, release } = await startHeldRun(world, '--api', 'v0');
     expect((await list('--status', 'running')).items.map((one) => one.id)).toContain(id);
     expect(json(await conv('stop', id, '--json'))).toMatchObject({ id, dialect: 'v0', changed: true });
@@ -110,7 +110,7 @@ describe('conversations of both dialects at one server', () => {
 });
 
 describe('sandboxes in which V0 conversations run', () => {
-  it('name them, and are spared while they run', async () => {
+  it('list them, and are not deleted while they run', async () => {
     await world.acs('sandbox', 'delete', '--all', '-y', '--force');
     const { id, release } = await startHeldRun(world, '--api', 'v0');
     const { sandbox_id: sandbox } = json(await conv('show', id, '--json'));
@@ -131,7 +131,7 @@ describe('sandboxes in which V0 conversations run', () => {
     expect(json(await conv('show', id, '--json'))).toMatchObject({ status: 'finished', sandbox_status: 'paused' });
   });
 
-  it('are woken for a message that says so', async () => {
+  it('are resumed by conv send --resume', async () => {
     const id = await endedV0('four');
     await world.acs('sandbox', 'pause', json(await conv('show', id, '--json')).sandbox_id ?? '');
     expect((await conv('send', id, 'go on')).code).toBe(6);

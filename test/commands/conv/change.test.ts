@@ -15,7 +15,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const ended = () => endedRun(world);
 
   describe('conv delete', () => {
-    it('deletes several, and says which it could not', async () => {
+    it('deletes several, and lists those that failed', async () => {
       const id = await ended();
       const many = await conv('delete', id, 'f'.repeat(32), '-y', '--json');
       expect(many.code).toBe(1);
@@ -24,7 +24,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   });
 });
 
-describe('changing conversations', () => {
+describe('conversation changes', () => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld({ api: 'v1', spec: 'process' });
@@ -32,13 +32,13 @@ describe('changing conversations', () => {
   afterAll(() => world.close());
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
-  it('by selector with nothing that matches is done', async () => {
+  it('by selector exit 0 when nothing matches', async () => {
     const none = await conv('delete', '--status', 'stuck', '-y', '--json');
     expect(none.code).toBe(0);
     expect(json(none)).toEqual({ items: [], matched: 0, failed: 0 });
   });
 
-  it('needs ids or selectors, and not both', async () => {
+  it('exits 2 without ids and selectors, and with both', async () => {
     expect((await conv('delete', '-y')).code).toBe(2);
     expect((await conv('stop')).code).toBe(2);
     expect((await conv('delete', '@last', '--all', '-y')).code).toBe(2);

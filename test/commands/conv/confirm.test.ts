@@ -19,7 +19,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const shown = async (id: string) => json<ConfirmationJson>(await conv('confirm', id, '--json'));
 
   describe('conv confirm', () => {
-    it('shows the whole action and ends with 8 where it cannot ask, and changes nothing', async () => {
+    it('prints the whole action and exits 8 off a terminal, and changes nothing', async () => {
       const { id, did } = await startWaitingRun(world);
       const ended = await conv('confirm', id, '--json');
       expect(ended.code).toBe(8);
@@ -37,7 +37,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(world, id)).toBe('waiting');
     });
 
-    it('accepts: the agent does it and goes on', async () => {
+    it('--accept carries the action out and the run continues', async () => {
       const { id, did } = await startWaitingRun(world);
       const { action_id } = await shown(id);
       const accepted = await conv('confirm', id, '--accept', '--action', action_id, '--json');
@@ -47,7 +47,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(true);
     });
 
-    it('rejects: the agent does not do it, and waits for words', async () => {
+    it('--reject skips the action, and the run waits for a message', async () => {
       const { id, did } = await startWaitingRun(world);
       const rejected = await conv('confirm', id, '--reject', '--json');
       expect(rejected.code, rejected.err).toBe(0);
@@ -56,7 +56,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(false);
     });
 
-    it('answers no other action than the one that is meant', async () => {
+    it('exits 6 for an action that no longer waits', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const { action_id: first } = await shown(id);
       expect((await conv('confirm', id, '--action', 'another', '--json')).code).toBe(6);
@@ -71,17 +71,17 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
-    it('has nothing to answer where nothing waits', async () => {
+    it('exits 6 when no confirmation is pending', async () => {
       const id = await endedRun(world);
       for (const flag of [[], ['--accept'], ['--reject']]) expect((await conv('confirm', id, ...flag)).code).toBe(6);
       expect(await statusOf(world, id)).toBe('finished');
     });
 
-    it('answers an action of a paused sandbox only with --resume', async () => {
+    it('exits 6 for an action in a paused sandbox without --resume', async () => {
       const { id, did } = await startWaitingRun(world);
       await putToSleep(world, id);
       const looked = await conv('confirm', id, '--json');
-      // A stopped conversation of V0 has no state that tells of the action.
+      // A stopped conversation of V0 has no status that shows the action.
       expect(looked.code, looked.err).toBe(api === 'v1' ? 8 : 6);
       expect(api === 'v1' ? looked.out : looked.err).toContain(api === 'v1' ? 'echo done' : '--resume');
       const refused = await conv('confirm', id, '--accept', '--json');
@@ -94,7 +94,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(true);
     });
 
-    it('--resume starts the sandbox, and shows the action', async () => {
+    it('--resume starts the sandbox and prints the action', async () => {
       const { id, did } = await startWaitingRun(world);
       await putToSleep(world, id);
       const looked = await conv('confirm', id, '--resume', '--json');
@@ -108,14 +108,14 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(false);
     });
 
-    it('is what a result points to while a confirmation waits', async () => {
+    it('is the hint of conv result while a confirmation is pending', async () => {
       const { id } = await startWaitingRun(world);
       const { code, err } = await conv('result', id);
       expect(code).toBe(5);
       expect(err).toContain(`acs conv confirm ${id}`);
     });
 
-    it('shows the answer in a dry run and does not send it', async () => {
+    it('--dry-run prints the answer and does not send it', async () => {
       const { id } = await startWaitingRun(world);
       const dry = await conv('confirm', id, '--accept', '--dry-run', '--json');
       expect(dry.code).toBe(0);
@@ -129,7 +129,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(world, id)).toBe('waiting');
     });
 
-    it('asks on a terminal, with the whole action in view', async () => {
+    it('asks on a terminal, below the whole action', async () => {
       const { id, did } = await startWaitingRun(world);
       const left = await onTerminal(world, ['conv', 'confirm', id], () => Promise.resolve('leave'));
       expect(left.code).toBe(8);
@@ -141,7 +141,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(true);
     });
 
-    it('refuses both answers at once, and a reason without a rejection', async () => {
+    it('exits 2 for both answers, and for a reason without a rejection', async () => {
       const id = 'f'.repeat(32);
       expect((await conv('confirm', id, '--accept', '--reject')).code).toBe(2);
       expect((await conv('confirm', id, '--accept', '--reason', 'no')).code).toBe(2);
@@ -157,7 +157,7 @@ describe('confirmations', () => {
   });
   afterAll(() => world.close());
 
-  it('gives the agent the reason of a rejection', async () => {
+  it('send the reason of a rejection to the agent', async () => {
     const { id } = await startWaitingRun(world);
     const rejected = await world.acs('conv', 'confirm', id, '--reject', '--reason', 'not like that', '--json');
     expect(rejected.code).toBe(0);
@@ -165,7 +165,7 @@ describe('confirmations', () => {
     expect(out).toContain('not like that');
   });
 
-  it('asks from the first step of a replay on when the start says so', async () => {
+  it('conv new --confirm makes the first action of a replay wait', async () => {
     const mark = path.join(world.dir, 'first-step');
     const file = await replayFile(world, 'first.json', [run(`touch ${mark}`), finish('done')]);
     const start = (...flags: string[]) =>
@@ -178,7 +178,7 @@ describe('confirmations', () => {
     expect((await start('--confirm', 'never')).code).toBe(0);
   });
 
-  it('tells the policy in the request that starts', async () => {
+  it('send the policy in the request of the start', async () => {
     const proxy = await recordingProxy(world.service.url);
     const start = ['conv', 'new', '--no-repo', '--replay', 'demo', '--confirm', 'always', '--wait'];
     const { code } = await world.invoke({ args: start, env: { ACS_BASE_URL: proxy.url } });
@@ -204,7 +204,7 @@ describe('over V0', () => {
     }
   });
 
-  it('sends a change of state only while it is waited for, and takes no reason', async () => {
+  it('an answer is sent only while the action waits, and a reason exits 12', async () => {
     const world = await createWorld({ api: 'v0', spec: 'process' });
     const proxy = await recordingProxy(world.service.url);
     const acs = (...args: string[]) => world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });

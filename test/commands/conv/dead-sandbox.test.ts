@@ -25,7 +25,7 @@ async function killWorker(): Promise<void> {
   process.kill(Number(workers[0]?.[1]), 'SIGKILL');
 }
 
-it('a run that dies with its sandbox has failed, and a message starts it only with --resume', async () => {
+it('a run whose sandbox was killed has failed, and conv send starts it only with --resume', async () => {
   const { id } = await startHeldRun(world);
   const following = conv('follow', id, '--json');
   await killWorker();
@@ -46,7 +46,7 @@ it('a run that dies with its sandbox has failed, and a message starts it only wi
   expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'running' });
 });
 
-it('a start that failed is shown by the id of its start task, and ends a wait with 1', async () => {
+it('conv show takes the id of a failed start task, and conv wait exits 1 for it', async () => {
   const task = (await call('/api/v1/app-conversations', {
     method: 'POST',
     body: JSON.stringify({ selected_repository: `${world.dir}/nowhere`, replay_json: 'demo' }),

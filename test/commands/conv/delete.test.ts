@@ -16,7 +16,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const ended = () => endedRun(world);
 
   describe('conv delete', () => {
-    it('needs a yes where it cannot ask', async () => {
+    it('exits 2 without --yes off a terminal', async () => {
       const id = await ended();
       expect((await conv('delete', id)).code).toBe(2);
       expect((await show(id)).id).toBe(id);
@@ -37,14 +37,14 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect((await show(id)).id).toBe(id);
     });
 
-    it('has nothing to send in a dry run for what is not there', async () => {
+    it('--dry-run --ignore-not-found prints no request for an unknown id', async () => {
       const gone = await conv('delete', 'f'.repeat(32), '--dry-run', '--ignore-not-found', '--json');
       expect({ code: gone.code, out: json(gone) }).toEqual({ code: 0, out: { dry_run: true, requests: [] } });
     });
   });
 });
 
-describe('changing conversations', () => {
+describe('conversation changes', () => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld({ api: 'v1', spec: 'process' });
@@ -52,7 +52,7 @@ describe('changing conversations', () => {
   afterAll(() => world.close());
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
-  it('by selector spares runs in progress, unless forced', async () => {
+  it('by selector keep runs in progress, unless forced', async () => {
     const done = await endedRun(world);
     const busy = await startHeldRun(world);
     const spared = await conv('delete', '--all', '-y', '--json');

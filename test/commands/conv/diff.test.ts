@@ -15,7 +15,7 @@ const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 const show = async (word: string) => json(await conv('show', word, '--json'));
 
 describe('conv diff', () => {
-  it('prints what changed, or says that nothing did', async () => {
+  it('prints the changes, or a notice when nothing changed', async () => {
     expect((await conv('diff', first)).out).toContain('+++ b/acs-demo.sh');
     const file = await replayFile(world, 'idle.json', [run('true'), finish('nothing')]);
     const id = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json')).id;
@@ -24,7 +24,7 @@ describe('conv diff', () => {
     expect(ended.err).toContain('nothing changed');
   });
 
-  it('lists the files with --stat', async () => {
+  it('--stat lists the files', async () => {
     expect((await conv('diff', first, '--stat')).out).toBe('acs-demo.sh\tadded\t4\t0\n');
     expect(json(await conv('diff', first, '--stat', '--json'))).toEqual({
       items: [{ path: 'acs-demo.sh', status: 'added', added: 4, removed: 0 }],
@@ -47,7 +47,7 @@ describe('conv diff', () => {
     expect((await conv('diff', id, '--stat')).out).toBe('two.txt\tadded\t1\t0\n');
   });
 
-  it('resumes a paused sandbox only with --resume', async () => {
+  it('exits 6 for a paused sandbox without --resume', async () => {
     const id = await endedRun(world);
     await world.acs('sandbox', 'pause', (await show(id)).sandbox_id ?? '');
     const refused = await conv('diff', id);

@@ -28,23 +28,23 @@ describe('the line of an event', () => {
     return parts.map(({ text }) => text).join('');
   };
 
-  it('tells the time since the start', () => {
+  it('begins with the time since the start', () => {
     expect(line({}, '2026-01-01T00:00:00Z')).toBe(' 1:05  → does it');
     expect(line({ timestamp: null })).toBe('       → does it');
     expect([0, 65_000, 3_725_000].map(elapsed)).toEqual(['0:00', '1:05', '1:02:05']);
   });
 
-  it('shows a kind nobody knows as its text', () => {
+  it('of an unknown kind is its text', () => {
     expect(line({ kind: 'NewKindOfEvent', text: 'NewKindOfEvent' })).toBe(' 0:00  · NewKindOfEvent');
   });
 
-  it('shows errors as such', () => {
+  it('marks errors', () => {
     expect(line({ kind: 'ConversationErrorEvent', text: 'LLMBadRequestError: no' })).toBe(
       ' 0:00  ✗ LLMBadRequestError: no',
     );
   });
 
-  it('shows a command of many lines as it is typed, and says how much more there is', () => {
+  it('has the first lines of a long command and the count of the others', () => {
     const script = Array.from({ length: 15 }, (_, index) => `line ${index + 1}`);
     const whole = line({
       text: '$ cd x …',
@@ -55,7 +55,7 @@ describe('the line of an event', () => {
     expect(long.split('\n').slice(-2)).toEqual(['  line 12', '  … 3 more lines']);
   });
 
-  it('keeps the columns of what a failed command printed', () => {
+  it('keeps the columns of the output of a failed command', () => {
     const observed = (text: string) => ({
       kind: 'ObservationEvent',
       payload: { observation: { exit_code: 2, content: [{ text }] } },
@@ -64,13 +64,13 @@ describe('the line of an event', () => {
     expect(line(observed('no such file'))).toBe(' 0:00  ✗ exit 2  no such file');
   });
 
-  it('shows an answer whole, however long it and its lines are', () => {
+  it('has the whole answer, however long it and its lines are', () => {
     const answer = [...Array.from({ length: 100 }, (_, index) => `point ${index}`), 'x'.repeat(5000)].join('\n');
     const payload = { action: { kind: 'FinishAction', message: answer } };
     expect(line({ payload })).toBe(` 0:00  ✓ ${answer}`);
   });
 
-  it('shows messages whole, over both dialects', () => {
+  it('has whole messages, over both dialects', () => {
     const content = [{ type: 'text', text: 'one\ntwo' }];
     expect(line({ kind: 'MessageEvent', payload: { llm_message: { content } } })).toBe(' 0:00  agent  one\ntwo');
     expect(line({ kind: 'action:message', signal: 'message', payload: { args: { content: 'one\ntwo' } } })).toBe(

@@ -45,7 +45,7 @@ describe('conv events', () => {
     expect(lines.every((line) => line.length <= 90)).toBe(true);
   });
 
-  it('takes the newest, the kinds, the sources and a starting point', async () => {
+  it('selects the newest, by kind, by source and from a starting point', async () => {
     const all = await rows('-q');
     expect(await rows('-q', '--tail', '2')).toEqual(all.slice(-2));
     expect(json(await conv('events', first, '--tail', '0', '--json'))).toEqual({ items: [], has_more: false });
@@ -56,7 +56,7 @@ describe('conv events', () => {
     expect(new Set(kinds)).toEqual(new Set(['ActionEvent']));
   });
 
-  it('refuses a starting point that is none', async () => {
+  it('exits 2 for a malformed starting point', async () => {
     expect((await conv('events', first, '--since', 'yesterday')).code).toBe(2);
     expect((await conv('events', first, '--since', '0'.repeat(32))).code).toBe(5);
   });

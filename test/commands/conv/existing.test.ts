@@ -25,7 +25,7 @@ const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
 const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 
-describe('starting a conversation', () => {
+describe('conv new', () => {
   it('does not start the same id twice', async () => {
     const id = 'ab'.repeat(16);
     const first = await acs('--no-repo', '--replay', 'demo', '--id', id, '--wait', '--json');
@@ -41,7 +41,7 @@ describe('starting a conversation', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('stays with the run of an earlier start with the same id, as it would with its own', async () => {
+  it('--wait waits for the run of an earlier start with the same id', async () => {
     const id = 'ac'.repeat(16);
     const file = path.join(world.dir, 'earlier-id');
     const replay = await replayFile(world, 'short.json', [run('sleep 1'), finish('done')]);

@@ -21,14 +21,14 @@ interface Line {
 }
 
 describe('conv follow', () => {
-  it('shows each event once and in order, and ends with the outcome', async () => {
+  it('prints each event once and in order, and the outcome last', async () => {
     const followed = jsonLines<Line>((await conv('follow', id, '--format', 'ndjson')).out);
     const stored = json<{ items: Line[] }>(await conv('events', id, '--json')).items;
     expect(followed.slice(0, -1).map((event) => event.id)).toEqual(stored.map((event) => event.id));
     expect(followed.at(-1)).toMatchObject({ type: 'outcome', exit_code: 0 });
   });
 
-  it('shows a run as it happens', async () => {
+  it('prints events while the run is in progress', async () => {
     const held = await startHeldRun(world);
     const following = conv('follow', held.id, '--json');
     await held.release();
@@ -42,7 +42,7 @@ describe('conv follow', () => {
     expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
   });
 
-  it('starts where it is told to, and shows what it is asked for', async () => {
+  it('--since, --tail and the filters select the events', async () => {
     const all = json<{ items: Line[] }>(await conv('events', id, '--json')).items;
     const ids = async (...args: string[]) => {
       const lines = jsonLines<Line>((await conv('follow', id, '--json', ...args)).out);
@@ -58,7 +58,7 @@ describe('conv follow', () => {
     expect(await ids('--kind', 'ActionEvent', '--tail', '1')).toEqual(actions.slice(-1));
   });
 
-  it('shows nothing of the past with --tail 0, and then what comes', async () => {
+  it('--tail 0 prints only events after the start of the command', async () => {
     const held = await startHeldRun(world);
     const past = json<{ items: Line[] }>(await conv('events', held.id, '--json')).items.map((event) => event.id);
     const following = conv('follow', held.id, '--tail', '0', '--json');
@@ -68,17 +68,17 @@ describe('conv follow', () => {
     expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
   });
 
-  it('refuses a starting event that is not there', async () => {
+  it('exits 5 for a starting event that does not exist', async () => {
     expect((await conv('follow', id, '--since', 'f'.repeat(32))).code).toBe(5);
   });
 
-  it('is what events -f and logs -f do', async () => {
+  it('is the same command as events -f and logs -f', async () => {
     const { out } = await conv('follow', id);
     expect((await conv('events', id, '-f')).out).toBe(out);
     expect((await conv('logs', id, '-f')).out).toBe(out);
   });
 
-  it('reads well: one line for each thing that happens', async () => {
+  it('prints one line for each event on a terminal', async () => {
     const file = await replayFile(world, 'talk.json', [
       { action: 'run', args: { command: 'seq 20', thought: 'Counting helps.' } },
       run('exit 3'),
@@ -105,7 +105,7 @@ describe('conv follow', () => {
     ]);
   });
 
-  it('prints rows with --format tsv, and only those', async () => {
+  it('--format tsv prints rows and nothing else', async () => {
     const { out } = await conv('follow', id, '--format', 'tsv');
     expect(
       out

@@ -21,7 +21,7 @@ interface ListJson {
 }
 
 describe('conv list', () => {
-  it('prints a fitted table on a terminal', async () => {
+  it('prints a table that fits the terminal', async () => {
     const { out } = await world.invoke({ args: ['conv', 'list', '--no-color'], columns: 100 });
     const lines = out.split('\n').map((line) =>
       line
@@ -79,19 +79,19 @@ describe('conv list', () => {
     ]);
   });
 
-  it('prints one object a line with ndjson, and ids with -q', async () => {
+  it('prints one object per line with ndjson, and ids with -q', async () => {
     const { out } = await conv('list', '--format', 'ndjson');
     expect(jsonLines<{ id: string }>(out).map(({ id }) => id)).toEqual([second, first]);
     expect((await conv('list', '-q')).out).toBe(`${second}\n${first}\n`);
   });
 
-  it('stops at the limit and says that there is more', async () => {
+  it('stops at the limit and reports that there are more', async () => {
     const ended = await conv('list', '-L', '1', '--json');
     expect(json<ListJson>(ended)).toMatchObject({ items: [{ id: second }], has_more: true });
     expect(ended.err).toContain('--all-pages');
   });
 
-  it('takes selectors, each with its opposite', async () => {
+  it('selects by each selector and by its negation', async () => {
     expect((await conv('list', '--status', 'finished', '-q')).out).toBe(`${second}\n${first}\n`);
     expect((await conv('list', '--not-status', 'finished', '--json')).out).toBe(
       '{\n  "items": [],\n  "has_more": false\n}\n',
@@ -101,7 +101,7 @@ describe('conv list', () => {
     expect((await conv('list', '--repo', 'acme/*', '-q')).out).toBe('');
   });
 
-  it('chooses fields, and names those there are', async () => {
+  it('--fields selects members, and an unknown one exits 2 with the known ones', async () => {
     expect((await conv('list', '--fields', 'title,status')).out.split('\n')[1]).toBe('The first\tfinished');
     const wrong = await conv('list', '--fields', 'colour', '--json');
     expect(wrong.code).toBe(2);

@@ -45,7 +45,7 @@ function acs(args: string[], rest: Partial<Invocation> = {}): Promise<Ended> {
   });
 }
 
-it('a long pause that the server asks for is told once, as an object with --json, and ends with Ctrl-C', async () => {
+it('a long Retry-After prints one notice, an object with --json, and Ctrl-C ends the pause', async () => {
   becomeBusy();
   const showing = acs(['conv', 'show', ID, '--json']);
   await until(() => said.includes('asks to wait'));
@@ -58,7 +58,7 @@ it('a long pause that the server asks for is told once, as an object with --json
   });
 });
 
-it('a wait ends at its deadline though the server asks for a longer pause', async () => {
+it('conv wait exits at its deadline when Retry-After is longer', async () => {
   world.agentEvents = [];
   const waiting = acs(['conv', 'wait', ID, '--wait-timeout', '1m'], { clock: idleClock(30) });
   await until(() => world.fake.asked.some(({ path: route }) => route.startsWith('/agent/')));

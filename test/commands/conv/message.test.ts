@@ -27,7 +27,7 @@ const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ rout
 const sentBody = () => sent()[0]?.body as Record<string, unknown>;
 
 describe('the message', () => {
-  it('may come from a file or from stdin', async () => {
+  it('is read from a file or from stdin', async () => {
     const file = path.join(world.dir, 'task.md');
     await writeFile(file, 'from a file\n');
     await acs('--file', file, '--no-repo', '--replay', 'demo', '--json');
@@ -50,7 +50,7 @@ describe('the message', () => {
     expect(message.content[0]?.text.length).toBe(2.5 * 1024 * 1024);
   });
 
-  it('of more than can be sent is refused with its size', async () => {
+  it('that is too long is refused with its size', async () => {
     const file = path.join(world.dir, 'too-much.md');
     await writeFile(file, Buffer.alloc(17 * 1024 * 1024, 'a'));
     const ended = await acs('--file', file, '--no-repo', '--json');

@@ -26,8 +26,8 @@ const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
 const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 
-describe('starting a conversation', () => {
-  it('tells an id that can be asked for at once', async () => {
+describe('conv new', () => {
+  it('prints an id that conv show takes at once', async () => {
     for (let start = 0; start < 3; start += 1) {
       const id = (await acs('--no-repo', '--replay', 'demo', '--no-wait', '-q')).out.trim();
       expect((await world.acs('conv', 'show', id, '--json')).code).toBe(0);
@@ -35,20 +35,23 @@ describe('starting a conversation', () => {
     }
   });
 
-  it.each(['nowhere/run.id', '.'])('starts nothing when its id could not be written: --id-file %s', async (file) => {
-    const ended = await acs('--no-repo', '--replay', 'demo', '--id-file', file);
-    expect(ended.code).toBe(3);
-    expect(ended.err).toContain('--id-file');
-    expect(sent()).toEqual([]);
-  });
+  it.each(['nowhere/run.id', '.'])(
+    'exits 3 and starts nothing when the id file cannot be written: %s',
+    async (file) => {
+      const ended = await acs('--no-repo', '--replay', 'demo', '--id-file', file);
+      expect(ended.code).toBe(3);
+      expect(ended.err).toContain('--id-file');
+      expect(sent()).toEqual([]);
+    },
+  );
 
-  it('prints only the id with -q', async () => {
+  it('-q prints only the id', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--wait', '-q');
     expect(ended.code).toBe(0);
     expect(ended.out).toMatch(/^[0-9a-f]{32}\n$/);
   });
 
-  it('streams: the id first, then what happens, last the outcome', async () => {
+  it('--follow prints the id first, then the events, and the outcome last', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--follow', '--format', 'ndjson');
     const lines = jsonLines<{ type: string; id?: string; exit_code?: number }>(ended.out);
     expect(lines[0]).toEqual({ type: 'started', id: expect.stringMatching(/^[0-9a-f]{32}$/) as string, url: null });
@@ -56,32 +59,32 @@ describe('starting a conversation', () => {
     expect(lines.at(-1)).toMatchObject({ type: 'outcome', exit_code: 0 });
   });
 
-  it('says the id on stderr and writes it to the file that was asked for', async () => {
+  it('prints the id on stderr and writes it to --id-file', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--id-file', 'run.id', '--json');
     const { id } = json(ended);
     expect(ended.err).toContain(`conversation ${id}`);
     expect(await readFile(path.join(world.dir, 'run.id'), 'utf8')).toBe(`${id}\n`);
   });
 
-  it('tells a deadline once to people who watch', async () => {
+  it('prints the deadline once while it follows', async () => {
     const ended = await pastDeadline('--follow', '--stop-on-timeout');
     expect(ended.code).toBe(124);
     expect(`${ended.out}${ended.err}`.match(/was stopped|goes on|still running/g)).toEqual(['was stopped']);
   });
 
-  /** A run that is waited for, and what happens once the command has told that it runs. */
+  /** Follows a run, and calls `then` when the command has printed that it is running. */
   async function waitedFor(
     then: (clock: LeapClock) => void,
     flags: string[],
     rest: Partial<Invocation> = {},
   ): Promise<Ended> {
     const clock = leapClock();
-    let told = '';
-    const keep = (text: string) => (told += text);
+    let printed = '';
+    const keep = (text: string) => (printed += text);
     const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
     const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
     const waiting = world.invoke({ args, onOut: keep, onErr: keep, clock, ...rest });
-    await until(() => /conversation \w+: running|· running/.test(told));
+    await until(() => /conversation \w+: running|· running/.test(printed));
     then(clock);
     return await waiting;
   }

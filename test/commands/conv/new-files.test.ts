@@ -24,7 +24,7 @@ const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
   world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
 const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 
-describe('what is wrong in flags and files', () => {
+describe('a mistake in flags and files', () => {
   const bad: [string, string[], number][] = [
     ['an empty message', ['', '--no-repo'], 2],
     ['a message of blanks', ['  \n', '--no-repo'], 2],
@@ -62,7 +62,7 @@ describe('what is wrong in flags and files', () => {
     await writeFile(path.join(world.dir, 'odd-mcp.json'), '{"stdio_servers":[{"name":"a b"}]}');
   });
 
-  it.each(bad)('%s: nothing is started', async (_, args, code) => {
+  it.each(bad)('%s exits before anything is started', async (_, args, code) => {
     const before = json<{ items: unknown[] }>(await world.acs('conv', 'list', '--all-pages', '--json')).items.length;
     const ended = await acs(...args, '--json');
     expect(ended.code, ended.err).toBe(code);
@@ -72,7 +72,7 @@ describe('what is wrong in flags and files', () => {
     expect(after).toBe(before);
   });
 
-  it('the demo is refused by a server that does not have it', async () => {
+  it('the demo exits 12 at a server that does not have it', async () => {
     const v0 = await createWorld({ api: 'v0' });
     try {
       const ended = await v0.acs('conv', 'new', '--api', 'v1', '--no-repo', 'hi', '--json');

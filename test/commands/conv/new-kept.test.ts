@@ -28,7 +28,7 @@ function onTerminal(
 }
 
 describe('conv new without a message, on a terminal', () => {
-  it('keeps a typed message in a file that the error names when the start fails or the answer is no', async () => {
+  it('stores a typed message in a file that the error names when the start fails or is refused', async () => {
     for (const [last, code] of [
       [true, 12], // the local service runs no agent with a model
       [false, 2],

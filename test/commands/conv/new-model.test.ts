@@ -40,7 +40,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('takes a replay file and asks again for one that cannot be used', async () => {
+  it('takes a replay file and repeats the question for an unusable one', async () => {
     const file = path.join(bare.dir, 'run.json');
     await writeFile(file, '[{"action":"finish","args":{"final_thought":"done"}}]');
     const asked = await onTerminal(
@@ -53,7 +53,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('goes to the server of a profile', async () => {
+  it('uses the server of a profile', async () => {
     const at = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
     await bare.invoke({
       args: ['profile', 'add', 'work', '--base-url', world.service.url, '--api-key-file', '-'],
@@ -81,7 +81,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
     });
   });
 
-  it('ends with 3 and the next step where no profile is stored', async () => {
+  it('exits 3 with the next step when no profile is stored', async () => {
     const at = { ...bare, env: { ...bare.env, ACS_CONFIG_DIR: path.join(bare.dir, 'nothing') } };
     const asked = await onTerminal(repository, [], ['profile'], at);
     expect(asked).toMatchObject({ code: 3, err: expect.stringContaining('acs profile add') as string });

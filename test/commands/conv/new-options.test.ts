@@ -29,7 +29,7 @@ const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ rout
 const sentBody = () => sent()[0]?.body as Record<string, unknown>;
 
 describe('every flag', () => {
-  it('reaches the wire over V1', async () => {
+  it('is sent over V1', async () => {
     const file = path.join(world.dir, 'instructions.md');
     await writeFile(file, 'Be brief.');
     const sandbox = json<{ id: string }>(await world.acs('sandbox', 'start', '--json')).id;
@@ -63,7 +63,7 @@ describe('every flag', () => {
     expect(ended.out + ended.err).not.toContain('value-that-must-not-show');
   });
 
-  it('reaches the wire over V0', async () => {
+  it('is sent over V0', async () => {
     const mcp = path.join(world.dir, 'mcp.json');
     await writeFile(
       mcp,

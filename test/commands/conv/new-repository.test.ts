@@ -110,14 +110,14 @@ const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ rout
 describe('the repository of a conversation at a distant server', () => {
   const provider = { gitProvider: 'forgejo' };
 
-  it('is that of the checkout: owner/name from its remote, the current branch', async () => {
+  it('is owner/name of the remote of the checkout, with the current branch', async () => {
     const { place, err } = await choose(checkout, provider);
     expect(place).toEqual({ repository: 'acme/app', branch: 'main', git_provider: 'forgejo' });
     expect(err).toContain('repository acme/app, branch main');
     expect(err).not.toContain('token');
   });
 
-  it('needs a provider when the host does not tell which', async () => {
+  it('exits 2 without --git-provider when the host is unknown', async () => {
     expect(await choose(checkout, {})).toMatchObject({
       code: 2,
       err: expect.stringContaining('github, gitlab') as string,
@@ -125,14 +125,14 @@ describe('the repository of a conversation at a distant server', () => {
     expect(await choose(checkout, {}, distant())).toMatchObject({ code: 2 });
   });
 
-  it('is at the only provider the server is connected to', async () => {
+  it('is at the only provider that the server is connected to', async () => {
     expect((await choose(checkout, {}, distant('forgejo'))).place).toMatchObject({ git_provider: 'forgejo' });
     expect((await choose(dir, { repo: 'acme/other' }, distant('gitlab'))).place).toMatchObject({
       git_provider: 'gitlab',
     });
   });
 
-  it('is refused when the branch is not on the remote', async () => {
+  it('exits 5 when the branch is not on the remote', async () => {
     await git(checkout, 'switch', '-q', '-c', 'only-here');
     const ended = await choose(checkout, provider);
     await git(checkout, 'switch', '-q', 'main');
@@ -140,7 +140,7 @@ describe('the repository of a conversation at a distant server', () => {
     expect(ended.err).toContain('only-here');
   });
 
-  it('is started from what is pushed, with a warning about what is not', async () => {
+  it('is started from pushed commits, with a warning about the others', async () => {
     await writeFile(path.join(checkout, 'new.txt'), 'x');
     await git(checkout, 'add', '.');
     await git(checkout, 'commit', '-q', '-m', 'second');
@@ -149,7 +149,7 @@ describe('the repository of a conversation at a distant server', () => {
     expect(err).toContain('uncommitted changes and 1 unpushed commit');
   });
 
-  it('may be named: the current branch counts for the own repository only', async () => {
+  it('can be named: the current branch is used only for the repository of the checkout', async () => {
     expect((await choose(checkout, { repo: 'acme/app', ...provider })).place).toMatchObject({ branch: 'main' });
     expect((await choose(checkout, { repo: 'acme/other', ...provider })).place).toEqual({
       repository: 'acme/other',
@@ -159,7 +159,7 @@ describe('the repository of a conversation at a distant server', () => {
     expect((await choose(checkout, { repo: 'acme/other' })).code).toBe(2);
   });
 
-  it('may be a URL in any form git takes, without the credentials in it', async () => {
+  it('can be a URL in any form of git, and its credentials are not sent', async () => {
     const place = { repository: 'acme/app', branch: null, git_provider: 'github' };
     for (const repo of [
       'https://me:secret@github.com/acme/app.git',
@@ -170,7 +170,7 @@ describe('the repository of a conversation at a distant server', () => {
     }
   });
 
-  it('is none with --no-repo, and where there is no checkout', async () => {
+  it('is none with --no-repo, and outside of a checkout', async () => {
     const none = { repository: null, branch: null, git_provider: null };
     expect((await choose(checkout, { repo: false })).place).toEqual(none);
     expect(await choose(dir, {})).toMatchObject({
@@ -179,7 +179,7 @@ describe('the repository of a conversation at a distant server', () => {
     });
   });
 
-  it('is not given up in silence where there is no git to read the checkout: it may be named, or none', async () => {
+  it('exits 3 when git is not installed, unless --repo or --no-repo is given', async () => {
     const withoutGit = (options: Parameters<typeof choose>[1]) =>
       choose(checkout, options, distant('github'), '/nowhere');
     const refused = { code: 3, err: expect.stringContaining('git is not installed') as string };
@@ -193,7 +193,7 @@ describe('the repository of a conversation at a distant server', () => {
     expect((await withoutGit({ repo: false })).place).toMatchObject({ repository: null });
   });
 
-  it('cannot be a checkout that only this machine has', async () => {
+  it('exits 2 for a checkout without a remote', async () => {
     const local = await makeRepository(path.join(dir, 'local'));
     expect(await choose(dir, { repo: local })).toMatchObject({ code: 2 });
     expect(await choose(local, {})).toMatchObject({ place: { repository: null } });
@@ -201,7 +201,7 @@ describe('the repository of a conversation at a distant server', () => {
 });
 
 describe('the repository', () => {
-  it('is the checkout it runs in, and says so', async () => {
+  it('is the checkout of the working directory, and a notice names it', async () => {
     const folder = path.join(repository, 'deep');
     await mkdir(folder, { recursive: true });
     const ended = await acsIn(folder, '--replay', 'demo', '--json');
@@ -209,24 +209,24 @@ describe('the repository', () => {
     expect(jsonLines<{ notice: string }>(ended.err)[0]?.notice).toContain(`repository ${repository}, branch main`);
   });
 
-  it('is none where there is no checkout, and says so', async () => {
+  it('is none outside of a checkout, and a notice says so', async () => {
     const ended = await acs('--replay', 'demo', '--json');
     expect(json(ended).repository).toBeNull();
     expect(ended.err).toContain('no git checkout here');
   });
 
-  it('may be a path', async () => {
+  it('is read from a path', async () => {
     const ended = await acs('--repo', './repository', '--replay', 'demo', '--json');
     expect(json(ended)).toMatchObject({ repository, branch: 'main' });
   });
 
-  it('must have the branch', async () => {
+  it('without the named branch exits 5', async () => {
     const ended = await acsIn(repository, '--replay', 'demo', '-b', 'nope', '--json');
     expect(ended.code).toBe(5);
     expect(sent()).toEqual([]);
   });
 
-  it('is named with its branch when the checkout is on none', async () => {
+  it('needs --branch when HEAD is detached', async () => {
     const detached = await makeRepository(path.join(world.dir, 'detached'));
     await git(detached, 'checkout', '-q', '--detach');
     expect((await acsIn(detached, '--replay', 'demo', '--json')).code).toBe(2);
@@ -235,7 +235,7 @@ describe('the repository', () => {
     expect(json(ended)).toMatchObject({ branch: 'main' });
   });
 
-  it('is started from its commits, with a warning about what is not among them', async () => {
+  it('is started from its commits, with a warning about uncommitted files', async () => {
     const dirty = await makeRepository(path.join(world.dir, 'dirty'));
     await writeFile(path.join(dirty, 'README.md'), 'changed\n');
     const ended = await acsIn(dirty, '--replay', 'demo', '--json');
@@ -243,7 +243,7 @@ describe('the repository', () => {
     expect(ended.err).toContain('uncommitted changes');
   });
 
-  it('really is in the workspace: events, diff and files agree', async () => {
+  it('is in the workspace: events, diff and files agree', async () => {
     const file = await replayFile(world, 'edit.json', [
       run('cat README.md'),
       { action: 'write', args: { path: 'NEW.md', content: 'new words\n' } },

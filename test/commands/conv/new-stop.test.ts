@@ -24,8 +24,8 @@ const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
   world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
 const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 
-describe('starting a conversation', () => {
-  it('stops the run at the deadline when told to', async () => {
+describe('conv new', () => {
+  it('--stop-on-timeout stops the run at the deadline', async () => {
     const ended = await pastDeadline('--wait', '--stop-on-timeout', '--json');
     expect(ended.code).toBe(124);
     expect(json(ended)).toMatchObject({ status: 'paused', outcome: { status: 'paused', reason: { code: 'timeout' } } });
@@ -38,7 +38,7 @@ describe('starting a conversation', () => {
     expect(json(await world.acs('conv', 'show', json(ended).id, '--json')).status).toBe('paused');
   });
 
-  it('says on an interrupt that the run goes on, and how to stop it', async () => {
+  it('an interrupt prints that the run continues, and the command that stops it', async () => {
     const ended = await interrupted();
     expect(ended.out, ended.err).not.toBe('');
     expect(ended.code).toBe(143);
@@ -52,7 +52,7 @@ describe('starting a conversation', () => {
     expect(json(await world.acs('conv', 'stop', id, '--json'))).toMatchObject({ status: 'paused', changed: true });
   });
 
-  it('stops the run on an interrupt when told to', async () => {
+  it('--stop-on-interrupt stops the run on an interrupt', async () => {
     const ended = await interrupted('--stop-on-interrupt');
     expect(ended.out, ended.err).not.toBe('');
     expect(ended.code).toBe(143);
@@ -65,7 +65,7 @@ describe('starting a conversation', () => {
     expect(json(await world.acs('conv', 'show', id, '--json')).status).toBe('paused');
   });
 
-  it.each(['an interrupt', 'a deadline'])('prints one state of the run that it stopped after %s', async (end) => {
+  it.each(['an interrupt', 'a deadline'])('prints one status of the run that it stopped after %s', async (end) => {
     const isDeadline = end === 'a deadline';
     const ended = isDeadline
       ? await pastDeadline('--wait', '--stop-on-timeout', '--json')
@@ -85,19 +85,19 @@ describe('starting a conversation', () => {
       expect(printed[field], field).toEqual(shown[field]);
   });
 
-  /** A run that is waited for, and what happens once the command has told that it runs. */
+  /** Follows a run, and calls `then` when the command has printed that it is running. */
   async function waitedFor(
     then: (clock: LeapClock) => void,
     flags: string[],
     rest: Partial<Invocation> = {},
   ): Promise<Ended> {
     const clock = leapClock();
-    let told = '';
-    const keep = (text: string) => (told += text);
+    let printed = '';
+    const keep = (text: string) => (printed += text);
     const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
     const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
     const waiting = world.invoke({ args, onOut: keep, onErr: keep, clock, ...rest });
-    await until(() => /conversation \w+: running|· running/.test(told));
+    await until(() => /conversation \w+: running|· running/.test(printed));
     then(clock);
     return await waiting;
   }

@@ -45,8 +45,8 @@ function interrupt(): void {
   interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
 }
 
-describe('a start that has had no answer', () => {
-  it('is named on an interrupt, with the commands to look at it and to stop it', async () => {
+describe('a start without an answer', () => {
+  it('an interrupt names the start and the commands that show and stop it', async () => {
     const starting = start();
     const id = await sentId();
     interrupt();
@@ -58,7 +58,7 @@ describe('a start that has had no answer', () => {
     expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', outcome: { exit_code: 130 } });
   });
 
-  it('is one document with --json when its answer is lost, too', async () => {
+  it('--json prints one document when the answer is lost', async () => {
     world.before = ({ method, path: route }) =>
       method === 'POST' && route === '/api/v1/app-conversations' ? { cut: true } : null;
     const ended = await start();
@@ -67,7 +67,7 @@ describe('a start that has had no answer', () => {
     expect(json(ended)).toMatchObject({ id, status: 'unknown(not-read)', error: { code: 'unknown-outcome' } });
   });
 
-  it.each(['--start-timeout', '--wait-timeout'])('ends with 124 when its time is over: %s', async (flag) => {
+  it.each(['--start-timeout', '--wait-timeout'])('exits 124 at the deadline of %s', async (flag) => {
     const ended = await start(flag, '300ms');
     expect(ended.code).toBe(124);
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', reason: 'timeout', conversation_id: await sentId() });
@@ -75,7 +75,7 @@ describe('a start that has had no answer', () => {
     expect(world.fake.asked.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('is stopped on an interrupt as soon as there is something to stop', async () => {
+  it('--stop-on-interrupt stops the run as soon as the server knows it', async () => {
     let looks = 0;
     const routes = world.before;
     const starting = start('--stop-on-interrupt');

@@ -31,7 +31,7 @@ const conversations = async (): Promise<ConversationJson[]> =>
   json<{ items: ConversationJson[] }>(await world.acs('conv', 'list', '--json')).items;
 
 describe('conv new without a message, on a terminal', () => {
-  it('asks for repository, branch, message and spec, and for a last yes', async () => {
+  it('asks for repository, branch, message and spec, and then for a confirmation', async () => {
     const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
     expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
     expect(asked.questions.slice(1, 3)).toEqual(['Branch', 'What should the agent do? (empty opens your editor)']);
@@ -41,7 +41,7 @@ describe('conv new without a message, on a terminal', () => {
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('starts nothing when the last answer is no', async () => {
+  it('starts nothing when the confirmation is refused', async () => {
     const before = (await conversations()).length;
     const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
     expect(asked.code).toBe(2);
@@ -52,13 +52,13 @@ describe('conv new without a message, on a terminal', () => {
     expect(await conversations()).toHaveLength(before);
   });
 
-  it('asks only for what the flags leave open', async () => {
+  it('does not ask for what a flag gives', async () => {
     const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
     expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
     expect(asked.code, asked.err).toBe(0);
   });
 
-  it('opens the editor for a message of many lines', async () => {
+  it('opens the editor for an empty message', async () => {
     const asked = await onTerminal(
       repository,
       ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
@@ -68,7 +68,7 @@ describe('conv new without a message, on a terminal', () => {
     expect(asked.out).toContain('"text": "One\\nTwo"');
   });
 
-  it('asks for the branch where the checkout is on none', async () => {
+  it('asks for the branch when HEAD is detached', async () => {
     const folder = path.join(world.dir, 'empty');
     await mkdir(folder);
     const asked = await onTerminal(
@@ -81,7 +81,7 @@ describe('conv new without a message, on a terminal', () => {
     expect(asked.out).toContain('"selected_branch": "main"');
   });
 
-  it('asks nothing with --no-input', async () => {
+  it('--no-input asks nothing', async () => {
     const asked = await onTerminal(repository, ['--no-input'], []);
     expect(asked).toMatchObject({ code: 2, questions: [] });
   });

@@ -39,8 +39,8 @@ const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 const sentBody = () => sent()[0]?.body as Record<string, unknown>;
 
-describe('starting a conversation', () => {
-  it('waits until it has started, and prints its record with `changed`', async () => {
+describe('conv new', () => {
+  it('waits for the end of the start, and prints the record with `changed`', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--json');
     expect(ended.code).toBe(0);
     expect(json(ended)).toMatchObject({ changed: true, repository: null, dialect: 'v1' });
@@ -48,7 +48,7 @@ describe('starting a conversation', () => {
     expect(sentBody()['replay_json']).toBe('demo');
   });
 
-  it('begins a replay that was recorded without words of its user', async () => {
+  it('starts a replay that was recorded without a user message', async () => {
     const file = path.join(world.dir, 'silent.json');
     await writeFile(file, JSON.stringify([{ action: 'finish', args: { final_thought: 'Done without a word.' } }]));
     for (const api of ['v1', 'v0']) {
@@ -58,7 +58,7 @@ describe('starting a conversation', () => {
     }
   });
 
-  it('ends with the outcome of the run when told to wait: one document', async () => {
+  it('--wait prints one document and exits with the outcome of the run', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--wait', '--json');
     expect(ended.code).toBe(0);
     const document = json<ConversationJson & { created_at: string; updated_at: string }>(ended);
@@ -71,7 +71,7 @@ describe('starting a conversation', () => {
     });
   });
 
-  it('returns with the start task when told not to wait', async () => {
+  it('--no-wait prints the start task', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--no-wait', '--json');
     expect(ended.code).toBe(0);
     expect(json(ended)).toMatchObject({ status: 'starting', changed: true });
@@ -80,20 +80,20 @@ describe('starting a conversation', () => {
     expect(json<OutcomeJson>(waited)).toMatchObject({ status: 'finished', conversation_id: json(ended).id });
   });
 
-  it('is remembered as @last', async () => {
+  it('is stored as @last', async () => {
     const { id } = json(await acs('--no-repo', '--replay', 'demo', '--json'));
     const shown = await world.invoke({ args: ['conv', 'show', '@last', '-q'], env: { ACS_BASE_URL: proxy.url } });
     expect(shown.out).toBe(`${id}\n`);
   });
 
-  it('is remembered by its start task when it did not come about', async () => {
+  it('is stored as @last by its start task when the start failed', async () => {
     const failed = await acs('--repo', 'http://127.0.0.1:9/no/repository.git', '--replay', 'demo', '--json');
     expect(failed.code, failed.err).toBe(1);
     const shown = await world.invoke({ args: ['conv', 'show', '@last', '--json'], env: { ACS_BASE_URL: proxy.url } });
     expect(json(shown)).toMatchObject({ status: 'failed', start_task_id: json(failed).start_task_id });
   });
 
-  it('sets the title by a rename, because servers ignore it at creation', async () => {
+  it('sets the title by a rename, because servers ignore it in the start', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--title', 'Count the files', '--json');
     expect(json(ended).title).toBe('Count the files');
     expect(sent().map(({ route }) => route.split('?')[0])).toEqual([
@@ -102,14 +102,14 @@ describe('starting a conversation', () => {
     ]);
   });
 
-  it('ends with 1 and the reason when the run fails', async () => {
+  it('exits 1 and prints the reason when the run fails', async () => {
     const id = await endedRun(world);
     const ended = await world.acs('conv', 'send', id, 'go on', '--wait', '--json');
     expect(ended.code).toBe(1);
     expect(json<OutcomeJson>(ended)).toMatchObject({ status: 'failed', exit_code: 1, reason: { code: 'NoModel' } });
   });
 
-  it('ends with 124 at the deadline, prints the document, and leaves the run alone', async () => {
+  it('exits 124 at the deadline, prints the document, and does not stop the run', async () => {
     const ended = await pastDeadline('--wait', '--json');
     expect(ended.code).toBe(124);
     expect(json(ended)).toMatchObject({ status: 'running', outcome: { exit_code: 124, reason: { code: 'timeout' } } });
@@ -117,7 +117,7 @@ describe('starting a conversation', () => {
     expect((await world.acs('conv', 'stop', json(ended).id)).code).toBe(0);
   });
 
-  it('prints its document when the interrupt comes while it looks for what the server paused', async () => {
+  it('prints its document when the interrupt comes while it reads the paused sandboxes', async () => {
     const look = { method: 'GET', path: '/api/v1/sandboxes/search', after: 2, latency: '30s' };
     const slow = await createWorld({ api: 'v1', spec: 'process', faults: { rules: [look] } });
     try {
@@ -137,19 +137,19 @@ describe('starting a conversation', () => {
     }
   });
 
-  /** A run that is waited for, and what happens once the command has told that it runs. */
+  /** Follows a run, and calls `then` when the command has printed that it is running. */
   async function waitedFor(
     then: (clock: LeapClock) => void,
     flags: string[],
     rest: Partial<Invocation> = {},
   ): Promise<Ended> {
     const clock = leapClock();
-    let told = '';
-    const keep = (text: string) => (told += text);
+    let printed = '';
+    const keep = (text: string) => (printed += text);
     const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
     const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
     const waiting = world.invoke({ args, onOut: keep, onErr: keep, clock, ...rest });
-    await until(() => /conversation \w+: running|· running/.test(told));
+    await until(() => /conversation \w+: running|· running/.test(printed));
     then(clock);
     return await waiting;
   }
@@ -158,7 +158,7 @@ describe('starting a conversation', () => {
     return await waitedFor((clock) => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags]);
   }
 
-  it('sends what it would send with --dry-run, and starts nothing', async () => {
+  it('--dry-run prints the requests and starts nothing', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--title', 'Demo', '--dry-run', '--json');
     expect(ended.code).toBe(0);
     expect(ended.err).toContain('then: name it \\"Demo\\"');
@@ -169,7 +169,7 @@ describe('starting a conversation', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('says which sandboxes were paused to make room for its own', async () => {
+  it('names the sandboxes that the server paused for its own', async () => {
     const crowded = await createWorld({ spec: 'process', maxRunning: 2 });
     try {
       const started = await Promise.all(Array.from({ length: 2 }, () => crowded.acs('sandbox', 'start', '-q')));

@@ -69,14 +69,14 @@ function acs(...args: string[]): Promise<Ended> {
   return invoke({ args, cwd: dir, env, clock: idleClock(30) });
 }
 
-it('a V0 run whose model refuses for its rate is shown as running, with the reason', async () => {
+it('conv show reports a rate-limited V0 run as running, with the reason', async () => {
   expect(json(await acs('conv', 'show', ID, '--json'))).toMatchObject({
     status: 'running',
     reason: { code: 'rate-limited', text: expect.stringContaining('the model limits its rate') as string },
   });
 });
 
-it('whoever waits for it is told once why nothing happens, and of the end all the same', async () => {
+it('conv wait prints one notice for a rate-limited run, and its outcome at the end', async () => {
   sendsAtLook = 8;
   const { code, err } = await acs('conv', 'wait', ID);
   expect(code).toBe(0);

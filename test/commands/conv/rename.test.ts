@@ -15,7 +15,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const ended = () => endedRun(world);
 
   describe('conv rename', () => {
-    it('gives another title, and changes nothing when it has it', async () => {
+    it('changes the title, and reports no change for the same title', async () => {
       const id = await ended();
       expect(json(await conv('rename', id, 'Another', '--json'))).toMatchObject({ title: 'Another', changed: true });
       expect(json(await conv('rename', id, 'Another', '--json'))).toMatchObject({ changed: false });

@@ -20,14 +20,14 @@ describe('conv result', () => {
     expect((await conv('result', id)).out).toBe('  zwei\n\tZeilen ü\u202e ');
   });
 
-  it('is made safe on a terminal', async () => {
+  it('prints no control characters on a terminal', async () => {
     const file = await replayFile(world, 'bad-answer.json', [finish('\u001b[2Jgone')]);
     const id = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json')).id;
     const { out } = await world.invoke({ args: ['conv', 'result', id], columns: 80 });
     expect(out).toBe('\\x1b[2Jgone\n');
   });
 
-  it('is not found while there is none', async () => {
+  it('exits 5 while there is no answer', async () => {
     const held = await startHeldRun(world);
     const ended = await conv('result', held.id);
     expect(ended).toMatchObject({ code: 5, out: '' });
@@ -36,7 +36,7 @@ describe('conv result', () => {
     await conv('wait', held.id);
   });
 
-  it('names no wait where no answer can come', async () => {
+  it('hints at no wait when no answer can come', async () => {
     const { id } = json(await conv('new', '--no-repo', '--replay', 'demo', '--wait', '--json'));
     await conv('send', id, 'go on', '--wait');
     const failed = await conv('result', id);
@@ -45,7 +45,7 @@ describe('conv result', () => {
     expect(failed.err).not.toContain('conv wait');
   });
 
-  it('has no other format', async () => {
+  it('exits 2 for a table format', async () => {
     expect((await conv('result', first, '--json')).code).toBe(2);
   });
 });

@@ -31,8 +31,8 @@ async function paused(message: string): Promise<string> {
 const written = (): string[] =>
   trap.fake.asked.filter(({ method }) => method === 'POST').map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
 
-describe('a run that waits for a confirmation in a paused sandbox', () => {
-  it('is waiting in conv show and conv wait, which exit 8', async () => {
+describe('a run with a pending confirmation in a paused sandbox', () => {
+  it('has the status waiting in conv show and conv wait, which exit 8', async () => {
     const id = await paused('CONFIRM');
     const shown = await conv('show', id, '--exit-status', '--json');
     expect(shown.code, shown.err).toBe(8);
@@ -42,7 +42,7 @@ describe('a run that waits for a confirmation in a paused sandbox', () => {
     expect(json(waited)).toMatchObject({ status: 'waiting', waiting_for: 'confirmation', exit_code: 8 });
   });
 
-  it('gets its sandbox started by conv resume, and no run', async () => {
+  it('has its sandbox started by conv resume, and no run', async () => {
     const id = await paused('CONFIRM');
     const resumed = await conv('resume', id, '--json');
     expect(resumed.code, resumed.err).toBe(0);
@@ -51,7 +51,7 @@ describe('a run that waits for a confirmation in a paused sandbox', () => {
     expect(written()).toEqual(['resume']);
   });
 
-  it('gets no run from conv resume either when the sandbox starts with another state', async () => {
+  it('has no run started by conv resume when the sandbox starts with another status', async () => {
     const id = await paused('CONFIRM');
     const conversation = trap.conversations.get(id);
     if (conversation) conversation.state = 'idle';

@@ -20,7 +20,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     return held;
   };
 
-  it('goes on with a run that was stopped', async () => {
+  it('continues a run that was stopped', async () => {
     const { id, release } = await stopped();
     const resumed = await conv('resume', id, '--json');
     expect(resumed.code, resumed.err).toBe(0);
@@ -39,7 +39,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect(json<OutcomeJson>(resumed)).toMatchObject({ conversation_id: id, status: 'finished', exit_code: 0 });
   });
 
-  it('shows the run that it goes on with', async () => {
+  it('--follow prints the run that it continues', async () => {
     const { id, release } = await stopped();
     await release();
     const followed = await conv('resume', id, '--follow', '--json');
@@ -47,7 +47,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
   });
 
-  it('changes nothing where the run runs or has finished', async () => {
+  it('changes nothing of a run that runs or has finished', async () => {
     const done = await endedRun(world);
     expect(json(await conv('resume', done, '--json'))).toMatchObject({ status: 'finished', changed: false });
     const { id, release } = await startHeldRun(world);
@@ -56,7 +56,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect((await conv('resume', id, '--wait')).code).toBe(0);
   });
 
-  it('only starts the sandbox of a run that has finished', async () => {
+  it('starts only the sandbox of a finished run', async () => {
     const id = await endedRun(world);
     await putToSleep(world, id);
     expect(json(await conv('resume', id, '--json'))).toMatchObject({ status: 'finished', changed: true });
@@ -94,7 +94,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect((await conv('resume', one.id, two, '--wait')).code).toBe(2);
   });
 
-  it('takes selectors, with a yes', async () => {
+  it('takes selectors, with --yes', async () => {
     const one = await stopped();
     const running = await startHeldRun(world);
     const select = ['--status', 'paused,stopped', '--not-older-than', '1d'];
@@ -111,7 +111,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     expect(json<BulkResult>(await conv('resume', '--older-than', '1d', '-y', '--json'))).toMatchObject({ matched: 0 });
   });
 
-  it('sends what the server needs, and nothing in a dry run', async () => {
+  it('sends the requests that --dry-run prints', async () => {
     const { id, release } = await startHeldRun(world);
     await putToSleep(world, id);
     const proxy = await recordingProxy(world.service.url);
@@ -135,7 +135,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
 });
 
 describe('conv resume', () => {
-  it('cannot bring back what is gone', async () => {
+  it('exits 6 when the sandbox was deleted', async () => {
     const world = await createWorld({ spec: 'process' });
     try {
       const id = await endedRun(world);

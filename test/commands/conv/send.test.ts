@@ -23,7 +23,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     ).items.map(({ text }) => text);
 
   describe('conv send', () => {
-    it('sends a message and tells the run that it begins apart from the one before', async () => {
+    it('--wait exits with the outcome of the run that the message starts, not of the run before', async () => {
       const id = await ended();
       expect((await show(id)).status).toBe('finished');
       const sent = await conv('send', id, 'and now this', '--wait', '--json');
@@ -32,14 +32,14 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await texts(id)).toContain('and now this');
     });
 
-    it('returns at once without --wait', async () => {
+    it('returns without --wait as soon as the message is accepted', async () => {
       const id = await ended();
       const sent = await conv('send', id, 'more', '--json');
       expect(sent.code).toBe(0);
       expect(json(sent)).toMatchObject({ id, changed: true });
     });
 
-    it('shows only the run it begins with --follow', async () => {
+    it('--follow prints only the events of the run that the message starts', async () => {
       const id = await ended();
       const sent = await conv('send', id, 'go on', '--follow', '--json');
       expect(sent.code).toBe(1);
@@ -50,7 +50,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(lines.at(-1)).toMatchObject({ type: 'outcome', status: 'failed' });
     });
 
-    it('takes the message from a file or stdin, and refuses an empty one', async () => {
+    it('reads the message from a file or stdin, and exits 2 for an empty one', async () => {
       const id = await ended();
       await writeFile(path.join(world.dir, 'more.md'), 'from a file');
       expect((await conv('send', id, '-F', 'more.md')).code).toBe(0);
@@ -62,7 +62,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   });
 });
 
-describe('changing conversations', () => {
+describe('conversation changes', () => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld({ api: 'v1', spec: 'process' });
@@ -70,7 +70,7 @@ describe('changing conversations', () => {
   afterAll(() => world.close());
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
-  it('sends to a paused sandbox only with --resume', async () => {
+  it('conv send to a paused sandbox exits 6 without --resume', async () => {
     const id = await endedRun(world);
     const { sandbox_id: sandbox } = json(await conv('show', id, '--json'));
     await world.acs('sandbox', 'pause', sandbox ?? '');
@@ -90,7 +90,7 @@ describe('changing conversations', () => {
     expect(json<OutcomeJson>(woken)).toMatchObject({ status: 'failed', reason: { code: 'NoModel' } });
   });
 
-  it('sends nothing to a conversation whose sandbox is gone', async () => {
+  it('conv send exits 6 when the sandbox was deleted', async () => {
     const id = await endedRun(world);
     const { sandbox_id: sandbox } = json(await conv('show', id, '--json'));
     await world.acs('sandbox', 'delete', sandbox ?? '', '-y');
@@ -99,7 +99,7 @@ describe('changing conversations', () => {
     expect((await conv('events', id, '-q')).out).not.toBe('');
   });
 
-  it('sends nothing while a confirmation waits: the message would carry the action out', async () => {
+  it('conv send exits 8 while a confirmation is pending, because a message would carry the action out', async () => {
     const file = await replayFile(world, 'touch.json', [run('touch carried-out'), finish('done')]);
     expect((await world.acs('settings', 'set', 'confirmation_mode=true')).code).toBe(0);
     const waiting = await conv('new', 'do it', '--no-repo', '--replay', file, '--wait', '--json');
@@ -124,7 +124,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
   describe('conv send', () => {
-    it('refuses while a confirmation waits, and names the way', async () => {
+    it('exits 8 while a confirmation is pending, and names the flags that answer it', async () => {
       const { id, did } = await startWaitingRun(world);
       const refused = await conv('send', id, 'hello', '--json');
       expect(refused.code).toBe(8);
@@ -132,7 +132,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(false);
     });
 
-    it('rejects the action and then sends', async () => {
+    it('--reject rejects the action and then sends the message', async () => {
       const { id, did } = await startWaitingRun(world);
       const dry = await conv('send', id, 'another way', '--reject', '--dry-run', '--json');
       expect(dry.code, dry.err).toBe(0);
@@ -149,7 +149,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(items.map(({ text }) => text)).toContain('another way');
     });
 
-    it('accepts the action and then sends', async () => {
+    it('--accept accepts the action and then sends the message', async () => {
       const { id, did } = await startWaitingRun(world);
       const sent = await conv('send', id, 'and this', '--accept', '--json');
       expect(sent.code, sent.err).toBe(0);
@@ -158,7 +158,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(items.map(({ text }) => text)).toContain('and this');
     });
 
-    it('never carries the next action out unasked', async () => {
+    it('does not carry the next action out without an answer', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const sent = await conv('send', id, 'and this', '--accept', '--json');
       await until(() => did(1));
@@ -167,13 +167,13 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
-    it('has nothing to accept where nothing waits', async () => {
+    it('--accept exits 6 when no confirmation is pending', async () => {
       const id = await endedRun(world);
       expect((await conv('send', id, 'x', '--accept')).code).toBe(6);
       expect(await statusOf(world, id)).toBe('finished');
     });
 
-    it('resumes a paused sandbox only with --resume', async () => {
+    it('exits 6 for a paused sandbox without --resume', async () => {
       const id = await endedRun(world);
       await putToSleep(world, id);
       expect((await conv('send', id, 'hello')).code).toBe(6);

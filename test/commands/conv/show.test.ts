@@ -21,7 +21,7 @@ describe('conv show', () => {
     expect(out).toContain('status            finished\n');
   });
 
-  it('ends with the code of the state when asked to', async () => {
+  it('--exit-status exits with the code of the status', async () => {
     expect((await conv('show', first, '--exit-status')).code).toBe(0);
     const held = await startHeldRun(world);
     expect((await conv('show', held.id, '--exit-status')).code).toBe(6);
@@ -30,7 +30,7 @@ describe('conv show', () => {
     await conv('wait', held.id);
   });
 
-  it('knows that a run finished when its sandbox sleeps', async () => {
+  it('reports a finished run as finished when its sandbox is paused', async () => {
     const id = await endedRun(world);
     await world.acs('sandbox', 'pause', (await show(id)).sandbox_id ?? '');
     expect(await show(id)).toMatchObject({ status: 'finished', sandbox_status: 'paused' });

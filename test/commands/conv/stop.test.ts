@@ -16,7 +16,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const held = () => startHeldRun(world);
 
   describe('conv stop', () => {
-    it('stops a run, and changes nothing the second time', async () => {
+    it('stops a run, and reports no change the second time', async () => {
       const { id } = await held();
       const stopped = await conv('stop', id, '--json');
       expect(stopped.code, stopped.err).toBe(0);
@@ -26,7 +26,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect((await conv('wait', id)).code).toBe(6);
     });
 
-    it('leaves a run that has ended as it is', async () => {
+    it('changes nothing of a run that has ended', async () => {
       const id = await ended();
       expect(json(await conv('stop', id, '--json'))).toMatchObject({ status: 'finished', changed: false });
     });
@@ -43,7 +43,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
   describe('conv stop', () => {
-    it('says what becomes of a run that waits: over V1 it stays so, over V0 it is stopped', async () => {
+    it('of a run that waits changes nothing over V1 and stops it over V0', async () => {
       const { id, did } = await startWaitingRun(world);
       const ended = await conv('stop', id, '--json');
       expect(ended.code, ended.err).toBe(0);

@@ -1,4 +1,4 @@
-/** Conversations for these tests: recorded runs that end when a test says so, and repositories to start them on. */
+/** Conversations for these tests: recorded runs that end when a test releases them, and repositories to start them on. */
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -81,11 +81,11 @@ export const finish = (text: string) => ({ action: 'finish', args: { final_thoug
 
 export interface HeldRun {
   id: string;
-  /** Lets the run come to its end. */
+  /** Ends the run. */
   release(): Promise<void>;
 }
 
-/** A run that goes on until it is released. Needs a world without isolation, where it can see the test's folder. */
+/** A run that continues until it is released. Needs a world without isolation, where it can see the test's folder. */
 export async function startHeldRun(world: World, ...flags: string[]): Promise<HeldRun> {
   const flag = path.join(world.dir, `go-${Math.random().toString(36).slice(2)}`);
   const file = await replayFile(world, `${path.basename(flag)}.json`, [

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** A start that is being worked at, as the server tells it. */
+/** The record of a start in progress. */
 function addTask(request: Record<string, unknown>, members: Record<string, unknown> = {}): void {
   const now = new Date().toISOString();
   world.tasks.set(TASK, {
@@ -45,8 +45,8 @@ function acs(...args: string[]): Promise<Ended> {
   });
 }
 
-describe('a start that is being worked at', () => {
-  it('is told by the id that was chosen for its conversation', async () => {
+describe('a start in progress', () => {
+  it('is shown by the id that was chosen for its conversation', async () => {
     addTask({ conversation_id: ID });
     expect(json(await acs('conv', 'show', TASK, '--json'))).toMatchObject({
       id: ID,
@@ -58,14 +58,14 @@ describe('a start that is being worked at', () => {
     expect({ code: waited.code, id: errorOf(waited)['id'] }).toEqual({ code: 124, id: ID });
   });
 
-  it('has no id where the server chooses it later: null in JSON, no row of a table', async () => {
+  it('has the id null in JSON and no row in a table when the server chooses the id later', async () => {
     addTask({});
     expect(json(await acs('conv', 'show', TASK, '--json'))).toMatchObject({ id: null, start_task_id: TASK });
     expect((await acs('conv', 'show', TASK, '-q')).out).toBe(`${TASK}\n`);
     expect((await acs('conv', 'show', TASK, '--format', 'table')).out).not.toMatch(/^id/m);
   });
 
-  it('has none when it failed, for there will be no conversation', async () => {
+  it('has no id when it failed', async () => {
     addTask({ conversation_id: ID }, { status: 'ERROR', detail: 'no room' });
     expect(json(await acs('conv', 'show', TASK, '--json'))).toMatchObject({ id: null, status: 'failed' });
   });

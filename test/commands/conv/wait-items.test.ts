@@ -14,7 +14,7 @@ afterAll(() => world.close());
 const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
 describe('conv wait', () => {
-  it('prints an item with its error for an id that cannot be read, and ends with the worst code', async () => {
+  it('prints an item with its error for an id that cannot be read, and exits with the worst code', async () => {
     const unknown = 'f'.repeat(32);
     const ended = await conv('wait', first, unknown, '--json');
     expect(ended.code).toBe(5);
@@ -35,7 +35,7 @@ describe('conv wait', () => {
     expect(lines).toMatchObject([{ id: unknown, ok: false }, { id: 'ffff', ok: false }, { conversation_id: first }]);
   });
 
-  it('--any takes the first that ended, and warns of an id that cannot be read', async () => {
+  it('--any prints the first run that ended, and warns about an id that cannot be read', async () => {
     const unknown = 'f'.repeat(32);
     const held = await startHeldRun(world);
     const waiting = conv('wait', unknown, held.id, '--any', '--json');

@@ -16,7 +16,7 @@ afterAll(() => world.close());
 const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
 describe('conv wait', () => {
-  it('prints the outcome of one, and one for each of several', async () => {
+  it('prints one outcome for each id', async () => {
     expect(json<OutcomeJson>(await conv('wait', first, '--json'))).toMatchObject({
       type: 'outcome',
       conversation_id: first,
@@ -32,7 +32,7 @@ describe('conv wait', () => {
     expect(ended).toMatchObject({ code: 0, out: `${first}\n${second}\n` });
   });
 
-  it('ends with the worst code of all, and with --any when the first has ended', async () => {
+  it('exits with the worst code of all, and with --any when the first run has ended', async () => {
     const failed = await endedRun(world);
     await conv('send', failed, 'more', '--wait');
     expect((await conv('wait', first, failed)).code).toBe(1);
@@ -44,7 +44,7 @@ describe('conv wait', () => {
     expect((await conv('wait', held.id)).code).toBe(0);
   });
 
-  it('waits for a state, and ends at once when it can no longer come', async () => {
+  it('--for waits for a status, and exits at once when it can no longer be reached', async () => {
     const held = await startHeldRun(world);
     expect((await conv('wait', held.id, '--for', 'running')).code).toBe(0);
     const finished = conv('wait', held.id, '--for', 'finished');
@@ -54,7 +54,7 @@ describe('conv wait', () => {
     expect((await conv('wait', held.id, '--for', 'asleep')).code).toBe(2);
   });
 
-  it('ends with 124 at its deadline and names the last state', async () => {
+  it('exits 124 at its deadline and names the last status', async () => {
     const held = await startHeldRun(world);
     const ended = await conv('wait', held.id, '--timeout', '300ms', '--json');
     expect(ended.code).toBe(124);
@@ -63,7 +63,7 @@ describe('conv wait', () => {
     await conv('wait', held.id);
   });
 
-  it('ends with 124 when nothing happens for too long', async () => {
+  it('exits 124 after the limit of --no-events-timeout', async () => {
     const held = await startHeldRun(world);
     const ended = await conv('wait', held.id, '--fail-on-stall', '300ms', '--json');
     expect(ended.code).toBe(124);
@@ -72,7 +72,7 @@ describe('conv wait', () => {
     await conv('wait', held.id);
   });
 
-  it('ends with 6 when the run is stopped, and with 5 when it is deleted', async () => {
+  it('exits 6 when the run is stopped, and 5 when it is deleted', async () => {
     const stopped = await startHeldRun(world);
     const waiting = conv('wait', stopped.id);
     expect((await conv('stop', stopped.id)).code).toBe(0);

@@ -29,13 +29,13 @@ function wait(): Promise<Ended> {
   });
 }
 
-it('waiting for a conversation that never had a message says so, and how to give it one', async () => {
+it('conv wait for a conversation without a message prints a notice with the command that sends one', async () => {
   const ended = await wait();
   expect(ended.code).toBe(124);
   expect(ended.err).toContain(`is idle and has had no message yet; give it one: acs conv send ${ID}`);
 });
 
-it('waiting for one whose message was not taken up yet says nothing of the kind', async () => {
+it('conv wait prints no such notice when a message is stored but not processed yet', async () => {
   world.agentEvents.push(userMessage('hello'));
   const ended = await wait();
   expect(ended.code).toBe(124);

@@ -10,7 +10,7 @@ const stored = machine.stored;
 const bare = machine.bare;
 
 describe('profile add', () => {
-  it('tries the key, stores it closed to others, and prints everything but the key', async () => {
+  it('checks the key, stores it with mode 0600, and does not print it', async () => {
     const args = [
       'profile',
       'add',
@@ -42,7 +42,7 @@ describe('profile add', () => {
     expect((await acs(['specs', 'list', '--json'])).code).toBe(0);
   });
 
-  it('with a key that is refused is exit 4 and stores nothing', async () => {
+  it('exits 4 for a refused key and stores nothing', async () => {
     const { code, err } = await acs(
       ['profile', 'add', 'work', '--base-url', machine.world.service.url, '--api-key-file', '-'],
       { stdin: 'wrong' },
@@ -54,13 +54,13 @@ describe('profile add', () => {
     expect(existsSync(store())).toBe(false);
   });
 
-  it('without a key where one is needed is exit 4 and says how to give one', async () => {
+  it('exits 4 without a required key and names the flags that give one', async () => {
     const { code, err } = await acs(['profile', 'add', 'work', '--base-url', machine.world.service.url]);
     expect(code).toBe(4);
     expect(err).toContain('--api-key-file');
   });
 
-  it('tries ACS_API_KEY when the profile has no key of its own, and does not store it', async () => {
+  it('checks ACS_API_KEY when the profile has no key, and does not store it', async () => {
     const { code } = await acs(['profile', 'add', 'work', '--base-url', machine.world.service.url], {
       env: { ACS_API_KEY: machine.world.service.key },
     });
@@ -68,7 +68,7 @@ describe('profile add', () => {
     expect(readFileSync(store(), 'utf8')).not.toContain(machine.world.service.key);
   });
 
-  it('of a server that does not answer is exit 10 and stores nothing; --no-check stores', async () => {
+  it('exits 10 for a server that does not answer and stores nothing; --no-check stores the profile', async () => {
     const args = ['profile', 'add', 'work', '--base-url', 'http://127.0.0.1:9'];
     expect((await acs(args)).code).toBe(10);
     expect(existsSync(store())).toBe(false);
@@ -114,7 +114,7 @@ describe('profile add', () => {
     expect(existsSync(machine.configDir)).toBe(false);
   });
 
-  it('under a taken name is exit 6, and --replace replaces', async () => {
+  it('exits 6 for a taken name, and --replace replaces the profile', async () => {
     await bare('work');
     expect((await bare('work', 'https://new.example')).code).toBe(6);
     const { code } = await acs([
@@ -129,7 +129,7 @@ describe('profile add', () => {
     expect([code, stored().profiles.work?.base_url]).toEqual([0, 'https://new.example']);
   });
 
-  it('--dry-run tries and stores nothing', async () => {
+  it('--dry-run checks and stores nothing', async () => {
     const args = ['profile', 'add', 'work', '--base-url', 'https://a.example', '--no-check', '--dry-run'];
     expect(await acs([...args, '--json'])).toMatchObject({ code: 0, out: '{"dry_run":true,"requests":[]}\n' });
     expect(existsSync(machine.configDir)).toBe(false);

@@ -12,7 +12,7 @@ describe('profile use, rename, delete', () => {
     await bare('lab');
   });
 
-  it('delete needs -y off a terminal and leaves no default behind', async () => {
+  it('delete exits 2 without -y off a terminal, and clears the default', async () => {
     expect((await acs(['profile', 'delete', 'work'])).code).toBe(2);
     expect(Object.keys(stored().profiles)).toEqual(['work', 'lab']);
     const { code, out, err } = await acs(['profile', 'rm', 'work', '-y', '--json']);
@@ -26,7 +26,7 @@ describe('profile use, rename, delete', () => {
     expect((await acs(['profile', 'delete', 'local', '-y'])).code).toBe(2);
   });
 
-  it('delete takes several, from stdin too, and says which it could not', async () => {
+  it('delete takes several, also from stdin, and lists those that failed', async () => {
     expect((await acs(['profile', 'delete', 'work', 'lab'])).code).toBe(2);
     const { code, out, err } = await acs(['profile', 'delete', 'work', 'nobody', '-', '-y', '--json'], {
       stdin: 'lab\n',

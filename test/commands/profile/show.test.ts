@@ -6,7 +6,7 @@ const acs = machine.acs;
 const bare = machine.bare;
 
 describe('profile show', () => {
-  it('asks the server what it is, and says where URL and key came from', async () => {
+  it('probes the server, and prints the sources of URL and key', async () => {
     await acs(['profile', 'add', 'work', '--base-url', machine.world.service.url, '--api-key-file', '-'], {
       stdin: machine.world.service.key,
     });
@@ -23,7 +23,7 @@ describe('profile show', () => {
     expect(out).not.toContain(machine.world.service.key);
   });
 
-  it('shows what it knows when the server cannot be asked', async () => {
+  it('prints the stored members when the server cannot be reached', async () => {
     await bare('gone', 'http://127.0.0.1:9');
     const { code, out, err } = await acs(['profile', 'show', 'gone', '--json']);
     expect(code).toBe(0);
@@ -36,7 +36,7 @@ describe('profile show', () => {
     expect(err).toMatch(/^\{"notice":".*","level":"warning"\}\n$/);
   });
 
-  it('of an unknown one is exit 5, whatever server is in force', async () => {
+  it('exits 5 for an unknown profile, whatever server is active', async () => {
     expect((await acs(['profile', 'show', 'nobody'], { env: { ACS_BASE_URL: machine.world.service.url } })).code).toBe(
       5,
     );

@@ -11,7 +11,7 @@ describe('profile use, rename, delete', () => {
     await bare('lab');
   });
 
-  it('use says whether anything changed', async () => {
+  it('use reports whether the default changed', async () => {
     expect(JSON.parse((await acs(['profile', 'use', 'lab', '--json'])).out)).toMatchObject({
       name: 'lab',
       default: true,

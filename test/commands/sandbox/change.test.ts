@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { useProxiedWorld } from '../../support/proxied-world.ts';
 import { startSandbox } from './support.ts';
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -11,8 +11,8 @@ describe('changing sandboxes', () => {
   const acs = at.acs;
   const writes = at.writes;
 
-  describe('one, by its id', () => {
-    it('prints what a dry run would send, and sends nothing', async () => {
+  describe('of one sandbox', () => {
+    it('--dry-run prints the requests and sends nothing', async () => {
       const id = await startSandbox(at.world);
       for (const [args, expected] of [
         [['pause', id], [`POST /api/v1/sandboxes/${id}/pause`]],
@@ -30,7 +30,7 @@ describe('changing sandboxes', () => {
   });
 
   describe('several', () => {
-    it('takes no limit for a wait that it is told not to make', async () => {
+    it('exits 2 for --wait-timeout with --no-wait', async () => {
       for (const args of [
         ['start'],
         ['start', 'abcd'],

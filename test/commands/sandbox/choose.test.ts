@@ -7,7 +7,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -31,7 +31,7 @@ describe('changing sandboxes', () => {
       expect(await status(b)).toBe('running');
     });
 
-    it('ends well when nothing is matched, without a question', async () => {
+    it('exits 0 without a question when nothing matches', async () => {
       const ended = await acs('pause', '--status', 'error', '--json');
       expect({ code: ended.code, result: many(ended) }).toEqual({
         code: 0,
@@ -39,7 +39,7 @@ describe('changing sandboxes', () => {
       });
     });
 
-    it('needs a yes for any change by selector', async () => {
+    it('exits 2 without --yes for a change by selector', async () => {
       await startSandbox(at.world);
       expect((await acs('pause', '--all')).code).toBe(2);
       expect((await acs('resume', '--status', 'running')).code).toBe(2);
@@ -47,7 +47,7 @@ describe('changing sandboxes', () => {
       expect((await acs('pause', '--all', '-y')).code).toBe(0);
     });
 
-    it('needs an id or a selector, and takes not both', async () => {
+    it('exits 2 without ids and selectors, and with both', async () => {
       for (const args of [
         ['pause'],
         ['delete', '-y'],

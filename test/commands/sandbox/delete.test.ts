@@ -5,7 +5,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -15,8 +15,8 @@ describe('changing sandboxes', () => {
   const writes = at.writes;
   const status = async (id: string): Promise<string> => one(await at.world.acs('sandbox', 'show', id, '--json')).status;
 
-  describe('one, by its id', () => {
-    it('deletes with the same id in path and query', async () => {
+  describe('of one sandbox', () => {
+    it('delete sends the same id in path and query', async () => {
       const id = await startSandbox(at.world);
       const ended = await acs('delete', id, '-y', '--json');
       expect(ended.code).toBe(0);
@@ -27,7 +27,7 @@ describe('changing sandboxes', () => {
       expect(one(await acs('delete', id, '-y', '--ignore-not-found', '--json'))).toMatchObject({ id, changed: false });
     });
 
-    it('needs a yes for a delete off a terminal', async () => {
+    it('delete exits 2 without --yes off a terminal', async () => {
       const id = await startSandbox(at.world);
       const { code, err } = await acs('delete', id);
       expect(code).toBe(2);
@@ -35,7 +35,7 @@ describe('changing sandboxes', () => {
       expect(writes()).toEqual([]);
     });
 
-    it('asks for a delete on a terminal', async () => {
+    it('delete asks on a terminal', async () => {
       const id = await startSandbox(at.world);
       const answer = (stdin: string) => at.world.invoke({ args: ['sandbox', 'delete', id], columns: 100, stdin });
       expect(await answer('n\n')).toMatchObject({ code: 2, out: '' });

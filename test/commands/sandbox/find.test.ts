@@ -6,7 +6,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -14,8 +14,8 @@ describe('changing sandboxes', () => {
   });
   const acs = at.acs;
 
-  describe('one, by its id', () => {
-    it('takes a unique prefix and a URL, and refuses an ambiguous or malformed one', async () => {
+  describe('of one sandbox', () => {
+    it('show takes a unique prefix and a URL, and exits 2 for an ambiguous or malformed one', async () => {
       const id = await startSandbox(at.world);
       expect(one(await acs('show', id.slice(0, 8), '--json')).id).toBe(id);
       expect(one(await acs('show', `https://acs.example.org/sandboxes/${id}?tab=files`, '--json')).id).toBe(id);
@@ -27,10 +27,10 @@ describe('changing sandboxes', () => {
   });
 });
 
-describe('sandbox commands at an odd server', () => {
+describe('sandbox commands at a server with unusual answers', () => {
   const server = useOddServer();
 
-  it('names the candidates of an ambiguous prefix', async () => {
+  it('name the candidates of an ambiguous prefix', async () => {
     server.sandboxes = [record('sandbox-a'), record('sandbox-b')];
     const { code, err } = await server.acs('pause', 'sandbox', '--json');
     expect(code).toBe(2);

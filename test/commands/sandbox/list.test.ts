@@ -47,7 +47,7 @@ describe('sandbox list', () => {
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   });
 
-  it('prints tab-separated rows without a header into a pipe', async () => {
+  it('prints tab-separated rows without a header in a pipe', async () => {
     expect(timeless(await world.acs('sandbox', 'list'))).toBe(
       [
         `${busy.sandboxId}\trunning\t\tprocess\tTIME\tTIME\t${busy.conversationId}\t\n`,
@@ -82,7 +82,7 @@ describe('sandbox list', () => {
     expect(out).not.toContain('session_api_key');
   });
 
-  it('prints one object a line as ndjson', async () => {
+  it('prints one object per line as ndjson', async () => {
     const { out } = await world.acs('sandbox', 'list', '--format', 'ndjson');
     expect(
       out
@@ -92,11 +92,11 @@ describe('sandbox list', () => {
     ).toEqual([busy.sandboxId, running, paused]);
   });
 
-  it('prints full ids alone with -q', async () => {
+  it('-q prints only full ids', async () => {
     expect(await ids()).toEqual([busy.sandboxId, running, paused]);
   });
 
-  it('chooses and orders fields, and names the known ones for an unknown one', async () => {
+  it('--fields selects and orders members, and an unknown one exits 2 with the known ones', async () => {
     expect((await world.acs('sandbox', 'list', '--fields', 'status,id', '-L', '1')).out).toBe(
       `running\t${busy.sandboxId}\n`,
     );
@@ -105,7 +105,7 @@ describe('sandbox list', () => {
     expect(err).toContain('last_active_at');
   });
 
-  it('says when there is more than the limit', async () => {
+  it('reports that there are more than the limit', async () => {
     const { code, out, err } = await world.acs('sandbox', 'list', '-L', '2', '--json');
     const list = JSON.parse(out) as { items: unknown[]; has_more: boolean };
     expect({ code, count: list.items.length, has_more: list.has_more }).toEqual({ code: 0, count: 2, has_more: true });
@@ -116,7 +116,7 @@ describe('sandbox list', () => {
     expect((await world.acs('sandbox', 'list', '-L', '0')).code).toBe(2);
   });
 
-  it('selects, and counts the limit after that', async () => {
+  it('applies the limit after the selectors', async () => {
     expect(await ids('--status', 'paused', '-L', '1')).toEqual([paused]);
     expect(await ids('--not-status', 'paused')).toEqual([busy.sandboxId, running]);
     expect(await ids('--status', 'paused,running', '--spec', 'process')).toHaveLength(3);
@@ -127,18 +127,18 @@ describe('sandbox list', () => {
     expect(await ids('--not-repo', '**')).toHaveLength(3);
   });
 
-  it('calls a sandbox with a run in progress not idle', async () => {
+  it('does not select a sandbox with a run in progress as idle', async () => {
     expect(await ids('--idle', '0s')).toEqual([running, paused]);
     expect(await ids('--not-idle', '0s')).toEqual([busy.sandboxId]);
   });
 
-  it('refuses a word that is no state before any request', async () => {
+  it('exits 2 for an unknown status before any request', async () => {
     const { code, err } = await world.acs('sandbox', 'list', '--status', 'asleep', '--base-url', 'http://127.0.0.1:1');
     expect(code).toBe(2);
     expect(err).toContain('starting, running, paused, error, missing');
   });
 
-  it('reads several profiles and goes on when one cannot be reached', async () => {
+  it('reads several profiles and continues when one cannot be reached', async () => {
     const add = async (name: string, url: string): Promise<void> => {
       const { code, err } = await world.invoke({
         args: ['profile', 'add', name, '--base-url', url, '--api-key-file', '-', '--no-check'],
@@ -165,7 +165,7 @@ describe('sandbox list', () => {
 });
 
 describe('sandbox list by repository', () => {
-  it('takes those whose conversations work on a repository like that', async () => {
+  it('selects sandboxes with a conversation on a matching repository', async () => {
     const world = await createWorld({ api: 'v1', spec: 'process' });
     try {
       const repository = path.join(world.dir, 'shop');
@@ -188,7 +188,7 @@ describe('sandbox list by repository', () => {
 });
 
 describe('sandbox list with nothing to show', () => {
-  it('is an empty list and exit 0', async () => {
+  it('prints an empty list and exits 0', async () => {
     const world = await createWorld({ api: 'v1', spec: 'process' });
     try {
       expect(await world.acs('sandbox', 'ls', '--json')).toMatchObject({

@@ -5,7 +5,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -14,8 +14,8 @@ describe('changing sandboxes', () => {
   const acs = at.acs;
   const writes = at.writes;
 
-  describe('one, by its id', () => {
-    it('pauses and resumes, and does nothing the second time', async () => {
+  describe('of one sandbox', () => {
+    it('pause and resume change the status once, and report no change the second time', async () => {
       const id = await startSandbox(at.world);
       expect(one(await acs('pause', id, '--json'))).toMatchObject({ id, status: 'paused', changed: true });
       expect(one(await acs('pause', id, '--json'))).toMatchObject({ id, status: 'paused', changed: false });

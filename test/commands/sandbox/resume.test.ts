@@ -5,7 +5,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -13,8 +13,8 @@ describe('changing sandboxes', () => {
   });
   const acs = at.acs;
 
-  describe('one, by its id', () => {
-    it('resumes with start and an id', async () => {
+  describe('of one sandbox', () => {
+    it('start with an id resumes the sandbox', async () => {
       const id = await startSandbox(at.world);
       await acs('pause', id);
       const started = one(await acs('start', id, '--json'));

@@ -6,7 +6,7 @@ import { startRun, startSandbox } from './support.ts';
 
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -14,8 +14,8 @@ describe('changing sandboxes', () => {
   });
   const acs = at.acs;
 
-  describe('with a run in progress', () => {
-    it('names the conversation and is left alone, unless --force', async () => {
+  describe('of a sandbox with a run in progress', () => {
+    it('exit 6 and name the conversation, unless --force is given', async () => {
       const busy = await startRun(at.world);
       const idle = await startSandbox(at.world);
       const refused = await acs('delete', busy.sandboxId, '-y', '--json');
@@ -30,7 +30,7 @@ describe('changing sandboxes', () => {
       expect((await acs('delete', busy.sandboxId, '-y', '--force')).code).toBe(0);
     });
 
-    it('is paused when it is named, but not by a selector', async () => {
+    it('pause a sandbox that is named, and keep one that a selector matches', async () => {
       const busy = await startRun(at.world);
       const bulk = await acs('pause', '--status', 'running', '-y', '--json');
       expect({ code: bulk.code, error: many(bulk).items[0]?.error?.code }).toEqual({ code: 1, error: 'conflict' });

@@ -4,10 +4,10 @@ import { until } from '../../support/until.ts';
 import type { Reply } from '../../servers/support/fake-server.ts';
 import { record, useOddServer } from './odd-server.ts';
 
-describe('sandbox commands at an odd server', () => {
+describe('sandbox commands at a server with unusual answers', () => {
   const server = useOddServer();
 
-  it('ends with 1 and the detail when a new sandbox ends in an error', async () => {
+  it('exit 1 with the detail when a new sandbox fails', async () => {
     server.answer(({ method, path: route }) => {
       if (method !== 'POST' || route !== '/api/v1/sandboxes') return null;
       server.sandboxes = [record('sandbox-new', 'ERROR', { status_detail: 'no space left' })];
@@ -18,7 +18,7 @@ describe('sandbox commands at an odd server', () => {
     expect(err).toContain('error: sandbox sandbox-new ended in an error: no space left');
   });
 
-  it.each([130, 143])('prints and names a new sandbox when a signal ends the wait for it: %i', async (exitCode) => {
+  it.each([130, 143])('print a new sandbox when a signal ends the wait for it: %i', async (exitCode) => {
     server.answer(({ method, path: route }) => {
       if (method !== 'POST' || route !== '/api/v1/sandboxes') return null;
       server.sandboxes = [record('sandbox-new', 'STARTING')];
@@ -38,13 +38,13 @@ describe('sandbox commands at an odd server', () => {
     });
   });
 
-  it('ends a wait at once for a state that can no longer come', async () => {
+  it('end a wait at once for a status that can no longer be reached', async () => {
     server.sandboxes = [record('sandbox-broken', 'ERROR')];
     expect((await server.acs('wait', 'sandbox-broken', '--for', 'running')).code).toBe(1);
     expect((await server.acs('wait', 'sandbox-broken', '--for', 'error')).code).toBe(0);
   });
 
-  it('shows a state invented later as unknown, and takes it for no end', async () => {
+  it('show an unknown status as unknown, and do not end a wait for it', async () => {
     server.sandboxes = [record('sandbox-odd', 'HIBERNATING')];
     const { out } = await server.acs('list', '--fields', 'status');
     expect(out).toBe('unknown(hibernating)\n');
@@ -59,14 +59,14 @@ describe('sandbox commands at an odd server', () => {
     expect((await server.acs('list')).code).toBe(code);
   });
 
-  it('ends with 6 when the server says that the state does not allow it', async () => {
+  it('exit 6 when the server answers that the status does not allow the change', async () => {
     server.sandboxes = [record('sandbox-full-of-work', 'PAUSED')];
     server.answer(({ method }) => (method === 'POST' ? { status: 409, json: { detail: 'limit reached' } } : null));
     const { code, err } = await server.acs('resume', 'sandbox-full-of-work');
     expect({ code, said: err.includes('limit reached') }).toEqual({ code: 6, said: true });
   });
 
-  it('ends with 7 when it is still refused after the retries', async () => {
+  it('exit 7 when the server still answers 429 after the retries', async () => {
     server.answer(({ path: route }) =>
       route === '/api/v1/sandboxes/search'
         ? { status: 429, json: { message: 'Too many requests' }, headers: { 'retry-after': '0' } }

@@ -5,7 +5,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -13,8 +13,8 @@ describe('changing sandboxes', () => {
   });
   const acs = at.acs;
 
-  describe('one, by its id', () => {
-    it('shows a session key with --show-secrets and nowhere else', async () => {
+  describe('of one sandbox', () => {
+    it('show prints the session key only with --show-secrets', async () => {
       const id = await startSandbox(at.world);
       const key = one(await acs('show', id, '--show-secrets', '--json')).session_api_key ?? '';
       expect(key.length).toBeGreaterThan(20);

@@ -5,7 +5,7 @@ import type { SandboxJson } from './support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -14,8 +14,8 @@ describe('changing sandboxes', () => {
   const acs = at.acs;
   const writes = at.writes;
 
-  describe('one, by its id', () => {
-    it('creates one from a spec and waits until it runs', async () => {
+  describe('of one sandbox', () => {
+    it('start creates a sandbox from a spec and waits until it runs', async () => {
       const ended = await acs('start', '--spec', 'process', '--json');
       expect(ended.code).toBe(0);
       expect(one(ended)).toMatchObject({ status: 'running', changed: true });
@@ -23,13 +23,13 @@ describe('changing sandboxes', () => {
       expect(at.proxy.writes()[0]?.body).toBeNull();
     });
 
-    it('prints the id at once with --no-wait', async () => {
+    it('start --no-wait prints the id at once', async () => {
       const { code, out } = await acs('start', '--no-wait', '-q');
       expect(code).toBe(0);
       expect((await acs('wait', out.trim(), '--json')).code).toBe(0);
     });
 
-    it('ends with 5 for a spec that does not exist, and sends nothing', async () => {
+    it('start exits 5 for a spec that does not exist, and sends nothing', async () => {
       expect((await acs('start', '--spec', 'nowhere')).code).toBe(5);
       expect(writes()).toEqual([]);
     });

@@ -28,7 +28,7 @@ export async function call(world: World, method: string, route: string, body?: u
   return await answer.json();
 }
 
-/** What the look finds in the end; throws after a minute. */
+/** The first result of `look` that is not null; throws after a minute. */
 export async function untilFound<T>(look: () => Promise<T | null>): Promise<T> {
   const end = Date.now() + 60_000;
   for (;;) {
@@ -42,11 +42,11 @@ export async function untilFound<T>(look: () => Promise<T | null>): Promise<T> {
 export interface Busy {
   sandboxId: string;
   conversationId: string;
-  /** Lets the run come to its end. */
+  /** Ends the run. */
   finish(): Promise<void>;
 }
 
-/** A sandbox with a run that goes on until it is told to finish. */
+/** A sandbox with a run that ends when `finish` is called. */
 export async function startRun(world: World, repository?: string): Promise<Busy> {
   const flag = path.join(world.dir, `finish-${Math.random().toString(36).slice(2)}`);
   const wait = `while [ ! -e ${flag} ]; do sleep 0.05; done`;

@@ -7,7 +7,7 @@ import { type SandboxJson, startSandbox } from './support.ts';
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
 
-describe('changing sandboxes', () => {
+describe('sandbox changes', () => {
   const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
   beforeEach(async () => {
     await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
@@ -17,20 +17,20 @@ describe('changing sandboxes', () => {
   const status = async (id: string): Promise<string> => one(await at.world.acs('sandbox', 'show', id, '--json')).status;
 
   describe('waiting', () => {
-    it('ends at once when the sandbox is there already', async () => {
+    it('exits 0 at once when the sandbox has the status', async () => {
       const id = await startSandbox(at.world);
       expect(one(await acs('wait', id, '--json'))).toMatchObject({ id, status: 'running' });
       expect((await acs('wait', id, '--for', 'paused,running')).code).toBe(0);
     });
 
-    it('ends when the state comes', async () => {
+    it('exits 0 when the status is reached', async () => {
       const id = await startSandbox(at.world);
       const waiting = acs('wait', id, '--for', 'paused', '--json');
       await at.world.acs('sandbox', 'pause', id);
       expect(one(await waiting)).toMatchObject({ status: 'paused' });
     });
 
-    it('ends with 124 after its deadline, naming the last state', async () => {
+    it('exits 124 at its deadline and names the last status', async () => {
       const id = await startSandbox(at.world);
       for (const flag of ['--wait-timeout', '--timeout']) {
         const { code, err } = await acs('wait', id, '--for', 'paused', flag, '200ms');
@@ -39,7 +39,7 @@ describe('changing sandboxes', () => {
       }
     });
 
-    it('ends with 5 when the sandbox is deleted meanwhile, unless that was waited for', async () => {
+    it('exits 5 when the sandbox is deleted, unless --for names that', async () => {
       const id = await startSandbox(at.world);
       const waiting = [acs('wait', id, '--for', 'paused'), acs('wait', id, '--for', 'missing')];
       await Promise.all([at.world.acs('sandbox', 'delete', id, '-y'), ...waiting]);
@@ -48,7 +48,7 @@ describe('changing sandboxes', () => {
       expect((await acs('wait', id, '--for', 'asleep')).code).toBe(2);
     });
 
-    it('ends with 130 on a signal, and the sandbox stays', async () => {
+    it('exits 130 on a signal, and keeps the sandbox', async () => {
       const id = await startSandbox(at.world);
       const { AppError } = await import('../../../src/errors.ts');
       const controller = new AbortController();

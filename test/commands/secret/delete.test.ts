@@ -27,7 +27,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
   const all = async () =>
     json<{ items: SecretJson[] }>(await secret('list', '--all-pages', '--json')).items.map(({ name }) => name);
 
-  it('deletes, after a yes, and once', async () => {
+  it('deletes with --yes, and exits 5 the second time', async () => {
     await fromStdin('GONE', VALUE);
     expect((await secret('delete', 'GONE')).code).toBe(2);
     expect(json(await secret('delete', 'GONE', '-y', '--json'))).toMatchObject({ name: 'GONE', changed: true });
@@ -37,7 +37,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     });
   });
 
-  it('deletes several, and says which it could not', async () => {
+  it('deletes several, and lists those that failed', async () => {
     await fromStdin('ONE', VALUE);
     await fromStdin('TWO', VALUE);
     const many = await world.invoke({ args: ['secret', 'delete', '-', '-y', '--json'], stdin: 'ONE\nTWO NOT_THERE\n' });
@@ -46,7 +46,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     expect(await all()).not.toContain('ONE');
   });
 
-  it('looks a name up in a dry run, too', async () => {
+  it('--dry-run exits 5 for an unknown name', async () => {
     await fromStdin('DRY', VALUE);
     const known = await secret('delete', 'DRY', '--dry-run', '--json');
     expect(json<{ requests: { method: string }[] }>(known).requests).toMatchObject([{ method: 'DELETE' }]);

@@ -18,11 +18,11 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
   const fromStdin = (name: string, value: string, ...flags: string[]) =>
     world.invoke({ args: ['secret', 'set', name, '-', ...flags], stdin: value });
 
-  it('lists nothing at first', async () => {
+  it('prints an empty list without secrets', async () => {
     expect(json(await secret('list', '--json'))).toEqual({ items: [], has_more: false });
   });
 
-  it('lists as many as were asked for', async () => {
+  it('prints at most --limit items', async () => {
     for (const name of ['LIST_A', 'LIST_B', 'LIST_C']) await fromStdin(name, VALUE);
     const two = await secret('list', '-L', '2', '--json');
     expect(json(two)).toMatchObject({ items: [{}, {}], has_more: true });

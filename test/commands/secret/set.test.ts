@@ -29,7 +29,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
   const all = async () =>
     json<{ items: SecretJson[] }>(await secret('list', '--all-pages', '--json')).items.map(({ name }) => name);
 
-  it('gives the value to the commands of a conversation, whole and without its line end', async () => {
+  it('sets the whole value in the environment of commands, without its line end', async () => {
     await fromStdin('GIVEN', `two\nlines-of-it\n`);
     const file = path.join(world.dir, 'replay.json');
     const seen = path.join(world.dir, 'seen');
@@ -45,7 +45,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     expect(await readFile(seen, 'utf8')).toBe('two\nlines-of-it');
   });
 
-  it('gives another value to one that exists, keeps its description, and says how', async () => {
+  it('replaces the value of an existing secret, keeps its description, and prints a notice', async () => {
     await fromStdin('AGAIN', 'first-value', '--description', 'kept');
     const again = await fromStdin('AGAIN', 'second-value', '--json');
     expect(again.code).toBe(0);
@@ -55,7 +55,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
     expect(json(other)).toMatchObject({ description: 'another' });
   });
 
-  it('sends nothing in a dry run, and shows no value there', async () => {
+  it('--dry-run sends nothing and prints no value', async () => {
     await fromStdin('DRY', 'first-value');
     const dry = await fromStdin('DRY', VALUE, '--dry-run', '--json');
     expect(dry.code).toBe(0);
@@ -92,7 +92,7 @@ describe('secret set', () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  it('reads no file that is not there', async () => {
+  it('exits 3 for a missing file', async () => {
     expect((await world.acs('secret', 'set', 'NAME', '@not-there')).code).toBe(3);
   });
 });

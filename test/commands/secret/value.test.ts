@@ -28,7 +28,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
   const all = async () =>
     json<{ items: SecretJson[] }>(await secret('list', '--all-pages', '--json')).items.map(({ name }) => name);
 
-  it('takes a value from stdin, a file and the environment, and shows it nowhere', async () => {
+  it('reads a value from stdin, a file and the environment, and prints it nowhere', async () => {
     await writeFile(path.join(world.dir, 'value.txt'), `${VALUE}\n`);
     const env = { MY_VALUE: VALUE };
     const ended = [

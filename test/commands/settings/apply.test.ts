@@ -31,7 +31,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }
     return name;
   };
 
-  it('never writes a mask back: it is replaced by what is stored, or the write is refused', async () => {
+  it('replaces a mask by the stored value, or refuses the write', async () => {
     const config = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: 'http-hush', timeout: 30 }] };
     await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);
     const masked = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: '<redacted>', timeout: 60 }] };
@@ -39,7 +39,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }
     at.proxy.requests.length = 0;
     const { code, err } = await acs('set', word);
     if (api === 'v0') {
-      // V0 tells the key in clear, so it can be sent back.
+      // V0 returns the key in clear, so it can be sent back.
       expect(code).toBe(0);
       expect(JSON.stringify(at.proxy.writes()[0]?.body)).toContain('http-hush');
     } else {
@@ -66,7 +66,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }
     expect(at.proxy.writes().some(({ body }) => JSON.stringify(body).includes('deploy-hush'))).toBe(true);
   });
 
-  it('prints the request a dry run keeps back, and stores nothing', async () => {
+  it('--dry-run prints the request and stores nothing', async () => {
     const before = await settings();
     at.proxy.requests.length = 0;
     const { code, out } = await acs('set', 'max_iterations=99', '--dry-run', '--json');

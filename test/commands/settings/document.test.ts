@@ -31,7 +31,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, read })
     return name;
   };
 
-  it('sets what a file holds, and keeps secrets that are masked there', async () => {
+  it('sets the values of a file, and keeps secrets that are masked in it', async () => {
     const printed = await settings();
     const name = await file('settings.json', JSON.stringify({ ...printed, language: 'fr', llm_api_key: '(set)' }));
     at.proxy.requests.length = 0;
@@ -44,7 +44,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, read })
     expect(await settings()).toEqual({ ...printed, language: 'fr' });
   });
 
-  it('takes what it printed back as it is, also where a URL holds a password', async () => {
+  it('accepts its own output, also with a password in a URL', async () => {
     const config = { sse_servers: [{ url: 'https://me:hush-word-1@mcp.example/sse', api_key: 'hush-word-2' }] };
     await acs('set', `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`);
     const { out } = await acs('get', '--json');

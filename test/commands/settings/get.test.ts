@@ -23,7 +23,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
     expect((await acs('get', '-q')).code).toBe(2);
   });
 
-  it('shows rows of name and value on a terminal, each name as it is typed', async () => {
+  it('prints rows of name and value on a terminal', async () => {
     await acs('set', 'max_iterations=11');
     const { out } = await at.world.invoke({
       args: ['settings', 'get', 'max_iterations', 'language', '--no-color'],

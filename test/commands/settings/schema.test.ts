@@ -5,7 +5,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
   const at = useProxiedWorld('settings', { api, spec: 'process' });
   const acs = at.acs;
 
-  it('lists what can be set', async () => {
+  it('lists the fields that can be set', async () => {
     const { out } = await acs('schema', 'max_iterations', 'llm_api_key', '--json');
     const { items, has_more } = JSON.parse(out) as { items: Record<string, unknown>[]; has_more: boolean };
     expect(has_more).toBe(false);

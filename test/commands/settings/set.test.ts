@@ -57,7 +57,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(await settings()).toEqual({ ...before, max_iterations: 8 });
   });
 
-  it('sends nothing when nothing differs', async () => {
+  it('sends nothing when no value differs', async () => {
     await acs('set', 'max_iterations=9');
     at.proxy.requests.length = 0;
     const { code, out, err } = await acs('set', 'max_iterations=9', '--json');
@@ -69,7 +69,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(at.proxy.writes()).toEqual([]);
   });
 
-  it('takes a secret from a file, and says (changed) and never the value', async () => {
+  it('reads a secret from a file, and prints (changed) in place of the value', async () => {
     await file('key', 'first-secret-key\n');
     await acs('set', 'llm_api_key=@key');
     await file('key', 'second-secret-key\n');
@@ -81,7 +81,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(JSON.stringify(at.proxy.writes()[0]?.body)).toContain('"second-secret-key"');
   });
 
-  it('takes a secret from stdin', async () => {
+  it('reads a secret from stdin', async () => {
     const { code, err } = await at.world.invoke({
       args: ['settings', 'set', 'search_api_key=-'],
       stdin: 'a-search-key\n',
@@ -92,7 +92,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(JSON.stringify(at.proxy.writes()[0]?.body)).toContain('"search_api_key":"a-search-key"');
   });
 
-  it('suggests the name that was meant', async () => {
+  it('suggests the closest name for an unknown one', async () => {
     const set = await acs('set', 'max_iteration=7');
     expect(set.code).toBe(2);
     expect(set.err).toContain('did you mean max_iterations?');

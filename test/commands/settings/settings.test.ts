@@ -61,7 +61,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
     await acs('unset', 'mcp_config');
   });
 
-  it('refuses to open an editor off a terminal', async () => {
+  it('exits 2 for settings edit off a terminal', async () => {
     expect((await acs('edit')).code).toBe(2);
   });
 });

@@ -5,7 +5,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
   const at = useProxiedWorld('settings', { api, spec: 'process' });
   const acs = at.acs;
 
-  it('brings a setting back to nothing, once', async () => {
+  it('unset resets a setting, and reports no change the second time', async () => {
     await acs('set', 'llm_base_url=https://models.example.org/v1');
     const first = await acs('unset', 'llm_base_url', '--json');
     expect(JSON.parse(first.out)).toMatchObject({ llm_base_url: null, changed: true });

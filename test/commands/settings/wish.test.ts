@@ -5,7 +5,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
   const at = useProxiedWorld('settings', { api, spec: 'process' });
   const acs = at.acs;
 
-  it('refuses a secret on the command line before any request, and does not repeat it', async () => {
+  it('exits 2 for a secret on the command line before any request, and does not print it', async () => {
     for (const word of [
       'llm_api_key=sk-hush',
       'mcp_config={"shttp_servers":[{"url":"http://x.example","api_key":"sk-hush"}]}',

@@ -10,7 +10,7 @@ describe('specs', () => {
 
   const timeless = (text: string): string => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
 
-  it('lists them, the default first', async () => {
+  it('lists specs, the default first', async () => {
     const { code, out } = await world.acs('specs', 'list');
     expect({ code, rows: timeless(out) }).toEqual({
       code: 0,
@@ -23,7 +23,7 @@ describe('specs', () => {
     expect((await world.acs('specs', 'ls', '-q')).out).toBe('process\nbubblewrap\nbubblewrap-offline\n');
   });
 
-  it('prints a fitted table on a terminal', async () => {
+  it('prints a table that fits the terminal', async () => {
     const { out } = await world.invoke({ args: ['specs', 'list', '--no-color'], columns: 100 });
     expect(
       out

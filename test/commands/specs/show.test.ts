@@ -8,7 +8,7 @@ describe('specs', () => {
   });
   afterAll(() => world.close());
 
-  it('shows one, and ends with 5 for one that is not there', async () => {
+  it('show prints one spec, and exits 5 for an unknown one', async () => {
     const { code, out } = await world.acs('specs', 'show', 'process', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ id: 'process', default: true, working_dir: '.' });

@@ -17,7 +17,7 @@ const asks = (request: string): boolean => /^GET \/api\/.*conversations/.test(re
 
 export const AUTH: ContractCase[] = [
   {
-    name: 'whoami tells what the server speaks',
+    name: 'whoami reports the dialect of the server',
     async run(target) {
       const me = json<{ dialect: string; dialects: string[]; features: string[]; key_source: string }>(
         await ok(target, 'whoami', '--json'),

@@ -47,7 +47,7 @@ export const CHANGING: ContractCase[] = [
     expect((await show(target, kept)).status).toBe('finished');
     const listed = async (): Promise<string[]> =>
       (await ok(target, 'conv', 'list', '-q', '--all-pages')).out.split('\n');
-    // On a busy machine release 1.11.0 lists one again when its sandbox tells of it after the deletion.
+    // On a busy machine release 1.11.0 lists one again when its sandbox reports it after the deletion.
     await until('the list without it', async () => {
       if (!(await listed()).includes(gone)) return true;
       await ok(target, 'conv', 'delete', gone, '-y', '--ignore-not-found');

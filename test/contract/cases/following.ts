@@ -23,12 +23,12 @@ const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const isEvent = (line: { type: string }): boolean => line.type === 'event';
 /** Those whose place is certain: a sandbox stores and sends its counters when it gets to it. */
 const inOrder = (all: EventJson[]): string[] => withoutDeltas(all.filter(({ text }) => text !== 'stats'));
-/** Every stored event was told, once, in order; but for the counters of the last step, which may be stored after the end. */
-function expectAllTold(told: EventJson[], stored: EventJson[]): void {
-  const ids = new Set(told.map(({ id }) => id));
+/** Every stored event was printed, once and in order, except the counters of the last step, which may be stored after the end. */
+function expectAllPrinted(printed: EventJson[], stored: EventJson[]): void {
+  const ids = new Set(printed.map(({ id }) => id));
   const late = stored.filter(({ id, text }) => text === 'stats' && !ids.has(id)).slice(-1);
-  expect(withoutDeltas(told).sort()).toEqual(withoutDeltas(stored.filter((event) => !late.includes(event))).sort());
-  expect(inOrder(told)).toEqual(inOrder(stored));
+  expect(withoutDeltas(printed).sort()).toEqual(withoutDeltas(stored.filter((event) => !late.includes(event))).sort());
+  expect(inOrder(printed)).toEqual(inOrder(stored));
 }
 
 /** The events of a run that has ended, when none is added any more. */
@@ -55,7 +55,7 @@ export const FOLLOWING: ContractCase[] = [
     const read = await events(target, id);
     expect(new Set(read.map((event) => event.id)).size).toBe(read.length);
     expect(new Set(live.map((event) => event.id)).size).toBe(live.length);
-    expectAllTold(live, read);
+    expectAllPrinted(live, read);
     for (const event of read) expect(event.timestamp).toMatch(RFC3339);
     expect(read.every((event) => event.conversation_id === id)).toBe(true);
     expect(read.map(({ text }) => text)).toContain('WORK please');
@@ -86,32 +86,29 @@ export const FOLLOWING: ContractCase[] = [
     expect(withoutDeltas(followed.filter(isEvent))).toEqual(withoutDeltas(await events(target, id)));
     expect((await ok(target, 'conv', 'follow', id)).out).toContain('Done at once.');
   }),
-  ...inEachDialect(
-    'follow: over a socket, and by reading where there is none, tells the same',
-    async (target, dialect) => {
-      const { id } = await started(target, dialect, 'SLOW');
-      const relays = [await relayTo(target), await relayTo(target, { sockets: 'refused' })];
-      try {
-        const args = ['conv', 'follow', id, '--json'];
-        const printing = new Set<unknown>();
-        const follows = relays.map((each) =>
-          target.invoke({ args, env: each.env, onOut: () => void printing.add(each) }),
-        );
-        await until('the first event of both', () => Promise.resolve(printing.size === relays.length));
-        await target.releaseCommands();
-        const told = (await Promise.all(follows)).map((ended) => lines<EventJson>(expectCode(ended, 0)));
-        for (const all of told) {
-          expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
-          const stored = await events(target, id);
-          expectAllTold(all.filter(isEvent), stored);
-        }
-        // Over V0 acs reads: its socket leaves out events that the store has.
-        expect(relays[0]?.relay.sockets.length).toBe((await show(target, id)).dialect === 'v1' ? 1 : 0);
-      } finally {
-        await Promise.all(relays.map(({ relay }) => relay.close()));
+  ...inEachDialect('follow: prints the same events over a socket and by reading', async (target, dialect) => {
+    const { id } = await started(target, dialect, 'SLOW');
+    const relays = [await relayTo(target), await relayTo(target, { sockets: 'refused' })];
+    try {
+      const args = ['conv', 'follow', id, '--json'];
+      const printing = new Set<unknown>();
+      const follows = relays.map((each) =>
+        target.invoke({ args, env: each.env, onOut: () => void printing.add(each) }),
+      );
+      await until('the first event of both', () => Promise.resolve(printing.size === relays.length));
+      await target.releaseCommands();
+      const printed = (await Promise.all(follows)).map((ended) => lines<EventJson>(expectCode(ended, 0)));
+      for (const all of printed) {
+        expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+        const stored = await events(target, id);
+        expectAllPrinted(all.filter(isEvent), stored);
       }
-    },
-  ),
+      // Over V0 acs reads: its socket leaves out events that the store has.
+      expect(relays[0]?.relay.sockets.length).toBe((await show(target, id)).dialect === 'v1' ? 1 : 0);
+    } finally {
+      await Promise.all(relays.map(({ relay }) => relay.close()));
+    }
+  }),
   ...inEachDialect('wait: several, and for a state', async (target, dialect) => {
     const [one, two] = [await endedRun(target, dialect, 'WORK'), await endedRun(target, dialect, 'QUICK')];
     const { items } = json<{ items: OutcomeJson[] }>(await ok(target, 'conv', 'wait', one, two, '--json'));

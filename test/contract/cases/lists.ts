@@ -56,7 +56,7 @@ async function underWay(target: Target, tasks: readonly string[]): Promise<numbe
 
 const idsOf = ({ items }: ListJson<ConversationJson>): string => items.map(({ id }) => id).join();
 
-/** The first page, while the order stood: servers write the time of a record anew when its sandbox tells of a start. */
+/** The first page, read while the order did not change: servers update the time of a record when its sandbox reports a start. */
 async function pageOfAll(target: Target): Promise<Record<'page' | 'all', ListJson<ConversationJson>>> {
   let [page, all] = [await list(target, '-L', '10'), await list(target, '--all-pages')];
   await until('a list whose order stands', async () => {
@@ -74,13 +74,13 @@ interface Selected {
   status: string;
 }
 
-/** The list by a status and by its contrary, while nothing changed: a busy sandbox tells no status for a while. */
+/** The list by a status and by its contrary, while nothing changed: a busy sandbox returns no status for some seconds. */
 async function selectedByStatus(target: Target): Promise<Selected> {
   const states = (items: ConversationJson[]): string => JSON.stringify(items.map(({ id, status }) => [id, status]));
   let selected: Selected = { all: [], such: [], others: [], status: '' };
   await until('lists of the same state', async () => {
     const all = (await list(target, '--all-pages')).items;
-    // Whatever the list itself tells: that of V0 does not know how a run ended.
+    // The list is not compared: that of V0 does not have the outcome of a run.
     const status = all.find((one) => one.status !== 'starting')?.status ?? '';
     const such = (await list(target, '--all-pages', '--status', status)).items;
     const others = (await list(target, '--all-pages', '--not-status', status)).items;

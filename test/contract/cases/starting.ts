@@ -45,7 +45,7 @@ export const STARTING: ContractCase[] = [
     expect(shown.tokens?.input).toBeGreaterThanOrEqual(300);
     expect(shown.tokens?.output).toBe((shown.tokens?.input ?? 0) / 5);
   }),
-  ...inEachDialect('start: shows the run and tells its outcome last', async (target, dialect) => {
+  ...inEachDialect('start: prints the events of the run and its outcome last', async (target, dialect) => {
     const ended = expectCode(await conversation(target, dialect, 'WORK', '--follow', '--format', 'ndjson'), 0);
     const [first, ...rest] = lines<{ type: string; id: string }>(ended);
     const last = rest.at(-1) as unknown as OutcomeJson;
@@ -66,7 +66,7 @@ export const STARTING: ContractCase[] = [
     const id = ended.out.trim();
     expect((await readFile(file, 'utf8')).trim()).toBe(id);
     await untilAtWork(target, id);
-    // A sandbox that is busy tells no status for a while.
+    // A busy sandbox returns no status for some seconds.
     await until('its status', async () => !(await show(target, id)).status.startsWith('unknown'));
     expect((await show(target, id)).status).toBe('running');
     expectCode(await target.acs('conv', 'result', id), 5, 'no answer yet');
@@ -132,7 +132,7 @@ export const STARTING: ContractCase[] = [
   {
     name: 'start: a dry run shows the requests and starts nothing',
     async run(target) {
-      // The order may change: servers write the time of a record anew when its sandbox tells of a stop.
+      // The order may change: servers update the time of a record when its sandbox reports a stop.
       const ids = async (): Promise<string[]> =>
         (await ok(target, 'conv', 'list', '-q', '--all-pages')).out.split('\n').sort();
       const before = await ids();

@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-it('a stop is told when the run stands still, not when its sandbox is too busy to tell how it stands', async () => {
+it('conv stop reports the stop when the run has stopped, not when the busy sandbox returns no status', async () => {
   const record = world.addConversation();
   let looks = 0;
   world.before = ({ method, path: route }) => {
@@ -38,7 +38,7 @@ it('a stop is told when the run stands still, not when its sandbox is too busy t
   expect(looks).toBe(12);
 });
 
-it('a stop says that the state is not told where it never is, not that the run goes on', async () => {
+it('conv stop reports an unknown status, not a running run, when the sandbox never returns one', async () => {
   const record = world.addConversation();
   world.before = ({ method, path: route }) => {
     if (method !== 'POST' || !route.endsWith('/interrupt')) return null;

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => trap.close());
 
-it('a run whose agent has finished has finished, though its sandbox was gone before it told the state', async () => {
+it('a run is finished when its events end with the finish observation and no status event', async () => {
   const gone = { execution_status: null, conversation_url: null, session_api_key: null, sandbox_status: 'MISSING' };
   trap.addConversation(gone);
   const told = event('ObservationEvent', { tool_name: 'finish', source: 'environment' });

@@ -22,7 +22,7 @@ const texts = (out: string): string[] =>
 const asleep = { sandbox_status: 'PAUSED', execution_status: null, conversation_url: null, session_api_key: null };
 
 describe('conv events', () => {
-  it('shows what the sandbox has, though the app server has nothing', async () => {
+  it('prints the events of the sandbox when the app server has none', async () => {
     trap.addConversation();
     trap.agentEvents.push(userMessage('do it'), finish('done'));
     const { code, out, err } = await trap.acs('conv', 'events', ID, '--json');
@@ -30,7 +30,7 @@ describe('conv events', () => {
     expect(texts(out)).toEqual(['do it', 'done']);
   });
 
-  it('shows the copy where the sandbox does not answer, and says that it may be behind', async () => {
+  it('prints the copy with a notice when the sandbox does not answer', async () => {
     trap.addConversation();
     trap.appEvents.push(userMessage('do it'));
     cutSandbox();
@@ -41,7 +41,7 @@ describe('conv events', () => {
     expect(err.match(/may be up to/g)).toHaveLength(1);
   });
 
-  it('goes on with the copy where the sandbox gives up on the way, and repeats nothing', async () => {
+  it('continues with the copy when the sandbox stops answering, and repeats no event', async () => {
     trap.addConversation();
     const all = Array.from({ length: 150 }, (_, index) => agentMessage(`message ${index}`));
     trap.agentEvents.push(...all);
@@ -55,14 +55,14 @@ describe('conv events', () => {
     }
   });
 
-  it('shows the copy where the sandbox was made anew and knows nothing', async () => {
+  it('prints the copy when the sandbox was recreated and has no events', async () => {
     trap.addConversation();
     trap.appEvents.push(userMessage('do it'), finish('done'));
     const { code, out } = await trap.acs('conv', 'events', ID, '--json');
     expect({ code, shown: texts(out) }).toEqual({ code: 0, shown: ['do it', 'done'] });
   });
 
-  it('of a sandbox that sleeps says when the copy ends in the middle of the run', async () => {
+  it('prints a notice when the sandbox is paused and the copy ends in the middle of the run', async () => {
     trap.addConversation(asleep);
     trap.appEvents.push(userMessage('do it'), status('running'));
     const { code, err } = await trap.acs('conv', 'events', ID, '--json');
@@ -73,7 +73,7 @@ describe('conv events', () => {
     expect(await trap.acs('conv', 'events', ID, '--json')).toMatchObject({ code: 0, err: '' });
   });
 
-  it('says when the app server has nothing at all, and where the events are', async () => {
+  it('prints a notice with the place of the events when the app server has none', async () => {
     trap.addConversation(asleep);
     const { code, out, err } = await trap.acs('conv', 'events', ID, '--json');
     expect({ code, shown: texts(out) }).toEqual({ code: 0, shown: [] });
@@ -105,7 +105,7 @@ describe('conv follow', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  it('shows the last events before the outcome though they are late, where the sandbox does not answer', async () => {
+  it('prints late events before the outcome when the sandbox does not answer', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.appEvents.push(userMessage('do it'), status('running'));
     cutSandbox();
@@ -127,7 +127,7 @@ describe('conv follow', () => {
     ]);
   });
 
-  it('says that the last events are missing when they never come', async () => {
+  it('prints a notice when the last events never arrive', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.appEvents.push(userMessage('do it'), event('ActionEvent', { tool_name: 'x' }));
     cutSandbox();

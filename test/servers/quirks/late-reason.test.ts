@@ -17,7 +17,7 @@ describe('conv follow', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  it('tells the reason of a failure from the sandbox, before the app server knows it', async () => {
+  it('conv follow prints the reason of a failure from the sandbox, before the app server has it', async () => {
     trap.addConversation({ execution_status: 'error' });
     trap.agentEvents.push(
       userMessage('do it'),

@@ -79,7 +79,7 @@ describe('a V1 server', () => {
     expect(written).toEqual([]);
   });
 
-  it('that chokes already is told as such, with what it means and who can help', async () => {
+  it('with a value of a wrong type stored exits 9 with the setting and the next step', async () => {
     const { before } = trap;
     trap.before = (asked) => (asked.method === 'GET' && asked.path === '/api/v1/settings' ? UNHANDLED : before(asked));
     const { code, err } = await trap.acs('settings', 'get');

@@ -31,19 +31,19 @@ afterEach(() => trap.close());
 describe('the list', () => {
   const HIDDEN = 'V0 conversations older than ten days may be missing';
 
-  it('says at its end that old conversations are hidden', async () => {
+  it('ends with a notice that old conversations are hidden', async () => {
     const listed = await trap.acs('conv', 'list', '--json');
     expect(JSON.parse(listed.out)).toMatchObject({ items: [{ id: V0_ID }], has_more: false });
     expect(listed.err.match(new RegExp(HIDDEN, 'g'))).toHaveLength(1);
   });
 
-  it('says so before a change by selector passes old ones over', async () => {
+  it('prints the notice before a change by selector that misses old ones', async () => {
     const { code, out, err } = await trap.acs('conv', 'delete', '--older-than', '30d', '-y', '--json');
     expect({ code, ...(JSON.parse(out) as object) }).toMatchObject({ code: 0, matched: 0 });
     expect(err).toContain(HIDDEN);
   });
 
-  it('does not hide one that is asked for by its id', async () => {
+  it('finds an old conversation by its id', async () => {
     server.listed = [];
     userSays(server, 'do it');
     expect(await trap.acs('conv', 'show', V0_ID)).toMatchObject({ code: 0, err: '' });
@@ -61,7 +61,7 @@ describe('the list', () => {
     ]);
   });
 
-  it('is not talked about where it is not asked for', async () => {
+  it('prints no notice without --all-pages', async () => {
     expect((await trap.acs('whoami')).err).toBe('');
   });
 });

@@ -19,7 +19,7 @@ interface Shown {
 const items = (out: string): Shown[] => (JSON.parse(out) as { items: Shown[] }).items;
 
 describe('times', () => {
-  it('without a zone are UTC, and shown with one', async () => {
+  it('without a zone are UTC, and are printed with one', async () => {
     trap.agentEvents.push({ ...userMessage('do it'), timestamp: '2026-11-21T10:15:35.212958' });
     const { out } = await trap.acs('conv', 'events', ID, '--json');
     expect(items(out)[0]?.timestamp).toMatch(/^2026-11-21T10:15:35\.212(958)?Z$/);

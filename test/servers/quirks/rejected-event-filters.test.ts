@@ -19,7 +19,7 @@ interface Shown {
 const items = (out: string): Shown[] => (JSON.parse(out) as { items: Shown[] }).items;
 
 describe('times', () => {
-  it('are compared here where a release answers every filter by time with 500', async () => {
+  it('are compared by acs when a release answers every filter by time with 500', async () => {
     await trap.close();
     trap = await v1Trap('1.6.0');
     trap.addConversation({ sandbox_status: 'PAUSED', execution_status: null, conversation_url: null });

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => trap.close());
 
-describe('a failure that shows only in the state of the agent', () => {
+describe('a failure that only the state of the agent reports', () => {
   it.each([
     ['STATUS$ERROR_LLM_AUTHENTICATION', 'ERROR_LLM_AUTHENTICATION', 'error llm authentication'],
     [
@@ -36,7 +36,7 @@ describe('a failure that shows only in the state of the agent', () => {
     expect(await trap.acs('conv', 'follow', V0_ID)).toMatchObject({ code: 1 });
   });
 
-  it('of the message before is not that of the newest', async () => {
+  it('of an earlier message is not the outcome of the newest', async () => {
     userSays(server, 'first');
     stateChanges(server, 'error', 'STATUS$ERROR_LLM_AUTHENTICATION');
     userSays(server, 'second');

@@ -19,7 +19,7 @@ describe('a delete', () => {
     created_at: '2026-11-21T10:12:00Z',
   });
 
-  it('names the same id in path and query, because servers read only the query, and no other is touched', async () => {
+  it('names the same id in path and query, because servers read only the query', async () => {
     const kept = new Map(['sandbox-a', 'sandbox-b'].map((id) => [id, sandbox(id)]));
     trap.before = ({ method, path, query }) => {
       if (path === '/api/v1/sandboxes/search') return { json: { items: [...kept.values()], next_page_id: null } };
@@ -40,7 +40,7 @@ describe('a delete', () => {
     ]);
   });
 
-  it('of an id that is none is refused before anything is sent', async () => {
+  it('of a malformed id is refused before any request', async () => {
     for (const id of ['..', 'a b', 'sandbox-a?sandbox_id=sandbox-b', 'x/y']) {
       const { code } = await trap.acs('sandbox', 'delete', id, '-y');
       expect({ id, refused: code === 2 || code === 5 }).toEqual({ id, refused: true });

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 describe('conv result', () => {
-  it('waits for an answer that reaches the app server late, where the sandbox does not answer', async () => {
+  it('waits for an answer that reaches the app server late, when the sandbox does not answer', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.appEvents.push(userMessage('do it'), status('running'));
     cutSandbox();
@@ -41,7 +41,7 @@ describe('conv result', () => {
     expect(err).toContain(LATE);
   });
 
-  it('gives no older answer for the newest message', async () => {
+  it('prints no older answer for the newest message', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.appEvents.push(userMessage('first'), finish('old answer'), userMessage('second'));
     trap.agentEvents.push(...trap.appEvents, agentMessage('new answer'));
@@ -60,7 +60,7 @@ describe('the final answer', () => {
     expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: answer });
   });
 
-  it('needs no call that only newer servers have', async () => {
+  it('needs no route that only newer servers have', async () => {
     trap.agentEvents.push(userMessage('do it'), finish('the answer'));
     await trap.acs('conv', 'result', ID);
     expect(trap.fake.lines().some((line) => line.includes('agent_final_response'))).toBe(false);

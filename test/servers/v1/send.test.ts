@@ -64,7 +64,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(written).toEqual([]);
   });
 
-  it('a message to a run that asks for leave just then is stored, and the action stays waiting', async () => {
+  it('a message to a run that asks for a confirmation at that moment is stored, and the action still waits', async () => {
     standsAt('running', 'running');
     moves = () => {
       trap.agentState['execution_status'] = WAITING;
@@ -75,7 +75,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(written.map(({ body }) => (body as { run?: boolean }).run)).toEqual([false]);
   });
 
-  it('a message to a run that ends just then is taken up all the same', async () => {
+  it('a message to a run that ends at that moment is processed', async () => {
     standsAt('running', 'running');
     moves = ({ path }) => {
       const isRun = path.endsWith('/run');
@@ -111,13 +111,13 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(written.filter(({ path }) => path.startsWith('/agent/'))).toHaveLength(1);
   });
 
-  it('a run is not told to go on', async () => {
+  it('conv resume exits 8 and starts no run', async () => {
     standsAt('running', WAITING);
     expect(await trap.acs('conv', 'resume', ID)).toMatchObject({ code: 8 });
     expect(written).toEqual([]);
   });
 
-  it('another action than the one that was looked at is not answered', async () => {
+  it('an action other than the printed one is not answered', async () => {
     standsAt(WAITING, WAITING);
     const { code } = await trap.acs('conv', 'confirm', ID, '--accept', '--action', 'an-older-action');
     expect({ code, written }).toEqual({ code: 6, written: [] });

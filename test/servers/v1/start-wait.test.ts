@@ -38,8 +38,8 @@ function tasksStandAt(status: string, members: (id: string) => Record<string, un
 }
 const start = (...flags: string[]) => trap.acs('conv', 'new', 'hello', '--no-repo', '--json', ...flags);
 
-describe('a start task that never ends', () => {
-  it('ends the command with 124 where no conversation shows up, and says what to look at', async () => {
+describe('a start task without an end', () => {
+  it('exits 124 when no conversation appears, and names the command that shows the start', async () => {
     tasksStandAt('STARTING_CONVERSATION');
     const { code, out, err } = await start('--start-timeout', '45s');
     expect(code).toBe(124);
@@ -51,7 +51,7 @@ describe('a start task that never ends', () => {
     }
   });
 
-  it('does not hold up what asks for it later', async () => {
+  it('does not block later commands', async () => {
     tasksStandAt('STARTING_CONVERSATION');
     const created = new Date(trap.clock.now()).toISOString().replace('Z', '');
     trap.tasks.set(ID, {
@@ -82,14 +82,14 @@ it('a start whose task the server no longer knows ends with 9 at the first read 
   expect(reads).toHaveLength(1);
 });
 
-it('a start that cannot be finished ends with the reason that only its task tells', async () => {
+it('conv new exits with the reason of its start task when the start fails', async () => {
   tasksStandAt('ERROR', () => ({ detail: '500: Sandbox not found: nope' }));
   const { code, err } = await start();
   expect(code).toBe(1);
   expect(err).toContain('Sandbox not found: nope');
 });
 
-it('a failure of the server that passes ends no start, nor the follow that comes after it', async () => {
+it('a 500 that passes ends neither a start nor its follow', async () => {
   tasksStandAt('READY', (id) => {
     trap.addConversation({ id, execution_status: 'finished' });
     return { app_conversation_id: id };
@@ -106,14 +106,14 @@ it('a failure of the server that passes ends no start, nor the follow that comes
   expect(out).toContain('done');
 });
 
-it('a start that fails without a word says what that often means', async () => {
+it('a start that fails without a detail prints the usual cause', async () => {
   tasksStandAt('ERROR', () => ({ detail: '' }));
   const { code, err } = await start();
   expect(code).toBe(1);
   expect(err).toContain('acs settings get');
 });
 
-it('a run that fails at once ends its start with 1 and the reason in words, whatever the form', async () => {
+it('a run that fails at once makes conv new exit 1 with the reason, in each format', async () => {
   tasksStandAt('READY', (id) => {
     trap.addConversation({ id, execution_status: 'error' });
     const error = { code: 'LLMAuthenticationError', detail: 'the model refuses the key' };

@@ -33,7 +33,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
   const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
   const model = async () => json<{ llm_model: string }>(await world.acs('settings', 'get', '--json')).llm_model;
 
-  it('keeps the current model settings, and brings them back', async () => {
+  it('save stores the current model settings, and use restores them', async () => {
     await world.acs('settings', 'set', 'llm_model=openai/usual', 'llm_api_key=@key.txt');
     const saved = await profile('save', 'usual', '--json');
     expect(saved.code, saved.err).toBe(0);
@@ -54,14 +54,14 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     expect(await model()).toBe('openai/usual');
   });
 
-  it('renames, and refuses a name that is taken', async () => {
+  it('rename exits 6 for a taken name', async () => {
     for (const name of ['one', 'two']) await profile('save', name, `llm_model=openai/${name}`);
     expect((await profile('rename', 'one', 'two')).code).toBe(6);
     expect(json(await profile('rename', 'one', 'three', '--json'))).toMatchObject({ name: 'three', changed: true });
     expect((await all()).map(({ name }) => name).sort()).toEqual(['three', 'two']);
   });
 
-  it('deletes, after a yes, and once', async () => {
+  it('deletes with --yes, and exits 5 the second time', async () => {
     await profile('save', 'gone', 'llm_model=openai/gone');
     expect((await profile('delete', 'gone')).code).toBe(2);
     expect(json(await profile('delete', 'gone', '-y', '--json'))).toMatchObject({ name: 'gone', changed: true });

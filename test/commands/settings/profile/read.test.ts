@@ -32,7 +32,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
   const profile = (...args: string[]): Promise<Ended> => world.acs('settings', 'profile', ...args);
   const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
 
-  it('does not know what is not there', async () => {
+  it('exits 5 for an unknown profile', async () => {
     for (const args of [
       ['show', 'nobody'],
       ['use', 'nobody'],
@@ -43,7 +43,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
 });
 
 describe('settings profile over v0', () => {
-  it('is not there, and says who has it', async () => {
+  it('exits 12 and names the dialect that has it', async () => {
     const world = await createWorld({ api: 'v0', spec: 'process' });
     try {
       for (const args of [

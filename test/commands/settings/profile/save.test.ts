@@ -34,14 +34,14 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
   const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
   const model = async () => json<{ llm_model: string }>(await world.acs('settings', 'get', '--json')).llm_model;
 
-  it('has nothing to keep before a model is set', async () => {
+  it('exits 3 before a model is set', async () => {
     const { code, err } = await profile('save', 'early');
     expect(code).toBe(3);
     expect(err).toContain('llm_model');
     expect(await all()).toEqual([]);
   });
 
-  it('keeps other settings beside the current ones, and shows no key', async () => {
+  it('save stores given settings without changing the current ones, and prints no key', async () => {
     await world.acs('settings', 'set', 'llm_model=openai/usual');
     const words = ['llm_model=openai/fast', 'llm_base_url=http://127.0.0.1:9/v1', 'llm_api_key=@key.txt'];
     const saved = await profile('save', 'fast', ...words, '--json', '--debug');
@@ -52,7 +52,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     for (const { out, err } of [saved, shown]) expect(out + err).not.toContain(KEY);
   });
 
-  it('keeps the key of a profile that is saved again without one', async () => {
+  it('save keeps the stored key when it gets none', async () => {
     await profile('save', 'fast', 'llm_model=openai/fast', 'llm_api_key=@key.txt');
     const again = await profile('save', 'fast', 'llm_model=openai/faster', '--json');
     expect(json(again)).toMatchObject({ model: 'openai/faster', api_key_set: true });
@@ -75,7 +75,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     expect(proxy.requests).toEqual([]);
   });
 
-  it('sends nothing in a dry run, and shows no key there', async () => {
+  it('--dry-run sends nothing and prints no key', async () => {
     const dry = await profile('save', 'x', 'llm_model=openai/x', 'llm_api_key=@key.txt', '--dry-run', '--json');
     expect(dry.code).toBe(0);
     expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
@@ -85,7 +85,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     expect(await all()).toEqual([]);
   });
 
-  it('keeps ten at most, as servers do', async () => {
+  it('exits 6 for an eleventh profile, as servers do', async () => {
     for (let number = 1; number <= 10; number++) await profile('save', `p${number}`, 'llm_model=openai/x');
     expect((await profile('save', 'p11', 'llm_model=openai/x')).code).toBe(6);
   });
