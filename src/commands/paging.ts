@@ -31,7 +31,7 @@ export function limitOf({ limit, allPages }: PagingOptions): number {
 export interface ListRequest<T> {
   view: View<T>;
   paging: PagingOptions;
-  fetch(server: Server, page: string | null, pageSize: number): Promise<Page<T>>;
+  fetch: (server: Server, page: string | null, pageSize: number) => Promise<Page<T>>;
   /** Made per server, because a condition may need a look at the server first. */
   filter?: (server: Server) => Promise<((item: T) => boolean) | undefined>;
 }

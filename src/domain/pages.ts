@@ -65,17 +65,6 @@ function addNew(known: Set<string>, id: string): boolean {
 /** What most records are told apart by. */
 export const byId = ({ id }: { id: string }): string => id;
 
-/** Calls `fetch` with at most `size` ids at a time and puts the answers together in order. */
-export async function inSlices<T>(
-  ids: readonly string[],
-  size: number,
-  fetch: (ids: string[]) => Promise<T[]>,
-): Promise<T[]> {
-  const all: T[] = [];
-  for (let start = 0; start < ids.length; start += size) all.push(...(await fetch(ids.slice(start, start + size))));
-  return all;
-}
-
 export interface PageSource<T> {
   fetch(page: string | null, pageSize: number): Promise<Page<T>>;
   /** What makes two items the same; an item with an empty id is never a duplicate. */
@@ -95,10 +84,12 @@ export async function collectPages<T>({
 }: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
   const items: T[] = [];
   const pageSize = filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, limit + 1);
-  for await (const item of allPages(id, (page) => fetch(page, pageSize))) {
-    if (filter && !filter(item)) continue;
-    if (items.length === limit) return { items, has_more: true };
-    items.push(item);
+  for await (const page of eachPage(id, (next) => fetch(next, pageSize))) {
+    for (const item of page) {
+      if (filter && !filter(item)) continue;
+      if (items.length === limit) return { items, has_more: true };
+      items.push(item);
+    }
   }
   return { items, has_more: false };
 }

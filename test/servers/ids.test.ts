@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { dashedId, isUuid, normalId } from '../../src/servers/ids.ts';
-import { allPages, inSlices } from '../../src/domain/pages.ts';
+import { allPages } from '../../src/domain/pages.ts';
+import { inSlices } from '../../src/servers/v1/calls.ts';
 import { failure } from './support/failure.ts';
 
 it('ids go from one form to the other, and what is no uuid stays as it is', () => {

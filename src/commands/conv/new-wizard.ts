@@ -1,7 +1,7 @@
 /** The questions of `conv new` on a terminal: repository, branch, message, spec, and a last look. */
 import type { Context } from '../../context.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { checkMessage } from './message.ts';
 import { DEMO } from './new-files.ts';
@@ -113,8 +113,11 @@ async function askForMessage(ctx: Context, typed: TypedMessage): Promise<string>
 
 /** Only where there is a choice. */
 async function askForSpec(ctx: Context, server: Server): Promise<string | undefined> {
-  if (!server.info.dialects.includes('v1') || server.presence('sandboxes') === 'absent') return undefined;
-  const { items } = await server.specs.list(null, 50);
+  if (server.presence('sandboxes') === 'absent') return undefined;
+  const { items } = await server.specs.list(null, 50).catch((error: unknown) => {
+    if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
+    throw error;
+  });
   if (items.length < 2) return undefined;
   const prompt = await ctx.prompt();
   const preferred = items.find((spec) => spec.default)?.id;

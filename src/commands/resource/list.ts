@@ -13,7 +13,7 @@ export async function listSelected<R extends StatusRecord>(
   await printList(ctx, {
     view: resource.view,
     paging: options,
-    fetch: (server, page, pageSize) => resource.list(server, page, pageSize),
+    fetch: resource.list,
     ...(selection && { filter: async (server) => (await resource.selector(ctx, server, selection)).matches }),
   });
 }

@@ -29,7 +29,7 @@ export interface Resource<R extends StatusRecord> {
   ofLast(server: Server, conversationId: string): Promise<R>;
   /** @param seen the record as it was read before, for errors */
   get(server: Server, id: string, seen?: R): Promise<R>;
-  list(server: Server, page: string | null, pageSize: number): Promise<Page<R>>;
+  list: (server: Server, page: string | null, pageSize: number) => Promise<Page<R>>;
   /** Reads first what the selection needs besides the records. */
   selector(ctx: Context, server: Server, selection: Selection): Promise<Selector<R>>;
   /** What is printed for a record that does not exist, with --ignore-not-found. */

@@ -13,7 +13,7 @@ import {
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { isUuid, normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import { inSlices, type Page } from '../../domain/pages.ts';
+import type { Page } from '../../domain/pages.ts';
 import type { ListQuery } from '../server.ts';
 import type { Query } from '../transport/address.ts';
 import { statusError, type Answer } from '../transport/answer.ts';
@@ -183,4 +183,15 @@ async function eventsAnswer(links: Links, path: string, query: Query): Promise<A
     if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;
     throw error;
   }
+}
+
+/** Calls `fetch` with at most `size` ids at a time and puts the answers together in order. */
+export async function inSlices<T>(
+  ids: readonly string[],
+  size: number,
+  fetch: (ids: string[]) => Promise<T[]>,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let start = 0; start < ids.length; start += size) all.push(...(await fetch(ids.slice(start, start + size))));
+  return all;
 }
