@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import { git, type GitOptions } from './git.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 
-export { parseRepository, type RepositoryChoice } from './repository.ts';
+export { parseRepository, type RepositoryChoice } from './remote-url.ts';
 
 /** What acs knows of the git checkout it runs in. */
 export interface Checkout {

@@ -36,7 +36,7 @@ const ENTRIES: readonly RootEntry[] = [
     aliases: ['spec'],
     description: 'list the specs that sandboxes are created from',
     group: CONVERSATIONS,
-    load: async () => (await import('./specs/index.ts')).declareSpecs,
+    load: async () => (await import('./specs.ts')).declareSpecs,
   },
   {
     usage: 'settings',

@@ -1,3 +1,5 @@
+import { AppError } from '../errors.ts';
+
 /** Named model settings that a server keeps beside the current ones. */
 export interface ModelProfile {
   name: string;
@@ -16,7 +18,10 @@ export interface ModelChoice {
   api_key: string | null;
 }
 
-/** What servers take as a name. */
-export function isModelProfileName(name: string): boolean {
-  return /^[A-Za-z0-9._-]{1,64}$/.test(name) && name !== '.' && name !== '..';
+/** Throws `usage` for a name that servers refuse. */
+export function checkModelProfileName(name: string): void {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(name) && name !== '.' && name !== '..') return;
+  throw new AppError('usage', `"${name.slice(0, 80)}" is not a valid name of a model profile`, {
+    hint: 'up to 64 letters, digits, dots, dashes and underscores',
+  });
 }

@@ -5,7 +5,6 @@ import { rulerFor } from '../text/width.ts';
 import { exactCell, shortCell } from './cell.ts';
 import { fitColumns } from './columns.ts';
 import { renderParts } from './lines.ts';
-import { shortenIds } from './short-ids.ts';
 import type { Field, LinePart, View } from './view.ts';
 
 export interface Look {
@@ -122,4 +121,16 @@ function painter<T>(field: Field<T>, text: string, palette: Palette): (text: str
 
 function toneOf<T>(field: Field<T>, text: string): Tone | undefined {
   return field.as === 'status' ? STATUS_TONES[text] : field.as === 'time' ? 'dim' : undefined;
+}
+
+/** Ids in a table have at least this many characters. */
+const SHORTEST_ID = 8;
+
+/** Prefixes of the ids, as short as they can be and still be typed back: all of one length at which different ids stay different. */
+export function shortenIds(ids: readonly string[]): string[] {
+  const distinct = new Set(ids);
+  const longest = Math.max(0, ...ids.map((id) => id.length));
+  let length = SHORTEST_ID;
+  while (length < longest && new Set([...distinct].map((id) => id.slice(0, length))).size < distinct.size) length += 1;
+  return ids.map((id) => id.slice(0, length));
 }

@@ -2,8 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { fitColumns, GAP } from '../../src/output/columns.ts';
-import { renderTable } from '../../src/output/render.ts';
-import { shortenIds } from '../../src/output/short-ids.ts';
+import { renderTable, shortenIds } from '../../src/output/render.ts';
 import type { Field } from '../../src/output/view.ts';
 import { coloredPalette } from '../../src/terminal/color.ts';
 

@@ -1,7 +1,7 @@
 /** Whether JSON that a command prints has the form that its help names, with the members that `acs help output` lists. */
 import type { Command } from 'commander';
 import { explanationOf } from '../../src/commands/declare.ts';
-import { JSON_FORMS } from '../../src/commands/help/json-forms.ts';
+import { JSON_FORMS } from '../../src/commands/help/command.ts';
 import { RECORDS } from '../../src/commands/help/records.ts';
 import type { RecordShape } from '../../src/output/view.ts';
 

@@ -1,11 +1,24 @@
 /** The help of one command. Loaded when help is printed. */
 import type { Command, Option } from 'commander';
 import { EXIT_CODES } from '../../errors.ts';
-import { explanationOf, type CommandHelp, type Example, type JsonForm } from '../declare.ts';
-import { JSON_FORMS } from './json-forms.ts';
+import { bulkShape } from '../../output/bulk.ts';
+import { explanationOf, type CommandHelp, type Example, type JsonForm, type JsonForms } from '../declare.ts';
 import { layoutFor, pageText, termWidthOf, type Layout } from './layout.ts';
 import type { Item, List, Page } from './page.ts';
 import { TOPICS } from '../help-topics.ts';
+
+/** The forms of JSON output: the noun of a view stands for its members, which `acs help output` lists. */
+export const JSON_FORMS: JsonForms = {
+  objectForm({ noun }, ...members) {
+    const more = members.map((name) => `"${name}"`).join(', ');
+    return more === '' ? `<${noun}>` : `<${noun}> plus ${more}`;
+  },
+  listForm: (...shapes) => `{"items":[${shapes.map(({ noun }) => `<${noun}>`).join(' or ')},…],"has_more":false}`,
+  changeForms: (shape, [one, several] = ['one id', 'several ids, or selectors']) => [
+    [one, JSON_FORMS.objectForm(shape, 'changed')],
+    [several, JSON_FORMS.objectForm(bulkShape)],
+  ],
+};
 
 /** Exit codes of every command. */
 const ALWAYS: (keyof typeof EXIT_CODES)[] = ['ok', 'usage', 'config', 'auth', 'server', 'network'];

@@ -13,7 +13,7 @@ import { secretView } from '../secret/view.ts';
 import { pruneView, readyShape, startedView, statusView, stoppedView } from '../serve-view.ts';
 import { modelProfileView } from '../settings/profile/view.ts';
 import { fieldView } from '../settings/view.ts';
-import { specView } from '../specs/view.ts';
+import { specView } from '../specs.ts';
 import { identityView } from '../whoami.ts';
 import type { Page } from './page.ts';
 

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import type { ModelProfile } from '../../../domain/model-profile.ts';
+import { checkModelProfileName, type ModelProfile } from '../../../domain/model-profile.ts';
 import { isAppError } from '../../../errors.ts';
 import { confirmChange, endOfDryRun } from '../../bulk.ts';
 import { explain } from '../../declare.ts';
-import { checkModelProfileName } from './name.ts';
 import { modelProfileView } from './view.ts';
 
 interface DeleteOptions {

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import type { ModelChoice } from '../../../domain/model-profile.ts';
+import { checkModelProfileName, type ModelChoice } from '../../../domain/model-profile.ts';
 import { SETTINGS_FIELDS } from '../../../domain/settings-fields.ts';
 import { AppError } from '../../../errors.ts';
 import { explain } from '../../declare.ts';
 import { readAssignments, valuesOf, type Assignment } from '../wish.ts';
-import { checkModelProfileName } from './name.ts';
 import { modelProfileView } from './view.ts';
 
 const TAKEN = ['llm_model', 'llm_base_url', 'llm_api_key'] as const;
