@@ -8,7 +8,8 @@ import { featuresThat, type Feature, type KnownFeatures, type Presence } from '.
 import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
-import type { Server, ServerInfo } from './server.ts';
+import { keyCheckingRoute } from './quirks/unchecked-key.ts';
+import type { Adapter, Server, ServerInfo } from './server.ts';
 import { serverText, statusError, type Answer } from './transport/answer.ts';
 import { normalizeBaseUrl } from './transport/address.ts';
 import { createNetwork, type Network } from './transport/network.ts';
@@ -140,8 +141,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: R
   const { keyError } = await import('./key-error.ts');
   const { options } = run;
   if (options.key === null || run.facts === null) return withDetails(keyError(options, answer), details);
-  // V1 of 1.4.0 and 1.6.0 takes any key: a key is proven at a route that refuses a wrong one.
-  const path = run.facts.now.dialects.includes('v0') ? '/api/options/config' : '/api/v1/app-conversations/count';
+  const path = keyCheckingRoute(run.facts.now.dialects);
   const accept = [400, 401, 403, 404, 405, 500, 502, 503, 504];
   try {
     const again = await app.request({ method: 'GET', path, safe: 'read', accept });
@@ -195,7 +195,6 @@ function createLinks(run: Run, signal: AbortSignal): Links {
     randomId: () => randomUUID(), // node:crypto is loaded when one is needed
     starts: run.starts,
     features: knownFeatures(run),
-    local: run.options.local || run.facts?.now.flavour === 'local',
   };
 }
 
@@ -230,8 +229,6 @@ function presenceAt({ features, dialects }: ProbeFacts, feature: Feature): Prese
   const mayBeOverV0 = feature === 'rename' && dialects.includes('v0');
   return features[feature] === 'absent' && mayBeOverV0 ? 'unknown' : features[feature];
 }
-
-type Adapter = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
 
 async function loadAdapter({ owners }: Run, facts: ProbeFacts, links: Links): Promise<Adapter> {
   const v1 = facts.dialects.includes('v1') ? (await import('./v1/index.ts')).createV1(links, facts) : null;

@@ -7,6 +7,21 @@ import { isAppError } from '../errors.ts';
 import { isJsonType, serverText, type Answer } from './transport/answer.ts';
 import type { Call } from './transport/call.ts';
 
+/**
+ * Features that no route shows. A document may state them in `info.x-features`, as that of the local service does; the
+ * documents of OpenHands servers have no such member.
+ */
+export const STATED_FEATURES = [
+  /** The server has pages for browsers, one for each conversation. */
+  'web-interface',
+  /** The app server returns each event as soon as the sandbox has it, also while the sandbox does not run. */
+  'immediate-events',
+  /** The list of V0 has conversations of any age. */
+  'old-v0-conversations',
+  /** The record of a V0 conversation names the sandbox that it runs in. */
+  'v0-sandboxes',
+] as const;
+
 export const FEATURES = [
   'replay',
   'caller-conversation-id',
@@ -18,8 +33,10 @@ export const FEATURES = [
   'settings-schema',
   'model-profiles',
   'secrets',
+  'v1-secrets',
   'events',
   'sandboxes',
+  ...STATED_FEATURES,
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];

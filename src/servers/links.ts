@@ -34,8 +34,6 @@ export interface Links {
   randomId(): string;
   starts: StartMemory;
   features: KnownFeatures;
-  /** Whether the app server runs on this machine without a request limit. */
-  local: boolean;
 }
 
 /** Reads an answer with a reader of src/protocol; a wrong shape becomes AppError `server`. */
@@ -51,4 +49,11 @@ export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
       cause: error,
     });
   }
+}
+
+/** The page of a conversation in the web interface; null where the server has none. */
+export type WebUrl = (id: string) => string | null;
+
+export function webUrlOf({ app, features }: Pick<Links, 'app' | 'features'>): WebUrl {
+  return (id) => (features.of('web-interface') === 'absent' ? null : `${app.baseUrl}/conversations/${id}`);
 }

@@ -1,6 +1,6 @@
 /** What /openapi.json says: the dialects, the release, and which calls and members there are. */
 import { asRecord, isRecord, type Json } from '../protocol/shape.ts';
-import { presenceOf, type Features } from './features.ts';
+import { presenceOf, STATED_FEATURES, type Features } from './features.ts';
 
 export interface DocumentFacts {
   v1: boolean;
@@ -61,10 +61,31 @@ function featuresOf(
     'settings-schema': presenceOf(has(/^\/api\/v1\/settings\/agent-schema$/)),
     'model-profiles': presenceOf(has(/^\/api\/v1\/settings\/profiles$/)),
     secrets: presenceOf(has(/^\/api(\/v1)?\/secrets(\/search)?$/)),
+    'v1-secrets': presenceOf(has(/^\/api\/v1\/secrets(\/search)?$/)),
     events: presenceOf(has(/\/events(\/search)?$/)),
     sandboxes: presenceOf(has(/^\/api\/v1\/sandboxes\/search$/)),
+    ...statedFeatures(document),
   };
   return { features, v1StartMembers: members === null ? null : [...members] };
+}
+
+/** A document that states nothing is that of an OpenHands server: its frontend is part of the release. */
+const UNSTATED: Record<(typeof STATED_FEATURES)[number], boolean> = {
+  'web-interface': true,
+  'immediate-events': false,
+  'old-v0-conversations': false,
+  'v0-sandboxes': false,
+};
+
+function statedFeatures(document: Json): Pick<Features, (typeof STATED_FEATURES)[number]> {
+  const info = isRecord(document['info']) ? document['info'] : {};
+  const stated = isRecord(info['x-features']) ? info['x-features'] : {};
+  const features: Partial<Features> = {};
+  for (const name of STATED_FEATURES) {
+    const value = stated[name];
+    features[name] = presenceOf(typeof value === 'boolean' ? value : UNSTATED[name]);
+  }
+  return features as Pick<Features, (typeof STATED_FEATURES)[number]>;
 }
 
 /** Changes of one conversation of V1. */

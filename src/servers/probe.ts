@@ -122,7 +122,7 @@ function decide(answers: Answers, key: KeyInUse, nowMs: number): ProbeFacts {
   const unauthorized = countIsJson && (countStatus === 401 || countStatus === 403);
   const optionsRefuse = isUnauthorized(answers.options);
   if (unauthorized && (v1 || !v0)) throw keyError(key, count);
-  // Without a document this 401 is all that shows V0, and that the key is wrong: V1 of 1.4.0 and 1.6.0 takes any key.
+  // Without a document this 401 is all that shows V0, and that the key is wrong (quirks/unchecked-key.ts).
   if (optionsRefuse && (v0 || document === null)) throw keyError(key, answers.options as Answer);
   if (!v1 && !v0) throw isAgentServer(json(answers.document)) ? agentServerError(answers.document) : notAServer(all);
   return {

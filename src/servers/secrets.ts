@@ -7,9 +7,9 @@ import { isMissingRoute } from './features.ts';
 import { read, type Links } from './links.ts';
 import { allPages, type Page } from '../domain/pages.ts';
 import type { ProbeFacts } from './probe.ts';
+import { recreateSecret, type OldValue, type Replacement } from './quirks/unreplaced-secret.ts';
 import { notRemoved, removeOrRead } from './removal.ts';
 import type { NewSecret, Server } from './server.ts';
-import { DryRunStop, plannedRequests } from './transport/dry-run.ts';
 import { foundNothing, serverText } from './transport/answer.ts';
 
 const ROUTES: Record<Dialect, string> = { v0: '/api/secrets', v1: '/api/v1/secrets' };
@@ -57,10 +57,7 @@ async function staysListed(links: Links, dialect: Dialect, name: string): Promis
 
 /**
  * Stores a value under a name, with the description that is stored unless another is given.
- *
- * The POST of V1 replaces the value of an existing name (1.11.0). That of V0 refuses an existing name, and no other
- * call changes a value, so the secret is deleted and created; the notice before it names what a failure in between
- * costs.
+ * The POST of V1 replaces the value of an existing name (1.11.0); that of V0 refuses it (unreplaced-secret.ts).
  */
 export async function storeSecret(
   links: Links,
@@ -72,9 +69,14 @@ export async function storeSecret(
   const kept = description ?? before?.description ?? null;
   const body = { name, value, ...(kept === null ? {} : { description: kept }) };
   const stored = { name, description: kept, before: before === null ? 'absent' : 'present' } as const;
+  const replacement: Replacement = {
+    remove: async () => void (await removeSecret(links, dialect, name)),
+    isThere: async () => (await findSecret(links, dialect, name)) !== null,
+    create: (old) => createOrFind(links, dialect, body, old),
+  };
   if (before === null) await createOrFind(links, dialect, body);
-  else if (dialect === 'v0') await recreate(links, dialect, body);
-  else if ((await create(links, dialect, body, 'replaces')) === 'exists') await recreate(links, dialect, body);
+  else if (dialect === 'v0' || (await create(links, dialect, body, 'replaces')) === 'exists')
+    await recreateSecret(links, name, replacement);
   return stored;
 }
 
@@ -82,85 +84,6 @@ interface SecretBody {
   name: string;
   value: string;
   description?: string;
-}
-
-async function recreate(links: Links, dialect: Dialect, body: SecretBody): Promise<void> {
-  const { name } = body;
-  if (links.mode === 'dry-run') {
-    throw new DryRunStop([
-      ...(await plannedRequests(() => removeSecret(links, dialect, name))),
-      ...(await plannedRequests(() => create(links, dialect, body))),
-    ]);
-  }
-  links.notice(
-    `${name} exists, and this server replaces no value: it is deleted and created again; if that fails in between, the old value is lost`,
-  );
-  const old = await removeOld(links, dialect, name);
-  try {
-    await createOrFind(links, dialect, body, old);
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    // What is listed after a lost answer may be the new value.
-    const state = old === 'kept' && !isRefused(error) ? 'unknown' : old;
-    throw withOldValue(
-      error,
-      name,
-      state,
-      state === 'kept' ? 'the new one is not stored' : 'the new one may not be stored',
-    );
-  }
-}
-
-/** The value that a secret had before; `kept`: the server accepted the deletion and still lists the secret. */
-type OldValue = 'deleted' | 'kept' | 'unknown';
-
-/** Deletes the secret and reads what became of it. Throws an error that says so when the old value may be gone. */
-async function removeOld(links: Links, dialect: Dialect, name: string): Promise<OldValue> {
-  const read: { shows: OldValue } = { shows: 'unknown' };
-  const isThere = async (): Promise<boolean> => {
-    read.shows = (await findSecret(links, dialect, name)) === null ? 'deleted' : 'kept';
-    return read.shows === 'kept';
-  };
-  const remove = async (): Promise<void> => void (await removeSecret(links, dialect, name));
-  try {
-    await removeOrRead(links, `secret ${name}`, { remove, isThere });
-    if (read.shows === 'unknown') await isThere().catch(unlessInterrupted);
-  } catch (error) {
-    if (!isAppError(error) || read.shows === 'kept' || isRefused(error)) throw error;
-    throw withOldValue(error, name, 'unknown', 'the new one is not stored');
-  }
-  return read.shows;
-}
-
-/** The deletion was accepted: a list that cannot be read does not make that a failure. */
-function unlessInterrupted(error: unknown): void {
-  if (!isAppError(error) || error.kind === 'interrupted') throw error;
-}
-
-function isRefused({ details: { status } }: AppError): boolean {
-  return status !== undefined && status >= 400 && status < 500;
-}
-
-const STATES: Record<OldValue, string> = {
-  deleted: 'is gone',
-  kept: 'is unchanged (the server accepted its deletion and still lists it)',
-  unknown: 'may be gone',
-};
-
-/** @param rest what became of the new value */
-function withOldValue(error: AppError, name: string, old: OldValue, rest: string): AppError {
-  const again = `store it again: acs secret set ${name}`;
-  const hints: Record<OldValue, string> = {
-    deleted: again,
-    kept: 'this server does not replace the value: use another name',
-    unknown: `see whether it is there: acs secret list   ${again}`,
-  };
-  return new AppError(error.kind, `the old value of ${name} ${STATES[old]}, and ${rest}: ${error.message}`, {
-    ...error.details,
-    exitCode: error.exitCode,
-    hint: hints[old],
-    data: { ...error.details.data, name, old_value: old },
-  });
 }
 
 /**

@@ -133,8 +133,8 @@ export interface Server {
     checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
     /** Lets the agent go on where it stands. Throws `needs-input` while a confirmation waits, `conflict` when asleep. */
     run(id: string): Promise<RunStart>;
-    /** Wakes what the conversation runs in; resolves when the server has taken it. Throws `conflict` when that is gone. */
-    wake(id: string): Promise<void>;
+    /** Starts the sandbox of the conversation; resolves when the server accepts that. Throws `conflict` when it is gone. */
+    startSandbox(id: string): Promise<void>;
     /** Interrupts the run where the server can, else pauses it. Resolves when the server has taken it. */
     stop(id: string): Promise<void>;
     diff(id: string, onRead?: FilesRead): Promise<WorkspaceDiff>;
@@ -191,6 +191,9 @@ export interface Server {
     remove(name: string): Promise<void>;
   };
 }
+
+/** What a dialect implements of the port. */
+export type Adapter = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
 
 export interface RemovalScope {
   /** Whether a conversation, as it was read right before, may be deleted along with the sandbox; `any`: all may. */

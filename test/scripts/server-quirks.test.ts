@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -10,6 +10,14 @@ it('every quirk has a header with all members', () => {
   const quirks = readQuirks(serverSources(root));
   expect(quirks.length).toBeGreaterThan(0);
   expect(incompleteQuirks(quirks)).toEqual([]);
+});
+
+it('every quirk is a file in quirks/, and every test that its header names exists', () => {
+  const quirks = readQuirks(serverSources(root));
+  expect(quirks.filter(({ file }) => !file.startsWith('src/servers/quirks/'))).toEqual([]);
+  const named = quirks.flatMap(({ members }) => members.Evidence.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
 });
 
 it('docs/server-quirks.md is up to date: npm run generate writes it', () => {

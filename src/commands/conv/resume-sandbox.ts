@@ -41,7 +41,7 @@ export async function resumeSandboxNow(
 ): Promise<Conversation> {
   const progress = await ctx.progress(`resuming ${nameOf(conversation)}`);
   try {
-    await server.conversations.wake(conversation.id);
+    await server.conversations.startSandbox(conversation.id);
     await untilRunning(ctx, server, conversation);
   } finally {
     await progress.done();

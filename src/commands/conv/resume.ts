@@ -98,7 +98,7 @@ export async function resumeConversations(
 
 function stepsOf(server: Server, seen: Conversation) {
   refuseGone(seen);
-  const start = { what: 'start its sandbox', task: () => server.conversations.wake(seen.id) };
+  const start = { what: 'start its sandbox', task: () => server.conversations.startSandbox(seen.id) };
   const goOn = {
     what: 'continue the run unless it has ended or waits for a confirmation',
     task: async () => {

@@ -5,24 +5,23 @@
 import { isAppError } from '../../errors.ts';
 import type { Dialect } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
+import { forward } from '../compose.ts';
 import { startMember } from '../features.ts';
 import type { ProbeFacts } from '../probe.ts';
+import type { Adapter } from '../server.ts';
 import { isOfV1 } from '../v0/calls.ts';
-import type { V0 } from '../v0/index.ts';
-import type { V1 } from '../v1/index.ts';
 import { createMergedList } from './list.ts';
 import { withUseByV0 } from './sandboxes.ts';
 
 /** @param owners the dialects of conversations, by id: they do not change, and are kept for the other adapters of the command */
-export function createBoth(v1: V1, v0: V0, facts: ProbeFacts, owners: Map<string, Dialect>): V1 {
+export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: Map<string, Dialect>): Adapter {
   const { conversations: newer } = v1;
   const { conversations: older } = v0;
   const listBoth = createMergedList(newer.list, older.list);
-  // Elsewhere what a V0 conversation runs in is no sandbox, or none that is told.
-  const namesSandboxes = facts.flavour === 'local';
+  const namesSandboxes = facts.features['v0-sandboxes'] === 'present';
 
   /** Which dialect a conversation is of: V1 knows its own by id, the rest is V0's. */
-  const ownerOf = async (id: string): Promise<V1['conversations']> => {
+  const ownerOf = async (id: string): Promise<Adapter['conversations']> => {
     let dialect = owners.get(id);
     if (dialect === undefined) {
       dialect = await newer.get(id).then(
@@ -37,17 +36,11 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts, owners: Map<string
     return dialect === 'v1' ? newer : older;
   };
 
-  async function* through<T>(
-    id: string,
-    open: (adapter: V1['conversations']) => AsyncIterable<T>,
-  ): AsyncGenerator<T, void, void> {
-    yield* open(await ownerOf(id));
-  }
-
   return {
     ...v1,
     sandboxes: namesSandboxes ? withUseByV0(v1.sandboxes, older) : v1.sandboxes,
     conversations: {
+      ...forward('conversations', (id) => ownerOf(id as string)),
       async *start(request, options) {
         const dialect = startDialect(request, facts);
         const conversation = yield* (dialect === 'v1' ? newer : older).start(request, options);
@@ -81,21 +74,6 @@ export function createBoth(v1: V1, v0: V0, facts: ProbeFacts, owners: Map<string
         owners.set(id, 'v1');
         return newer.get(id);
       },
-      getSettled: async (id) => (await ownerOf(id)).getSettled(id),
-      runsInSandbox: async (id) => (await ownerOf(id)).runsInSandbox(id),
-      rename: async (id, title) => (await ownerOf(id)).rename(id, title),
-      remove: async (id, scope) => (await ownerOf(id)).remove(id, scope),
-      eventPages: (id, query) => through(id, (adapter) => adapter.eventPages(id, query)),
-      follow: (id, options) => through(id, (adapter) => adapter.follow(id, options)),
-      result: async (id) => (await ownerOf(id)).result(id),
-      send: async (id, message) => (await ownerOf(id)).send(id, message),
-      pending: async (id, paused) => (await ownerOf(id)).pending(id, paused),
-      answer: async (id, answer) => (await ownerOf(id)).answer(id, answer),
-      checkAnswer: async (id, answer) => (await ownerOf(id)).checkAnswer(id, answer),
-      run: async (id) => (await ownerOf(id)).run(id),
-      wake: async (id) => (await ownerOf(id)).wake(id),
-      stop: async (id) => (await ownerOf(id)).stop(id),
-      diff: async (id, onRead) => (await ownerOf(id)).diff(id, onRead),
     },
   };
 }

@@ -13,7 +13,7 @@ const PAGE_SIZE = 100;
 interface Side {
   dialect: Dialect;
   items: AsyncGenerator<Conversation, void, void>;
-  /** Read and not told yet; undefined: not read yet, null: there is no more. */
+  /** The next conversation; undefined: not read yet, null: there is no more. */
   head: Conversation | null | undefined;
 }
 
@@ -35,7 +35,8 @@ export function createMergedList(newer: List, older: List): List {
 
 interface Reading {
   sides: readonly [Side, Side];
-  told: Set<string>;
+  /** Ids of the conversations on the pages so far. */
+  listed: Set<string>;
 }
 
 function createReading(newer: List, older: List, query: ListQuery): Reading {
@@ -44,7 +45,7 @@ function createReading(newer: List, older: List, query: ListQuery): Reading {
     items: allPages<Conversation>(byId, (page) => list(query, page)),
     head: undefined,
   });
-  return { sides: [side('v1', newer), side('v0', older)], told: new Set() };
+  return { sides: [side('v1', newer), side('v0', older)], listed: new Set() };
 }
 
 async function readPage(reading: Reading, size: number): Promise<{ items: Conversation[]; more: boolean }> {
@@ -55,9 +56,9 @@ async function readPage(reading: Reading, size: number): Promise<{ items: Conver
     if (side?.head == null) return { items, more: false };
     const { head } = side;
     side.head = undefined;
-    // Releases that do not say which are of V1 list those twice.
-    if (reading.told.has(head.id)) continue;
-    if (head.id !== '') reading.told.add(head.id);
+    // Servers page by offset: a conversation that is created meanwhile moves a row to the next page (interface 4.3).
+    if (reading.listed.has(head.id)) continue;
+    if (head.id !== '') reading.listed.add(head.id);
     items.push(head);
   }
   return { items, more: reading.sides.some(({ head }) => head !== null) };

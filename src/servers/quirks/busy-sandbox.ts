@@ -5,7 +5,7 @@
  * Symptom:  `conv show` reports no status or `failed`, and `conv wait` exits 1, while the run goes on: the record of a
  *           busy sandbox has a null status for a second, and a sandbox that does not answer its health check is in
  *           ERROR until it does.
- * Evidence: interface 4.3; recording exchanges-1.11.0.jsonl, llm.closed-port.execution_status.None;
+ * Evidence: interface 4.3 and 5.2; recording exchanges-1.11.0.jsonl, llm.closed-port.execution_status.None;
  *           test/traps/null-states.test.ts, test/servers/follow-trouble.test.ts
  * Cost:     0 requests while the status is not null; else reads for up to 2 s; while following 0 requests, and a
  *           failure of the sandbox is reported 10 s later
@@ -24,18 +24,18 @@ const BUSY_MS = 10_000;
 
 /** The record once its status is not null for a moment only. */
 export async function afterNullFlash(links: Links, first: AppConversationRecord): Promise<AppConversationRecord> {
-  if (!mayFlash(links, first)) return first;
+  if (!mayFlash(first)) return first;
   let record = first;
   const known = async (): Promise<true | undefined> => {
     record = await getConversation(links, first.id);
-    return mayFlash(links, record) ? undefined : true;
+    return mayFlash(record) ? undefined : true;
   };
   await poll(known, { ...links, every: STEADY, until: links.clock.now() + NULL_FLASH_MS });
   return record;
 }
 
-function mayFlash(links: Links, { execution_status, sandbox_status: sandbox }: AppConversationRecord): boolean {
-  return execution_status === null && (sandbox === 'RUNNING' || (sandbox === 'ERROR' && !links.local));
+function mayFlash({ execution_status, sandbox_status: sandbox }: AppConversationRecord): boolean {
+  return execution_status === null && (sandbox === 'RUNNING' || sandbox === 'ERROR');
 }
 
 /**

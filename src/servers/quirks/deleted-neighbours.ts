@@ -11,10 +11,10 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import { normalId } from '../ids.ts';
-import type { Links } from '../links.ts';
+import type { Links, WebUrl } from '../links.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { getConversation, searchConversations } from '../v1/calls.ts';
-import { toConversation, type WebUrl } from '../v1/records.ts';
+import { toConversation } from '../v1/records.ts';
 
 /** @param alsoGone whether the same command deletes a conversation. Throws `conflict`. */
 export async function refuseNeighbours(

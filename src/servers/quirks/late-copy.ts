@@ -26,31 +26,35 @@ const SILENT_MS = 5_000;
 export interface CopyNotices {
   /** The sandbox runs and does not answer. */
   unreachable(id: string, error: AppError): void;
-  /** The sandbox does not run: says so where its last moments may be missing. */
+  /** The sandbox does not run: a notice where the last events of the run may be missing. */
   asleep(record: AppConversationRecord): Promise<void>;
-  /** The copy holds nothing at all. */
+  /** The copy has no events. */
   empty(record: AppConversationRecord): void;
 }
 
-/** Each is said once for a conversation, however often its events are read in one command. */
+function isImmediate({ features }: Links): boolean {
+  return features.of('immediate-events') === 'present';
+}
+
+/** Each notice is printed once for a conversation, however often its events are read in one command. */
 export function createCopyNotices(links: Links): CopyNotices {
-  const told = new Set<string>();
+  const printed = new Set<string>();
   const isNew = (what: string, id: string): boolean => {
     const key = `${what} ${normalId(id)}`;
-    if (told.has(key)) return false;
-    told.add(key);
+    if (printed.has(key)) return false;
+    printed.add(key);
     return true;
   };
   return {
     unreachable(id, error) {
-      // Where the sandbox has lost the conversation the copy is all there is; the local service keeps one log for both.
-      if (links.local || error.kind === 'not-found' || !isNew('unreachable', id)) return;
+      // Where the sandbox no longer has the conversation, the copy is all there is.
+      if (isImmediate(links) || error.kind === 'not-found' || !isNew('unreachable', id)) return;
       links.notice(
         `the sandbox does not answer (${error.message}); this is the copy of the app server, which may be up to 30 s behind`,
       );
     },
     async asleep(record) {
-      if (links.local || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id)) return;
+      if (isImmediate(links) || record.sandbox_status === 'MISSING' || !isNew('asleep', record.id)) return;
       if ((await lastWord(links, record.id))?.toLowerCase() !== 'running') return;
       links.notice(
         `the sandbox does not run (it is ${stateOf(record)}), and its events end in the middle of the run; what may be missing is in the sandbox${wayOut(record)}`,
@@ -77,17 +81,16 @@ function wayOut({ sandbox_id: id, sandbox_status: status }: AppConversationRecor
 }
 
 /**
- * Waits until the copy tells this state of the run, as long as it may be late; false when it still does not. A server
- * that cannot tell is not waited for.
+ * Waits until the copy has this state of the run, for as long as it may be late.
+ * @returns false when it still does not have it, or cannot be read
  */
-export async function untilCopyTells(links: Links, id: string, word: string): Promise<boolean> {
+export async function untilCopyHas(links: Links, id: string, word: string): Promise<boolean> {
   const until = links.clock.now() + COPY_DELAY_MS;
-  const told = await poll(() => copyTells(links, id, word), { ...links, every: STEADY, until });
-  return told ?? false;
+  return (await poll(() => copyHas(links, id, word), { ...links, every: STEADY, until })) ?? false;
 }
 
 /** False where the copy cannot be read. */
-async function copyTells(links: Links, id: string, word: string): Promise<boolean | undefined> {
+async function copyHas(links: Links, id: string, word: string): Promise<boolean | undefined> {
   try {
     return (await lastWord(links, id))?.toLowerCase() === word.toLowerCase() || undefined;
   } catch (error) {
@@ -96,8 +99,8 @@ async function copyTells(links: Links, id: string, word: string): Promise<boolea
   }
 }
 
-/** Which events a follower was shown: all that the sandbox has, or the copy; and what is to be said of that. */
-export interface CopyWatch {
+/** Where the events of a follower come from: the sandbox, or the copy of the app server. */
+export interface CopySource {
   readonly isCopy: boolean;
   /** After the sandbox was read, or before the copy is. */
   read(from: 'sandbox' | 'copy', record: AppConversationRecord): void;
@@ -105,10 +108,10 @@ export interface CopyWatch {
   catchUp(id: string, word: string | null): Promise<'complete' | 'read-again'>;
 }
 
-export function createCopyWatch(links: Links): CopyWatch {
+export function createCopySource(links: Links): CopySource {
   let isCopy = false;
   let sinceMs: number | null = null;
-  let isTold = false;
+  let isNoticed = false;
   return {
     get isCopy() {
       return isCopy;
@@ -116,15 +119,15 @@ export function createCopyWatch(links: Links): CopyWatch {
     read(from, { sandbox_status: status }) {
       isCopy = from === 'copy';
       sinceMs = isCopy && status === 'RUNNING' ? (sinceMs ?? links.clock.now()) : null;
-      if (isTold || links.local || sinceMs === null || links.clock.now() - sinceMs < SILENT_MS) return;
-      isTold = true;
+      if (isNoticed || isImmediate(links) || sinceMs === null || links.clock.now() - sinceMs < SILENT_MS) return;
+      isNoticed = true;
       links.notice(
         'the sandbox does not answer; events are shown as they reach the app server, up to 30 s after they happened',
       );
     },
     async catchUp(id, word) {
-      if (!isCopy || word === null || links.local) return 'complete';
-      if (!(await untilCopyTells(links, id, word))) {
+      if (!isCopy || word === null || isImmediate(links)) return 'complete';
+      if (!(await untilCopyHas(links, id, word))) {
         links.notice(
           `the last events of this run have not reached the app server, and its sandbox does not answer; later they may be in: acs conv events ${normalId(id)}`,
         );

@@ -12,8 +12,7 @@
 import type { Reason } from '../../domain/conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
-import type { Links } from '../links.ts';
-import type { WebUrl } from '../v1/records.ts';
+import type { Links, WebUrl } from '../links.ts';
 import { settle } from '../v1/settled.ts';
 
 const REASON_DELAY_MS = 30_000;

@@ -1,10 +1,10 @@
 /**
  * Starts a run and waits until an event reports a status after it.
  *
- * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Servers:  openhands-ai 1.11.0; whether 1.6.0 is affected is unknown
  * Symptom:  `conv resume --wait` and `confirm --wait` end at once with the status before the run: the sandbox accepts
  *           a run before its status changes.
- * Evidence: interface 13 "Late state"; rate unknown; test/servers/v1-answers.test.ts
+ * Evidence: interface 12: `idle` is usual right after an accepted start, `running` follows within 0.3 s; rate unknown; test/servers/v1/answers.test.ts
  * Cost:     1 read before the run and 1 or more after it, for up to 10 s
  * Remove:   unknown
  */
@@ -19,7 +19,7 @@ const MOVED_MS = 10_000;
 
 /** @returns the refusal; null: the run was accepted */
 export async function runUntilVisible(links: Links, agent: AgentClient): Promise<Answer | null> {
-  const last = links.local ? null : await newestState(agent);
+  const last = await newestState(agent);
   const refusal = await agent.run();
   if (refusal === null && last !== null) await untilMoved(links, agent, last);
   return refusal;

@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.6.0 over V0
  * Symptom:  `conv resume --wait` and `confirm --wait` end at once with the state before: the server accepts the change
  *           before its agent does.
- * Evidence: rate unknown; test/servers/v0-answers.test.ts
+ * Evidence: rate unknown; test/servers/v0/answers.test.ts
  * Cost:     1 read before the change and 1 or more after it, for up to 10 s
  * Remove:   when servers with V0 are no longer supported
  */

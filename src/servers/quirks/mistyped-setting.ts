@@ -1,10 +1,10 @@
 /**
  * Rejects a value of a wrong type before it is sent, and names one that is stored already.
  *
- * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Servers:  openhands-ai 1.11.0; 1.6.0 refuses a wrong type over V0 (422)
  * Symptom:  after `settings set` with a wrong type nearly every request fails: the server stores the value with 200
- *           and cannot read it (500 over V1, 401 over V0).
- * Evidence: interface 2.6; recording exchanges-1.11.0.jsonl, poisoned-enum and poisoned-first;
+ *           and cannot read it (500). Settings of V0 that cannot be read are 401, which is not about the key.
+ * Evidence: interface 1.2, 2.2, 2.6; recording exchanges-1.11.0.jsonl, poisoned-enum and poisoned-first;
  *           test/servers/settings.test.ts
  * Cost:     0 requests
  * Remove:   unknown

@@ -30,7 +30,7 @@ export async function renameV0(links: Links, title: string, { patch, look }: Ren
   await patch();
   let conversation = await look();
   for (const waitMs of LOOK_AGAIN_MS) {
-    if (links.local || (conversation.title === title && !AT_WORK.has(conversation.status))) break;
+    if (conversation.title === title && !AT_WORK.has(conversation.status)) break;
     await links.clock.sleep(waitMs, links.signal);
     conversation = await lookAgain(look, conversation);
     if (conversation.title === title) continue;

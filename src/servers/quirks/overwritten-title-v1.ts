@@ -1,7 +1,7 @@
 /**
  * Renames a V1 conversation that has no generated title yet, until the record keeps the title.
  *
- * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Servers:  openhands-ai 1.11.0; 1.6.0 generates titles in the same way
  * Symptom:  `conv rename` exits 0, and seconds after the first message the server overwrites the title with the one
  *           that the sandbox generated.
  * Evidence: interface 13 "Records written twice"; rate unknown; test/servers/quirks/overwritten-title.test.ts

@@ -1,7 +1,7 @@
 /**
  * Deletes a conversation and reads afterwards whether it stays deleted.
  *
- * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Servers:  openhands-ai 1.11.0; 1.6.0 writes records in the same way, over both dialects
  * Symptom:  `conv delete` exits 0 and the conversation is listed again: the app server writes what the sandbox reports
  *           into the record as it was read before the deletion.
  * Evidence: interface 13 "Records written twice"; rate unknown; test/servers/quirks/returning-record.test.ts
@@ -20,7 +20,6 @@ const TRIES = 3;
 /** Throws `not-found` when the first request finds nothing, and `server` when the conversation stays. */
 export async function removeForGood(links: Links, id: string, { remove, isThere }: Removal): Promise<void> {
   await removeOrRead(links, `conversation ${id}`, { remove, isThere });
-  if (links.local) return;
   for (let tries = 1; await staysThere(links, isThere); tries++) {
     if (tries >= TRIES) throw notRemoved(`conversation ${id}`);
     try {

@@ -1,10 +1,10 @@
 /**
  * Starts the run when a message was stored and no run processes it.
  *
- * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv send` exits 0 and the agent never answers: for seconds after the end of a run the sandbox stores a
  *           message and does not start a run.
- * Evidence: interface 13 "Late state"; rate unknown; test/servers/v1-answers.test.ts, "a message"
+ * Evidence: interface 13 "Late state"; rate unknown; test/servers/v1/answers.test.ts, "a message"
  * Cost:     1 to 2 reads until the message is processed, for up to 1 s
  * Remove:   unknown
  */
@@ -12,8 +12,8 @@ import { isAppError } from '../../errors.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import { goOn } from '../v1/answers.ts';
 import { executionWord } from '../v1/settled.ts';
+import { runUntilAccepted } from './refused-run.ts';
 
 /** With these statuses the server stores a message and the agent does not run. */
 const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuck', 'error']);
@@ -28,7 +28,7 @@ export async function runIfUnprocessed(links: Links, agent: AgentClient): Promis
   };
   try {
     if (await poll(isTakenUp, { ...links, every: QUICK, until: links.clock.now() + TAKEN_UP_MS })) return;
-    await goOn(links, agent);
+    await runUntilAccepted(links, agent);
   } catch (error) {
     if (!isAppError(error)) throw error;
     if (error.kind === 'needs-input') return;

@@ -8,7 +8,10 @@
  * Cost:     0 requests unless the task ends in such an error; then the record is read for up to 1.5 s
  * Remove:   unknown
  */
-import type { StartTaskRecord } from '../../protocol/v1/records.ts';
+import { isAppError, isPassing } from '../../errors.ts';
+import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
+import { poll, QUICK } from '../../runs/poll.ts';
+import type { Links } from '../links.ts';
 
 /** The detail of a task whose conversation the server could not store. */
 const UNWRITTEN = /IntegrityError|OperationalError|UNIQUE constraint|database is locked/i;
@@ -16,4 +19,29 @@ const UNWRITTEN = /IntegrityError|OperationalError|UNIQUE constraint|database is
 /** Whether a start failed in the database alone: its conversation may run. */
 export function isOnlyUnwritten({ status, detail }: StartTaskRecord): boolean {
   return status === 'ERROR' && detail !== null && UNWRITTEN.test(detail);
+}
+
+/** The webhook of the sandbox has written the record within this time. */
+const FOUND_MS = 1_500;
+
+/**
+ * The conversation that such a start began; undefined where there is no record of it.
+ * @param read throws `not-found` while there is none
+ */
+export async function unwrittenConversation(
+  links: Links,
+  read: () => Promise<AppConversationRecord>,
+  signal: AbortSignal,
+): Promise<AppConversationRecord | undefined> {
+  const until = links.clock.now() + FOUND_MS;
+  const found = async (): Promise<AppConversationRecord | undefined> => {
+    try {
+      return await read();
+    } catch (error) {
+      const isAbsent = isAppError(error) && error.kind === 'not-found';
+      if (!isAbsent && (!isPassing(error) || links.clock.now() >= until)) throw error;
+      return undefined;
+    }
+  };
+  return await poll(found, { clock: links.clock, signal, every: QUICK, until });
 }

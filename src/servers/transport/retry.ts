@@ -1,4 +1,5 @@
 /** When a request is repeated, and after how long. */
+import { repeatAfter500Ms } from '../quirks/passing-500.ts';
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 
@@ -8,12 +9,6 @@ export const TRIES = 4;
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const LONGEST_WAIT_MS = 60_000;
-
-/**
- * A read that meets a record while it is written is answered 500, and the next one is right (interface 13). A lasting
- * 500 must not delay its error: no try starts later than this after the first one.
- */
-const LAST_TRY_AFTER_500_MS = 2_000;
 
 /**
  * How long to wait before the request is sent again; null: the answer stands.
@@ -28,10 +23,7 @@ export function repeatAfterMs(
 ): number | null {
   const { status } = answer;
   if (attempt >= TRIES || call.accept?.includes(status)) return null;
-  if (status === 500 && call.safe === 'read') {
-    const waitMs = backoffMs(attempt);
-    return elapsedMs + waitMs <= LAST_TRY_AFTER_500_MS ? waitMs : null;
-  }
+  if (status === 500 && call.safe === 'read') return repeatAfter500Ms(backoffMs(attempt), elapsedMs);
   const mayRepeat = call.safe === 'once' ? status === 429 : RETRY_STATUSES.has(status);
   return mayRepeat ? retryAfterMs(answer, attempt, nowMs) : null;
 }

@@ -94,7 +94,7 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
 
 async function changeAgentState(links: Links, info: ConversationInfo, state: string): Promise<RunStart> {
   const { transport, path } = runtimeOf(links, info);
-  const newest = links.local ? null : ((await eventsBackwardV0(links, info).next()).value?.id ?? -1);
+  const newest = (await eventsBackwardV0(links, info).next()).value?.id ?? -1;
   const answer = await transport.request({
     method: 'POST',
     path: `${path}/events`,
@@ -103,7 +103,7 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
     timeoutMs: V0_TIMEOUT_MS,
     accept: [409],
   });
-  if (answer.status !== 409 && newest !== null) await untilStateReported(links, info, newest);
+  if (answer.status !== 409) await untilStateReported(links, info, newest);
   if (answer.status !== 409) return 'started';
   const text = serverText(answer.body) ?? 'it names no reason';
   if (state === 'running' && /already running/i.test(text)) return 'already-running';
@@ -113,7 +113,7 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
 }
 
 /** Starts a stopped one; one that runs stays as it is. */
-export async function wakeV0(links: Links, id: string): Promise<void> {
+export async function startSandboxV0(links: Links, id: string): Promise<void> {
   const answer = await links.app.request({
     method: 'POST',
     path: `${pathOfV0(id)}/start`,
@@ -124,11 +124,15 @@ export async function wakeV0(links: Links, id: string): Promise<void> {
   });
   if (answer.status === 404) throw noConversationV0(id);
   if (answer.status >= 400) {
-    throw new AppError('conflict', `conversation ${id} cannot be woken: ${serverText(answer.body) ?? answer.status}`, {
-      status: answer.status,
-      request: answer.request,
-      hint: `its events stay readable: acs conv events ${id}`,
-    });
+    throw new AppError(
+      'conflict',
+      `conversation ${id} cannot be started: ${serverText(answer.body) ?? answer.status}`,
+      {
+        status: answer.status,
+        request: answer.request,
+        hint: `its events stay readable: acs conv events ${id}`,
+      },
+    );
   }
 }
 

@@ -3,29 +3,19 @@ import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.
 import type { FollowSource, Sighting } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
 import { normalId } from '../ids.ts';
-import type { Links } from '../links.ts';
+import type { Links, WebUrl } from '../links.ts';
 import { parseTime } from '../../text/time.ts';
 import type { FollowItem, FollowOptions } from '../../runs/follow-source.ts';
 import { eventsForwardV0, getConversationV0 } from './calls.ts';
 import { createNewsReader } from './news.ts';
 import { agentStateOf, toConversationV0, toEventV0 } from './records.ts';
 
-export function followV0(
-  links: Links,
-  webUrl: (id: string) => string | null,
-  id: string,
-  options: FollowOptions,
-): AsyncIterable<FollowItem> {
+export function followV0(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
   return follow(createSource(links, webUrl, id, options), links.clock, links.signal, options);
 }
 
 /** Each look reads what is new and keeps it for `read`; what was there before the first look is read once, from the beginning. */
-function createSource(
-  links: Links,
-  webUrl: (id: string) => string | null,
-  id: string,
-  options: FollowOptions,
-): FollowSource {
+function createSource(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): FollowSource {
   let info: ConversationInfo | null = null;
   let before = 0;
   /** Where the news begin: known from the first look on. */

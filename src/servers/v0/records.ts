@@ -1,4 +1,5 @@
 /** From V0's records to the domain's. */
+import type { WebUrl } from '../links.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-text.ts';
@@ -35,11 +36,7 @@ const SANDBOX_WORDS: Record<string, string> = {
   ARCHIVED: 'MISSING',
 };
 
-export function toConversationV0(
-  info: ConversationInfo,
-  news: RunNews,
-  webUrl: (id: string) => string | null,
-): Conversation {
+export function toConversationV0(info: ConversationInfo, news: RunNews, webUrl: WebUrl): Conversation {
   const id = normalId(info.conversation_id);
   const { status, waiting_for } = runStateV0({
     status: info.status,

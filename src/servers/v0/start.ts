@@ -7,21 +7,21 @@ import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
 import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { abortedStart, type MaybeTaken } from '../aborted-start.ts';
 import { normalId } from '../ids.ts';
-import { read, type Links } from '../links.ts';
+import { read, type Links, type WebUrl } from '../links.ts';
 import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { ignoredId } from '../start-differs.ts';
 import type { Answer } from '../transport/answer.ts';
+import { createLoadingNotice } from '../quirks/endless-loading-v0.ts';
 import { checkBranchArrivedV0 } from '../quirks/missing-branch-v0.ts';
+import { createBeforeStartCheck, isStopped } from '../quirks/stopped-before-start-v0.ts';
 import { getConversationV0, listConversationsV0, V0_TIMEOUT_MS } from './calls.ts';
 import { createNewsReader } from './news.ts';
 import { toConversationV0 } from './records.ts';
 
-const LONG_LOADING_MS = 30_000;
-
 export async function* startV0(
   links: Links,
-  webUrl: (id: string) => string | null,
+  webUrl: WebUrl,
   request: NewConversation,
   options: StartOptions,
 ): AsyncGenerator<StartProgress, Conversation, void> {
@@ -31,44 +31,21 @@ export async function* startV0(
   const asked = request.conversation_id;
   if (asked !== null && normalId(asked) !== id) throw ignoredId(asked, id);
   const reader = createNewsReader(links);
-  let wasUp = false;
-  const tellLoading = createLoadingNotice(links, request, id);
+  const isBeforeStart = createBeforeStartCheck();
+  const noticeLoading = createLoadingNotice(links, request, id);
   const started = async (): Promise<Conversation | undefined> => {
     const info = await getConversationV0(links, id);
     const conversation = toConversationV0(info, await reader.read(info), webUrl);
     if (options.until === 'accepted') return conversation;
-    // At first one is called stopped because nothing has begun yet; later because it was stopped or its server was.
-    wasUp ||= (reader.next ?? 0) > 0 || !isStopped(info);
-    if (conversation.status !== 'starting' && !(isStopped(info) && !wasUp)) {
-      if (!isStopped(info)) await checkBranchArrivedV0(links, info, request);
-      return conversation;
+    if (isBeforeStart(info, reader.next ?? 0) || conversation.status === 'starting') {
+      noticeLoading();
+      return undefined;
     }
-    tellLoading();
-    return undefined;
+    if (!isStopped(info)) await checkBranchArrivedV0(links, info, request);
+    return conversation;
   };
   const signal = AbortSignal.any([options.signal, links.signal]);
   return await poll(started, { clock: links.clock, signal, every: STEADY });
-}
-
-/** Once, when a start takes longer than one does. */
-function createLoadingNotice(links: Links, request: NewConversation, id: string): () => void {
-  const sinceMs = links.clock.now();
-  let isTold = false;
-  return () => {
-    if (isTold || links.local || links.clock.now() - sinceMs < LONG_LOADING_MS) return;
-    isTold = true;
-    const why =
-      request.replay === null
-        ? 'a V0 server may take minutes while another conversation waits for its model'
-        : 'a V0 server that cannot read a replay stays so for ever, without a word';
-    links.notice(
-      `the conversation is loading for ${LONG_LOADING_MS / 1000} s now: ${why}; to give it up: acs conv stop ${id}`,
-    );
-  };
-}
-
-function isStopped({ status }: ConversationInfo): boolean {
-  return status.toUpperCase() === 'STOPPED';
 }
 
 function refuseWhatV0Lacks(request: NewConversation): void {

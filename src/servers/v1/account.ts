@@ -1,18 +1,13 @@
-/** Who the server takes the key for. */
+/** The user and the organization that a key belongs to. */
 import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { readMe } from '../quirks/unreadable-account.ts';
 import type { Account } from '../server.ts';
 
-/** `users/me` is 500 on release 1.6.0 while no settings are stored, and anonymous on a self-hosted server. */
+/** A self-hosted server has no users: all members are null there. */
 export async function accountV1(links: Links, facts: ProbeFacts): Promise<Account> {
-  const answer = await links.app.request({
-    method: 'GET',
-    path: '/api/v1/users/me',
-    safe: 'read',
-    accept: [404, 405, 500],
-  });
-  const me = answer.status === 200 && isRecord(answer.body) ? answer.body : {};
+  const me = await readMe(links);
   const organization = facts.flavour === 'cloud' ? await currentOrganization(links) : null;
   const text = (name: string): string | null => (typeof me[name] === 'string' && me[name] !== '' ? me[name] : null);
   return { user: text('id'), email: text('email') ?? text('git_user_email'), organization };

@@ -46,7 +46,7 @@ export async function searchConversations(
   });
   const found = read(answer, (body) => readPage(body, 'conversations', readAppConversation));
   for (const record of found.items) links.network.redaction.add(record.session_api_key);
-  return { ...found, items: await withWhatWasLost(links, found.items) };
+  return { ...found, items: await withLostRepositories(links, found.items) };
 }
 
 /** Null for each id that nobody knows. */
@@ -59,14 +59,14 @@ export async function getConversations(
     return read(answer, (body) => readBatch(body, 'conversations', readAppConversation));
   });
   for (const record of found) links.network.redaction.add(record?.session_api_key);
-  return await withWhatWasLost(links, found);
+  return await withLostRepositories(links, found);
 }
 
-/** The local service loses nothing; elsewhere a record without a repository may have had one. */
-async function withWhatWasLost<T extends AppConversationRecord | null>(links: Links, records: T[]): Promise<T[]> {
+/** A record without a repository and without the tags of its start may have had a repository. */
+async function withLostRepositories<T extends AppConversationRecord | null>(links: Links, records: T[]): Promise<T[]> {
   const isDoubtful = (record: T): boolean =>
     record !== null && record.selected_repository === null && !record.has_start_tags;
-  if (links.local || !records.some(isDoubtful)) return records;
+  if (!records.some(isDoubtful)) return records;
   const { restored } = await import('../quirks/lost-repository.ts');
   return await restored(links, records, isDoubtful);
 }

@@ -1,17 +1,17 @@
-/** What is done with conversations of V1, besides listing them and looking them up. */
+/** The conversations of V1: each method of the port, and the function that implements it. */
+import { isAppError } from '../../errors.ts';
 import { isUuid, normalId } from '../ids.ts';
-import type { Links } from '../links.ts';
+import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
-import type { Server } from '../server.ts';
-import { agentOf } from './agent.ts';
-import { answerV1, pendingV1, runV1, wakeV1 } from './answers.ts';
-import { getConversation, getConversations } from './calls.ts';
 import { createCopyNotices } from '../quirks/late-copy.ts';
+import type { Adapter } from '../server.ts';
+import { agentOf, runningAgentOf } from './agent.ts';
+import { answerV1, pendingV1, runV1, startSandboxV1 } from './answers.ts';
+import { getConversation, getConversations } from './calls.ts';
 import { diffV1 } from './diff.ts';
 import { eventPagesV1 } from './events.ts';
 import { followV1 } from './follow.ts';
 import { getByStart } from './lookup.ts';
-import type { WebUrl } from './records.ts';
 import { removeV1 } from './remove.ts';
 import { renameV1 } from './rename.ts';
 import { resultV1 } from './result.ts';
@@ -19,15 +19,18 @@ import { createSandboxes } from './sandboxes.ts';
 import { sendV1 } from './send.ts';
 import { settle } from './settled.ts';
 import { startV1 } from './start.ts';
-import { stopV1 } from './stop.ts';
 
-export type ConversationWork = Omit<Server['conversations'], 'list' | 'get' | 'checkAnswer'>;
-
-export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: WebUrl): ConversationWork {
+export function createConversationsV1(
+  links: Links,
+  facts: ProbeFacts,
+  webUrl: WebUrl,
+  find: Pick<Adapter['conversations'], 'list' | 'get'>,
+): Adapter['conversations'] {
   const copy = createCopyNotices(links);
   const { resume } = createSandboxes(links);
   return {
     start: (request, options) => startV1(links, facts, webUrl, request, options),
+    ...find,
     async getSettled(id) {
       const record = isUuid(id) ? ((await getConversations(links, [normalId(id)]))[0] ?? null) : null;
       if (record !== null) return await settle(links, record, webUrl);
@@ -48,9 +51,21 @@ export function createConversationWork(links: Links, facts: ProbeFacts, webUrl: 
     send: (id, message) => sendV1(links, facts, id, message),
     pending: (id, paused) => pendingV1(links, id, paused),
     answer: (id, answer) => answerV1(links, id, answer),
+    checkAnswer: () => Promise.resolve(),
     run: (id) => runV1(links, id),
-    wake: (id) => wakeV1(links, id, resume),
+    startSandbox: (id) => startSandboxV1(links, id, resume),
     stop: (id) => stopV1(links, id),
     diff: (id, onRead) => diffV1(links, id, onRead),
   };
+}
+
+/** Interrupts; pauses where the server is too old for that, which answers only when the step in hand has ended. */
+async function stopV1(links: Links, id: string): Promise<void> {
+  const agent = runningAgentOf(links, await getConversation(links, id));
+  try {
+    if ((await agent.interrupt()) === 'taken') return;
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'server') throw error;
+  }
+  await agent.pause();
 }

@@ -20,7 +20,7 @@ export async function diffV1(links: Links, id: string, onRead?: FilesRead): Prom
   const agent = runningAgentOf(links, record);
   const { working_dir, payload } = await agent.conversation();
   const workingDir = working_dir ?? '.';
-  const startedMs = startedAtMs(links, record.created_at, payload['created_at']);
+  const startedMs = startedAtMs(record.created_at, payload['created_at']);
   const { selected_repository: repository } = record;
   const output = await gitOutput(agent, workingDir, diffScript(enterRepository(repository), startedMs));
   if (output !== null) return output;

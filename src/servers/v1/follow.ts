@@ -8,20 +8,20 @@ import type { FollowSocket, FollowSource, Sighting } from '../../runs/follow-sou
 import { follow } from '../../runs/follower.ts';
 import type { FollowWindow } from '../../runs/follow-source.ts';
 import { normalId } from '../ids.ts';
-import type { Links } from '../links.ts';
+import type { Links, WebUrl } from '../links.ts';
 import type { FollowItem, FollowOptions } from '../../runs/follow-source.ts';
 import { naiveTimeOf } from '../quirks/naive-times.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { createBusyWatch } from '../quirks/busy-sandbox.ts';
-import { COPY_OVERLAP_MS, createCopyWatch } from '../quirks/late-copy.ts';
+import { COPY_OVERLAP_MS, createCopySource } from '../quirks/late-copy.ts';
 import { lateReason } from '../quirks/late-reason.ts';
 import { createLostWatch } from '../quirks/lost-at-sandbox.ts';
 import { createAvoidance } from '../quirks/silent-sandbox.ts';
 import { keyPlaces } from '../quirks/socket-key-in-query.ts';
 import { eventRecords } from './events.ts';
 import { isNoise, toEvent } from './event-records.ts';
-import { toConversation, type WebUrl } from './records.ts';
+import { toConversation } from './records.ts';
 import { executionWord, reasonOfEvent, settle } from './settled.ts';
 
 export function followV1(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
@@ -32,7 +32,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   let record: AppConversationRecord | null = null;
   let reason: Conversation['reason'] = null;
   const keyPlace = keyPlaces();
-  const copy = createCopyWatch(links);
+  const copy = createCopySource(links);
   const avoidance = createAvoidance(links.clock);
   const isBusy = createBusyWatch(links.clock);
   const refuseLost = createLostWatch(links.clock);

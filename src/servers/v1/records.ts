@@ -1,4 +1,5 @@
 /** From V1's records to the domain's. */
+import type { WebUrl } from '../links.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { runStateV1 } from './run-status.ts';
 import { sandboxStatus } from '../sandbox-status.ts';
@@ -8,9 +9,6 @@ import { normalizeTime } from '../../text/time.ts';
 import type { AppConversationRecord, SandboxRecord, SpecRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Redaction } from '../transport/redaction.ts';
-
-/** `webUrl` makes the address a browser shows a conversation at; null where the server has no user interface. */
-export type WebUrl = (id: string) => string | null;
 
 export function toConversation(record: AppConversationRecord, webUrl: WebUrl): Conversation {
   const id = normalId(record.id);

@@ -1,13 +1,12 @@
 /** Deletion of a V1 conversation (interface 4.4), over the route of V1 or, where there is none, that of V0. */
 import { changeOverV0, changeOverV1 } from '../change-routes.ts';
-import type { Links } from '../links.ts';
+import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { refuseNeighbours } from '../quirks/deleted-neighbours.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
 import type { RemovalScope } from '../server.ts';
 import { foundNothing } from '../transport/answer.ts';
 import { isThereV1, noConversation } from './calls.ts';
-import type { WebUrl } from './records.ts';
 
 const TIMEOUT_MS = 60_000;
 

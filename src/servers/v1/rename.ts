@@ -3,13 +3,13 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation, type AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { changeOverV0, changeOverV1 } from '../change-routes.ts';
-import { read, type Links } from '../links.ts';
+import { read, type Links, type WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { mayGetTitle, renameUntilKept } from '../quirks/overwritten-title-v1.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { agentOf } from './agent.ts';
 import { getConversation, isThereV1, noConversation } from './calls.ts';
-import { toConversation, type WebUrl } from './records.ts';
+import { toConversation } from './records.ts';
 
 export async function renameV1(
   links: Links,
@@ -19,9 +19,8 @@ export async function renameV1(
   title: string,
 ): Promise<Conversation> {
   const send = (): Promise<AppConversationRecord | null> => patch(links, facts, id, title);
-  const before = links.local ? null : await getConversation(links, id);
-  if (before === null || !mayGetTitle(before))
-    return toConversation((await send()) ?? (await getConversation(links, id)), webUrl);
+  const before = await getConversation(links, id);
+  if (!mayGetTitle(before)) return toConversation((await send()) ?? (await getConversation(links, id)), webUrl);
   const agent = facts.features.rename === 'absent' ? null : agentOf(links, before);
   if (links.mode === 'dry-run') throw new DryRunStop(await plannedRename(links, facts, id, title, agent));
   return toConversation(await renameUntilKept(links, id, title, agent, send), webUrl);

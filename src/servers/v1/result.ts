@@ -8,7 +8,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
-import { untilCopyTells, type CopyNotices } from '../quirks/late-copy.ts';
+import { untilCopyHas, type CopyNotices } from '../quirks/late-copy.ts';
 import { eventRecords } from './events.ts';
 
 const ASK_AGAIN_MS = 1_000;
@@ -47,7 +47,7 @@ function askTwice(
     copy.unreachable(record.id, error);
     // A run that has ended has its answer, which may not have reached the app server yet.
     const word = record.execution_status;
-    if (word !== null && ENDS.has(word.toLowerCase())) await untilCopyTells(links, record.id, word);
+    if (word !== null && ENDS.has(word.toLowerCase())) await untilCopyHas(links, record.id, word);
     return 'copy';
   };
 }

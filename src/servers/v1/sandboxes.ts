@@ -4,12 +4,12 @@ import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
 import { read, type Links } from '../links.ts';
 import { allPages, byId } from '../../domain/pages.ts';
+import { refuseUnknownSpec } from '../quirks/unknown-spec.ts';
 import { removeOrRead } from '../removal.ts';
 import type { Server } from '../server.ts';
 import { foundNothing } from '../transport/answer.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
-import { getSpec } from './specs.ts';
 
 const CREATE_TIMEOUT_MS = 120_000;
 /** Deleting takes up to 10 s, a resume may wait for the runtime. */
@@ -114,8 +114,7 @@ async function gather(links: Links, sandboxId: string | undefined): Promise<AppC
 
 /** Throws `not-found` for an unknown spec. Sent once. */
 export async function createSandbox(links: Links, specId: string | null): Promise<SandboxRecord> {
-  // An unknown spec is a 500 on genuine servers.
-  if (specId !== null) await getSpec(links, specId);
+  if (specId !== null) await refuseUnknownSpec(links, specId);
   try {
     const answer = await links.app.request({
       method: 'POST',

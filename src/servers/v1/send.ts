@@ -35,7 +35,7 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   const goesOn = seen.word === 'running' && seen.by !== null;
   await deliver(links, record, { content, run: !goesOn });
   // Releases before this call begin with a message whatever an older run is about; asked again, they would run twice.
-  const isSure = links.local || facts.features['send-message'] === 'absent';
+  const isSure = facts.features['send-message'] === 'absent';
   if (seen.by !== null && (goesOn || !isSure)) await runIfUnprocessed(links, seen.by);
 }
 

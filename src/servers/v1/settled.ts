@@ -5,14 +5,14 @@ import { runStateV1 } from './run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import type { Links } from '../links.ts';
+import type { Links, WebUrl } from '../links.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { afterNullFlash } from '../quirks/busy-sandbox.ts';
 import { endsWithFinish } from '../quirks/finish-without-status.ts';
 import { agentOf } from './agent.ts';
 import { getSandbox, searchAppEvents } from './calls.ts';
 import { metricsAfterRun } from './metrics.ts';
-import { toConversation, type WebUrl } from './records.ts';
+import { toConversation } from './records.ts';
 
 /** In these the sandbox is at work, or too busy to return a status. */
 const GOES_ON: ReadonlySet<ConversationStatus> = new Set(['running', 'starting', NO_STATUS]);

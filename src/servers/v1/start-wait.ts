@@ -4,10 +4,10 @@ import type { StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
-import { idOfUnwritten } from '../quirks/record-after-ready.ts';
 import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
-import { isOnlyUnwritten } from '../quirks/unwritten-start.ts';
+import { isOnlyUnwritten, unwrittenConversation } from '../quirks/unwritten-start.ts';
 import type { StartProgress } from '../server.ts';
+import { getConversation } from './calls.ts';
 import { startFailureText } from './records.ts';
 import { getStartTask } from './start-tasks.ts';
 
@@ -40,9 +40,10 @@ async function readyTask(
 ): Promise<StartTaskRecord | null> {
   if (isReady(task)) return task;
   if (task.status !== 'ERROR') return null;
-  const id = isOnlyUnwritten(task) ? await idOfUnwritten(links, conversationId, signal) : null;
-  if (id === null) throw startFailed(task);
-  return { ...task, status: 'READY', app_conversation_id: id };
+  if (conversationId === null || !isOnlyUnwritten(task)) throw startFailed(task);
+  const record = await unwrittenConversation(links, () => getConversation(links, conversationId), signal);
+  if (record === undefined) throw startFailed(task);
+  return { ...task, status: 'READY', detail: null, app_conversation_id: record.id };
 }
 
 function isReady({ status, app_conversation_id: id }: StartTaskRecord): boolean {
@@ -81,7 +82,7 @@ async function nextTask(
     const record = await startedConversation(links, task.app_conversation_id ?? conversationId);
     return record === null ? undefined : { ...task, status: 'READY', app_conversation_id: record.id };
   };
-  const every = links.local ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
+  const every = links.app.loopback ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
   return await poll(changed, { clock, signal: AbortSignal.any([signal, links.signal]), every });
 }
 

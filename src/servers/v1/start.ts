@@ -6,7 +6,7 @@ import { readStartTask, type StartTaskRecord } from '../../protocol/v1/records.t
 import { abortedStart, type MaybeTaken } from '../aborted-start.ts';
 import { normalId } from '../ids.ts';
 import { freshId } from '../quirks/all-digit-id.ts';
-import { read, type Links } from '../links.ts';
+import { read, type Links, type WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
@@ -14,11 +14,11 @@ import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import type { Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from '../quirks/missing-branch-v1.ts';
-import { getConversation, getSandbox } from './calls.ts';
+import { refuseUnknownSpec } from '../quirks/unknown-spec.ts';
+import { getConversation } from './calls.ts';
 import { findLostStart } from './lost-start.ts';
-import { taskConversation, toConversation, type WebUrl } from './records.ts';
+import { taskConversation, toConversation } from './records.ts';
 import { createSandbox } from './sandboxes.ts';
-import { getSpec } from './specs.ts';
 import {
   refuseIgnoredMembers,
   refuseOtherId,
@@ -27,7 +27,6 @@ import {
 } from '../quirks/ignored-start-members.ts';
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
-import { recordOf } from '../quirks/record-after-ready.ts';
 import { progress, untilReady } from './start-wait.ts';
 
 const START_TIMEOUT_MS = 120_000;
@@ -44,7 +43,7 @@ export async function* startV1(
   const conversationId = request.conversation_id ?? freshId(links.randomId);
   const spec = request.sandbox_id === null ? request.spec_id : null;
   if (spec === null || startsWithSpec(facts)) {
-    if (spec !== null) await getSpec(links, spec);
+    if (spec !== null) await refuseUnknownSpec(links, spec);
     return yield* startIn(links, facts, webUrl, request, { ...options, conversationId, sandboxId: request.sandbox_id });
   }
   if (links.mode === 'dry-run') await planStart(links, facts, request, conversationId);
@@ -73,24 +72,18 @@ async function* startIn(
     return { ...taskConversation(first), url: echoed === null ? null : webUrl(echoed) };
   }
   const task = yield* untilReady(links, first, echoed, options.signal);
+  // The local service names there that commands run without isolation; other servers have null.
+  if (task.detail !== null) links.notice(`warning: ${task.detail}`);
   const id = normalId(task.app_conversation_id ?? '');
   if (id === normalId(conversationId)) await links.features.learnEcho();
   else if (echoed !== null) await links.features.learn('caller-conversation-id', 'absent');
   refuseOtherId(request, id);
   refuseIgnoredMembers(links, facts, request, first, id);
-  const record = await recordOf(links, id, options.signal);
+  const record = await getConversation(links, id);
   refuseOtherModel(record, request);
   await checkRepositoryArrived(links, record, request);
-  if (links.local) await tellSandbox(links, record.sandbox_id);
   if (request.confirm !== null && !startsWithPolicy(facts)) await confirmThenSend(links, record.id, request);
   return { ...toConversation(record, webUrl), start_task_id: normalId(first.id) };
-}
-
-/** The local service says in the record of a sandbox when its commands run without isolation. */
-async function tellSandbox(links: Links, sandboxId: string | null): Promise<void> {
-  if (sandboxId === null) return;
-  const { status_detail: detail } = await getSandbox(links, sandboxId);
-  if (detail !== null) links.notice(`warning: ${detail}`);
 }
 
 /** What a dry run shows where the sandbox is created first: that, and the start. */

@@ -13,7 +13,12 @@ export function openapiDocument(routes: Route[], version: string): unknown {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'acs local service', description: 'Serves the interface of OpenHands servers locally', version },
+    info: {
+      title: 'acs local service',
+      description: 'Serves the interface of OpenHands servers locally',
+      version,
+      'x-features': STATED_FEATURES,
+    },
     paths,
     components: {
       schemas: {
@@ -24,6 +29,14 @@ export function openapiDocument(routes: Route[], version: string): unknown {
     },
   };
 }
+
+/** What no route shows, under the names of the client (src/servers/features.ts). */
+const STATED_FEATURES = {
+  'web-interface': false,
+  'immediate-events': true,
+  'old-v0-conversations': true,
+  'v0-sandboxes': true,
+};
 
 const BODIES: Record<string, string> = {
   'POST /api/v1/app-conversations': 'AppConversationStartRequest',

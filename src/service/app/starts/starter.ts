@@ -203,7 +203,8 @@ class ConversationStarter implements Starter {
       else store.conversations.update(conversationId, change);
     });
     await deliverPending({ store, supervisor, log: this.#options.log }, conversationId);
-    this.#step(task, { status: 'READY', app_conversation_id: conversationId });
+    const detail = store.sandboxes.get(sandboxId)?.status_detail ?? null;
+    this.#step(task, { status: 'READY', detail, app_conversation_id: conversationId });
   }
 
   async #createAtWorker(
@@ -232,6 +233,7 @@ class ConversationStarter implements Starter {
     const url = sandbox?.status === 'RUNNING' && sandbox.port !== null ? `http://127.0.0.1:${sandbox.port}` : null;
     this.#step(task, {
       status: 'READY',
+      detail: sandbox?.status_detail ?? null,
       app_conversation_id: existing.id,
       sandbox_id: existing.sandbox_id,
       agent_server_url: url,

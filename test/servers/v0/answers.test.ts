@@ -1,10 +1,10 @@
 /** Confirmations, runs and waking over V0, in the shapes of genuine servers. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ConfirmationAnswer, Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer } from './support/fake-server.ts';
-import { recordings } from './support/recordings.ts';
+import type { ConfirmationAnswer, Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import { NOT_FOUND, startFake, type Asked, type FakeServer } from '../support/fake-server.ts';
+import { recordings } from '../support/recordings.ts';
 
 const accept: ConfirmationAnswer = { decision: 'accept', reason: null, action_id: null };
 
@@ -163,7 +163,7 @@ describe('over V0', () => {
     events = [message(0), runAction(1), state(2, 'stopped')];
     record = { ...record, status: 'STOPPED' };
     expect((await failure(server.conversations.run(V0_ID))).kind).toBe('conflict');
-    await server.conversations.wake(V0_ID);
+    await server.conversations.startSandbox(V0_ID);
     expect(posted).toMatchObject([{ path: `/api/conversations/${V0_ID}/start`, body: {} }]);
     record = { ...record, status: 'RUNNING' };
     events = [...events, state(3, 'loading'), state(4, 'paused')];

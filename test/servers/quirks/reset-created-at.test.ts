@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { connectTo } from './support/connect.ts';
-import { createV1World, ID, type V1World } from './support/v1-world.ts';
+import { connectTo } from '../support/connect.ts';
+import { createV1World, ID, type V1World } from '../support/v1-world.ts';
 
 const CLONED_AT = '2026-11-21T10:00:00Z';
 const BEGUN_AT = '2026-11-21T10:01:00Z';

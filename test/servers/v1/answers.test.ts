@@ -1,11 +1,11 @@
 /** Confirmations, runs, messages and waking over V1, in the shapes of genuine servers. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ConfirmationAnswer, Server } from '../../src/servers/server.ts';
-import { AppError } from '../../src/errors.ts';
-import { connectTo, quickClock } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import type { Asked, Reply } from './support/fake-server.ts';
-import { createV1World, event, ID, SANDBOX_KEY, status, userMessage, type V1World } from './support/v1-world.ts';
+import type { ConfirmationAnswer, Server } from '../../../src/servers/server.ts';
+import { AppError } from '../../../src/errors.ts';
+import { connectTo, quickClock } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import type { Asked, Reply } from '../support/fake-server.ts';
+import { createV1World, event, ID, SANDBOX_KEY, status, userMessage, type V1World } from '../support/v1-world.ts';
 
 const accept: ConfirmationAnswer = { decision: 'accept', reason: null, action_id: null };
 const AGENT = `/agent/api/conversations/${ID}`;
@@ -243,10 +243,10 @@ describe('over V1', () => {
   });
 
   it('wakes the sandbox of a conversation, unless it is gone', async () => {
-    await server.conversations.wake(ID);
+    await server.conversations.startSandbox(ID);
     expect(posted).toMatchObject([{ path: '/api/v1/sandboxes/sb1/resume' }]);
     world.addConversation({ sandbox_status: 'MISSING', execution_status: null });
-    expect((await failure(server.conversations.wake(ID))).kind).toBe('conflict');
+    expect((await failure(server.conversations.startSandbox(ID))).kind).toBe('conflict');
   });
 
   it('stores a message without letting the agent run, when asked to', async () => {

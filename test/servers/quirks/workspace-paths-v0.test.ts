@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { createRepositoryPaths } from '../../../src/servers/quirks/workspace-paths-v0.ts';
+
+it('paths of V0 are shown from the repository on and requested as the server has named them', () => {
+  const paths = createRepositoryPaths('owner/hello');
+  expect(paths.inRepository('hello/src/main.c')).toBe('src/main.c');
+  expect(paths.inRepository('other.txt')).toBe('other.txt');
+  expect([paths.served('src/main.c'), paths.served('other.txt')]).toEqual(['hello/src/main.c', 'other.txt']);
+});
+
+it('paths of V0 stay as they are without a repository', () => {
+  expect(createRepositoryPaths(null).inRepository('hello/src/main.c')).toBe('hello/src/main.c');
+});

@@ -1,0 +1,54 @@
+/** A V1 server that a test moves by hand, and the port connected to it; both are made anew for each test. */
+import { afterEach, beforeEach } from 'vitest';
+import type { Conversation } from '../../../src/domain/conversation.ts';
+import type { NewConversation } from '../../../src/domain/new-conversation.ts';
+import type { Server, StartProgress } from '../../../src/servers/server.ts';
+import { connectTo } from './connect.ts';
+import type { Asked, Reply } from './fake-server.ts';
+import { createV1World, type V1World } from './v1-world.ts';
+
+export interface ConnectedV1 {
+  readonly world: V1World;
+  readonly server: Server;
+  /** Answers these routes, leaves the others alone. */
+  on(routes: Record<string, (asked: Asked) => Reply>): void;
+  /** The first request of this method and path. */
+  asked(line: string): Asked | undefined;
+  start(request: NewConversation): Promise<{ steps: StartProgress[]; conversation: Conversation }>;
+}
+
+/** Call it at the top of a test file, which it gives its hooks. */
+export function connectedV1(): ConnectedV1 {
+  let world: V1World;
+  let server: Server;
+  beforeEach(async () => {
+    world = await createV1World();
+    server = await connectTo(world.fake.url);
+    world.fake.asked.length = 0;
+  });
+  afterEach(async () => {
+    await server.close();
+    await world.close();
+  });
+  return {
+    get world() {
+      return world;
+    },
+    get server() {
+      return server;
+    },
+    on(routes) {
+      world.before = (asked) => routes[`${asked.method} ${asked.path}`]?.(asked) ?? null;
+    },
+    asked: (line) => world.fake.asked.find(({ method, path }) => `${method} ${path}` === line),
+    async start(request) {
+      const running = server.conversations.start(request, { signal: new AbortController().signal, until: 'started' });
+      const steps: StartProgress[] = [];
+      for (;;) {
+        const next = await running.next();
+        if (next.done) return { steps, conversation: next.value };
+        steps.push(next.value);
+      }
+    },
+  };
+}
