@@ -1,10 +1,9 @@
 /** From V0's records to the domain's. */
 import type { WebUrl } from '../links.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import type { Conversation, SandboxStatus } from '../../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../domain/event.ts';
 import { eventTextV0 } from '../../domain/event-text.ts';
 import { reasonOfStateV0, runStateV0, type RunFactsV0 } from './run-status.ts';
-import { sandboxStatus } from '../sandbox-status.ts';
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { normalizeTime } from '../../text/time.ts';
@@ -28,12 +27,12 @@ export function newsOfRecord({ local_agent_state: agentState }: ConversationInfo
 }
 
 /** As servers show sandboxes of V1 in the V0 list (interface 3.2). */
-const SANDBOX_WORDS: Record<string, string> = {
-  STARTING: 'STARTING',
-  RUNNING: 'RUNNING',
-  STOPPED: 'PAUSED',
-  ERROR: 'ERROR',
-  ARCHIVED: 'MISSING',
+const SANDBOX: Record<string, SandboxStatus> = {
+  STARTING: 'starting',
+  RUNNING: 'running',
+  STOPPED: 'paused',
+  ERROR: 'error',
+  ARCHIVED: 'missing',
 };
 
 export function toConversationV0(info: ConversationInfo, news: RunNews, webUrl: WebUrl): Conversation {
@@ -55,7 +54,7 @@ export function toConversationV0(info: ConversationInfo, news: RunNews, webUrl: 
     execution_status: null,
     // Only the local service names one; what a conversation runs in sleeps and wakes the same elsewhere.
     sandbox_id: info.local_sandbox_id,
-    sandbox_status: sandboxStatus(SANDBOX_WORDS[info.status.toUpperCase()] ?? null),
+    sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
     repository: info.selected_repository,
     branch: info.selected_branch,
     git_provider: info.git_provider,

@@ -1,14 +1,27 @@
 /** From V1's records to the domain's. */
 import type { WebUrl } from '../links.ts';
-import type { Conversation } from '../../domain/conversation.ts';
+import type { Conversation, SandboxStatus } from '../../domain/conversation.ts';
 import { runStateV1 } from './run-status.ts';
-import { sandboxStatus } from '../sandbox-status.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import type { Spec } from '../../domain/spec.ts';
 import { normalizeTime } from '../../text/time.ts';
 import type { AppConversationRecord, SandboxRecord, SpecRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Redaction } from '../transport/redaction.ts';
+
+const SANDBOX: Record<string, SandboxStatus> = {
+  STARTING: 'starting',
+  RUNNING: 'running',
+  PAUSED: 'paused',
+  ERROR: 'error',
+  MISSING: 'missing',
+};
+
+/** An unknown status is `unknown(<word>)`. */
+export function sandboxStatus(word: string | null): SandboxStatus | null {
+  if (word === null) return null;
+  return SANDBOX[word.toUpperCase()] ?? `unknown(${word.toLowerCase()})`;
+}
 
 export function toConversation(record: AppConversationRecord, webUrl: WebUrl): Conversation {
   const id = normalId(record.id);

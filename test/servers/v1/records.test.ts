@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sandboxStatus } from '../../src/servers/sandbox-status.ts';
+import { sandboxStatus } from '../../../src/servers/v1/records.ts';
 
 it('a sandbox status that is not known yet is shown as such', () => {
   expect([sandboxStatus('PAUSED'), sandboxStatus('SHELVED'), sandboxStatus(null)]).toEqual([
