@@ -4,7 +4,6 @@ import { AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
-import type { ConversationInfo } from '../../protocol/v0/records.ts';
 import { abortedStart, type MaybeTaken } from '../aborted-start.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links, type WebUrl } from '../links.ts';

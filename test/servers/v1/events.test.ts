@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Conversation } from '../../../src/domain/conversation.ts';
 import { eachEvent } from '../../../src/domain/event.ts';
 import { connectedV1 } from '../support/connected-v1.ts';
 import { failure } from '../support/failure.ts';
