@@ -210,7 +210,7 @@ class Watch {
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
     const failure = this.silence.failure(fresh, now);
-    if (failure !== null) return this.unended(fresh, failure);
+    if (failure !== null) return this.withoutOutcome(fresh, failure);
     await this.notice(this.silence.notice(fresh, now));
     return null;
   }
@@ -220,17 +220,17 @@ class Watch {
     this.servers.passDeadline();
     if (this.late !== null) return await this.readRest(this.late.watched, this.late.untilMs - this.ctx.clock.now());
     const last = this.lastOrBlank();
-    if (this.options.atDeadline === 'stop') return this.unended(last, deadlinePassed(last, waitMs));
+    if (this.options.atDeadline === 'stop') return this.withoutOutcome(last, deadlinePassed(last, waitMs));
     const endMs = this.ctx.clock.now() + LAST_LOOK_MS;
     const fresh = await this.fresh();
-    if (fresh === null) return this.unended(last, deadlinePassedUnseen(last, waitMs));
+    if (fresh === null) return this.withoutOutcome(last, deadlinePassedUnseen(last, waitMs));
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
     const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
     const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
     this.last = lastKnown(fresh, this.lastSeen());
     if (believed !== null && !(await this.goesOn(leftMs))) return await this.readRest(believed, leftMs);
-    return this.unended(null, deadlinePassed(this.lastOrBlank(), waitMs));
+    return this.withoutOutcome(null, deadlinePassed(this.lastOrBlank(), waitMs));
   }
 
   /** Whether the sandbox reports that the run is in progress; false when it does not answer in time. */
@@ -258,7 +258,8 @@ class Watch {
   private async onEndOfItems(): Promise<Watched> {
     const { server } = this.servers.late;
     const fresh = await beforeEnd(this.ctx, this.options, server.conversations.getSettled(this.id));
-    if (fresh === 'time') return this.unended(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
+    if (fresh === 'time')
+      return this.withoutOutcome(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
     return this.judged(fresh, afterStanding(this.evidence)) ?? endOfItems(fresh, this.evidence);
   }
 
@@ -273,7 +274,7 @@ class Watch {
     // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt does not abort ctx.signal.
     const isLeft = this.ctx.signal.aborted || this.question?.isOpen === true;
     if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
-    return this.unended(this.lastSeen(), interruption(error, this.id, this.lastSeen()));
+    return this.withoutOutcome(this.lastSeen(), interruption(error, this.id, this.lastSeen()));
   }
 
   /** The newest state of the latest run; null where the newest that was read may be of the run before. */
@@ -285,7 +286,7 @@ class Watch {
     return this.lastSeen() ?? blankConversation(this.id, NOT_READ);
   }
 
-  private unended(conversation: Conversation | null, failure: AppError): Watched {
+  private withoutOutcome(conversation: Conversation | null, failure: AppError): Watched {
     return openWatch(conversation ?? this.lastOrBlank(), this.evidence, failure);
   }
 }

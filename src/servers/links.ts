@@ -14,7 +14,7 @@ export interface StartedFrom {
   git_provider: string | null;
 }
 
-/** What start tasks told in this run. It does not change. */
+/** What start tasks have shown in this run. It does not change. */
 export interface StartMemory {
   /** By the id of the conversation; null: nothing. */
   known: Map<string, StartedFrom | null>;

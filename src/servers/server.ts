@@ -24,7 +24,7 @@ export interface ServerInfo {
   /** Newest dialect it speaks, and all of them. */
   dialect: Dialect;
   dialects: Dialect[];
-  /** Release of the server, where it tells; most do not. */
+  /** Release of the server; null where its document does not name it. */
   version: string | null;
   flavour: 'local' | 'self-hosted' | 'cloud' | null;
   /** Features that are known to be there, and those that are neither known to be there nor known to be missing. */

@@ -22,8 +22,8 @@ const STATUS: Record<string, FileChange['status']> = {
 
 /** Recorded: these servers cut the last line's end off both sides. Nearly every text file has one. */
 const UNTOLD = [
-  'file modes (whether a file is executable) are not told by this server',
-  'whether a file ends with a line break is not told by this server; the patch assumes that it does',
+  'file modes (whether a file is executable): this server does not return them',
+  'whether a file ends with a line break: this server does not return it, and the patch assumes that it does',
 ];
 
 /** How many files are read at the same time; the rate limit of the server applies beside it. */
@@ -67,7 +67,7 @@ const OF_ONE_PATH: ReadonlySet<string> = new Set(['not-found', 'unsupported', 'c
 
 async function comparedFile(change: FileChange, readSides: (path: string) => Promise<FileSides>): Promise<FilePart> {
   const { path, status } = change;
-  const omissions = status === 'renamed' ? [`${path}: was renamed; from where is not told`] : [];
+  const omissions = status === 'renamed' ? [`${path}: was renamed; this server does not return its old name`] : [];
   try {
     const sides = await readSides(path);
     if (!isBinary(sides)) return { patch: await filePatch(change, sides), omissions };

@@ -36,8 +36,8 @@ export async function checkRepositoryArrived(
   const id = normalId(record.id);
   if (seen.state === 'other-branch') throw ignoredBranch(branch ?? '', seen.branch, id);
   if (seen.state === 'unknown') {
-    const told = record.selected_branch;
-    if (branch !== null && told !== null && told !== branch) throw ignoredBranch(branch, told, id);
+    const recorded = record.selected_branch;
+    if (branch !== null && recorded !== null && recorded !== branch) throw ignoredBranch(branch, recorded, id);
     return;
   }
   if (seen.state === 'arrived') return;

@@ -5,7 +5,7 @@ import type { ErrorKind, NamedRequest, RequestDetails } from '../../errors.ts';
 /** What a server says that did not see it coming. */
 const UNHANDLED = 'Internal Server Error';
 const UNHANDLED_HINT =
-  'its log tells more; if it says so to every command, stored settings may be the cause: acs settings get';
+  'its log has more; if it says so to every command, stored settings may be the cause: acs settings get';
 
 /** The most of a server's own words that is shown. */
 const MAX_SERVER_TEXT = 500;

@@ -49,7 +49,7 @@ export interface TransportOptions {
   /** Given by the user; undefined: 30 s, or what the call says. */
   requestTimeoutMs?: number;
   log?: (line: string) => void;
-  /** Told when a request waits long, because the server wants it to. */
+  /** Called when a request waits long because the server asks for it. */
   notice?: (text: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;

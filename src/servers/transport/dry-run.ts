@@ -31,7 +31,7 @@ export class DryRunStop extends Error {
   }
 }
 
-/** Told by the tag: the build may hold this module in more than one chunk. */
+/** Recognised by the tag: the build may hold this module in more than one chunk. */
 export function isDryRunStop(error: unknown): error is DryRunStop {
   return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
 }

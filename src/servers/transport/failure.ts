@@ -42,7 +42,7 @@ function isWhileConnecting(error: unknown, depth = 0): boolean {
   return [cause, ...inner].some((one) => isWhileConnecting(one, depth + 1));
 }
 
-/** Whom a connection was made to: the host of the address, or the proxy when the error tells of that. */
+/** The peer of a connection: the host of the URL, or the proxy when the error names it. */
 export function peerOf(error: unknown, url: string, proxy: string | null): string {
   const target = new URL(url);
   if (proxy === null || !URL.canParse(proxy)) return target.host;

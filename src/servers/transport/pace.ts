@@ -11,7 +11,7 @@ export interface Pace {
   pauseUntil(timeMs: number): void;
   /** Until when nobody goes out; a time that is over where nobody is kept. */
   pausedUntilMs(): number;
-  /** Whether a wait until then is to be told: of requests that wait together the first one tells. */
+  /** Whether to report a wait until then: of requests that wait together the first one does. */
   isNews(timeMs: number): boolean;
 }
 

@@ -18,12 +18,12 @@ import { readNews } from './news.ts';
 import { toEventV0 } from './records.ts';
 
 const WAITING = 'awaiting_user_confirmation';
-/** Of an agent that was started again. Told to run, it says that it does, and takes no step. */
+/** The state of an agent that was started again. A change to `running` is accepted, and no step follows. */
 const AWAITING_MESSAGE = 'awaiting_user_input';
 const MOST_READ = 100;
 /** The state comes a moment before the action it is about. */
 const ACTION_MS = 1_000;
-/** A stopped agent forgets that it waited, so nothing tells whether an action waits until it runs again. */
+/** A stopped agent does not keep that it waited: whether an action is pending is known when it runs again. */
 export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
   const info = await getConversationV0(links, id);
   if (!isRunning(info)) {
@@ -82,7 +82,7 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   }
   const { agentState } = await readNews(links, info);
   if (agentState === WAITING) throw waitsForConfirmation(id);
-  // A finished agent that is told to run would begin again, without anything to do.
+  // A finished agent would begin again, without anything to do.
   if (agentState === 'running' || agentState === 'finished') return 'already-running';
   if (agentState === AWAITING_MESSAGE) {
     throw new AppError('needs-input', 'the agent waits for a message: over V0 nothing else makes it go on', {

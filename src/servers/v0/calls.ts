@@ -59,7 +59,7 @@ export function noConversationV0(id: string): AppError {
   });
 }
 
-/** What `isOfV1` tells from a conversation that is not there. */
+/** The cause by which `isOfV1` recognises the error. */
 const OF_V1 = 'conversation of V1';
 
 export function otherDialect(id: string): AppError {

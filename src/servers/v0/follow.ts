@@ -42,9 +42,9 @@ function createSource(links: Links, webUrl: WebUrl, id: string, options: FollowO
     pollMs: links.app.loopback ? { reading: 400, listening: 400 } : { reading: 2_000, listening: 2_000 },
     async look() {
       info = await getConversationV0(links, id);
-      const told = await reader.read(info);
+      const state = await reader.read(info);
       news ??= reader.next;
-      return toConversationV0(info, told, webUrl);
+      return toConversationV0(info, state, webUrl);
     },
     settle: (conversation) => Promise.resolve(conversation),
     async *read() {

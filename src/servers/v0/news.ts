@@ -1,5 +1,5 @@
 /**
- * What the events of a V0 conversation tell about its run, which its record does not (interface 3.4): everything since
+ * The state of a V0 run, read from its events because the record does not have it (interface 3.4): everything since
  * the latest user message counts. Whoever looks again and again reads only what is new.
  */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
@@ -24,7 +24,7 @@ export interface NewsReader {
   readonly next: number | null;
 }
 
-/** @param onNew told each event that came after the first read, in order, once */
+/** @param onNew called with each event that came after the first read, in order, once */
 export function createNewsReader(links: Links, onNew: (event: EventRecordV0) => void = () => undefined): NewsReader {
   const run = createRun();
   let next: number | null = null;
@@ -75,8 +75,8 @@ type State = NonNullable<ReturnType<typeof agentStateOf>>;
 
 function createRun(): Run {
   let newest: State | null = null;
-  /** As `newest`, but nothing that only tells of a stop or a start. */
-  let telling: State | null = null;
+  /** As `newest`, without the states of a stop or a start. */
+  let newestOfRun: State | null = null;
   let answered: RunNews['answered'] = 'no';
   let spent: Spent = UNKNOWN;
   /** An agent that was woken counts on from what it had stored, which may be less than what was spent. */
@@ -86,23 +86,23 @@ function createRun(): Run {
       const state = agentStateOf(event);
       if (state !== null) {
         newest = state;
-        if (!PASSED_OVER.has(state.state)) telling = state;
+        if (!PASSED_OVER.has(state.state)) newestOfRun = state;
       }
-      const told = costOf(event);
-      if (told !== null) {
-        isCountLost ||= (told.cost ?? 0) < (spent.cost ?? 0);
-        spent = told;
+      const cost = costOf(event);
+      if (cost !== null) {
+        isCountLost ||= (cost.cost ?? 0) < (spent.cost ?? 0);
+        spent = cost;
       }
       // What the agent said before its action was rejected is no answer.
       if (event.observation === 'user_rejected') answered = 'no';
       if (answerOfV0(event) !== null) answered = 'yes';
       if (!isUserMessage(event)) return;
       // What was before belongs to an older message.
-      newest = telling = null;
+      newest = newestOfRun = null;
       answered = 'no';
     },
     news(status) {
-      const state = status.toUpperCase() === 'RUNNING' ? newest : (telling ?? newest);
+      const state = status.toUpperCase() === 'RUNNING' ? newest : (newestOfRun ?? newest);
       return {
         agentState: state?.state ?? null,
         reason: state?.reason ?? '',

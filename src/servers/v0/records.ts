@@ -10,7 +10,7 @@ import { normalizeTime } from '../../text/time.ts';
 import { normalId } from '../ids.ts';
 import type { Redaction } from '../transport/redaction.ts';
 
-/** What the events of a run tell; the record tells none of it (interface 3.4). */
+/** What the events of a run show and its record does not (interface 3.4). */
 export interface RunNews {
   agentState: string | null;
   reason: string;
@@ -21,7 +21,7 @@ export interface RunNews {
 
 const NO_NEWS: RunNews = { agentState: null, reason: '', answered: 'unknown', cost: null, tokens: null };
 
-/** What the record alone tells: nothing, but at the local service how the run stands. */
+/** What the record alone shows: the state of the agent, where the server has that member. */
 export function newsOfRecord({ local_agent_state: agentState }: ConversationInfo): RunNews {
   return { ...NO_NEWS, agentState };
 }
@@ -107,7 +107,7 @@ export function kindOf(record: EventRecordV0): string {
   return record.observation === null ? 'unknown' : `observation:${record.observation}`;
 }
 
-/** The agent state an event tells, with its reason; else null. */
+/** The agent state in an event, with its reason; else null. */
 export function agentStateOf(record: EventRecordV0): { state: string; reason: string } | null {
   const extras = record.payload['extras'];
   if (record.observation !== 'agent_state_changed' || !isRecord(extras) || typeof extras['agent_state'] !== 'string')

@@ -68,7 +68,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
     }
     // V0 keeps null for what was never set: a first write must not look as if it had changed the rest.
     const value = record === null ? (field.nullable ? null : field.default) : (record[field.name] ?? null);
-    // V0 tells the keys of MCP servers in clear.
+    // V0 returns the keys of MCP servers in clear.
     values[field.name] = field.name === 'mcp_config' ? maskMcpConfig(value) : value;
   }
   return { stored: record !== null, values, secrets, git_providers: connectedProviders(record) };
@@ -80,8 +80,8 @@ function secretState(record: JsonObject | null, name: string): 'set' | 'unset' |
     const providers = record['provider_tokens_set'];
     return isJsonObject(providers) && Object.keys(providers).length > 0 ? 'set' : 'unset';
   }
-  const told = record[`${name}_set`];
-  return typeof told === 'boolean' ? (told ? 'set' : 'unset') : 'unknown';
+  const isSet = record[`${name}_set`];
+  return typeof isSet === 'boolean' ? (isSet ? 'set' : 'unset') : 'unknown';
 }
 
 function changesOf(change: SettingsChange, stored: JsonObject): Map<string, JsonValue> {

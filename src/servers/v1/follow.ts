@@ -63,7 +63,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
     },
     async settle(conversation) {
       const state = await settle(links, await latest(), webUrl, agentNow);
-      // The record may have moved on while it was read; what was to be told is this.
+      // The record may have changed since; the status that was read before is the one to report.
       if (conversation.execution_status !== null)
         Object.assign(state, { status: conversation.status, waiting_for: conversation.waiting_for });
       if (state.status !== 'failed') return state;

@@ -27,7 +27,7 @@ export async function getByStart(links: Links, facts: ProbeFacts, webUrl: WebUrl
   return { ...toConversation(record, webUrl), start_task_id: normalId(task.id) };
 }
 
-/** An id of the caller's choice is told before there is its conversation: the start that carries it says how it stands. */
+/** The start that carries an id of the caller's choice; the conversation may not exist yet. */
 async function startTaskOf(links: Links, facts: ProbeFacts, id: string): Promise<StartTaskRecord | null> {
   if (!isUuid(id) || facts.features['caller-conversation-id'] === 'absent') return null;
   const since = new Date(links.clock.now() - LONGEST_START_MS).toISOString();

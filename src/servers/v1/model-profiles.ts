@@ -32,7 +32,7 @@ export function createModelProfilesV1(links: Links, facts: ProbeFacts): Server['
     if (found === undefined) throw noProfile(name);
     return found;
   };
-  /** A call to a profile that a dry run looks for itself; else the server tells when it is not there. */
+  /** A call to a profile that a dry run looks for itself; else the server answers 404. */
   const postTo = async (name: string, verb: string, body: Record<string, unknown>): Promise<Answer> => {
     if (links.mode === 'dry-run') await known(name);
     return await post(`${pathOf(name)}/${verb}`, body);

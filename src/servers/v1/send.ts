@@ -52,8 +52,8 @@ async function stateNow(
   } catch (error) {
     if (!isAppError(error) || error.kind === 'interrupted') throw error;
   }
-  const { execution_status: told } = await afterNullFlash(links, record);
-  const word = told ?? (await lastWord(links, record.id));
+  const { execution_status: recorded } = await afterNullFlash(links, record);
+  const word = recorded ?? (await lastWord(links, record.id));
   return { word: word?.toLowerCase() ?? null, by: null };
 }
 

@@ -1,4 +1,4 @@
-/** The fields a V1 server tells about itself (interface 2.5, agent-schema and conversation-schema). */
+/** The fields in the schemas of a V1 server (interface 2.5, agent-schema and conversation-schema). */
 import { V1_PATHS } from '../../domain/settings-merge.ts';
 import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { isRecord } from '../../protocol/shape.ts';

@@ -27,7 +27,7 @@ import { schemaFieldsV1 } from './settings-schema.ts';
 
 /** V1 dropped it. */
 const MISSING_IN_V1 = new Set(['enable_solvability_analysis']);
-/** The flat fields with the defaults of V1: it judges risks by the model unless told otherwise (interface 2.5). */
+/** The flat fields with the defaults of V1: it judges risks by the model by default (interface 2.5). */
 const FIELDS = SETTINGS_FIELDS.filter((field) => !MISSING_IN_V1.has(field.name)).map((field) =>
   field.name === 'security_analyzer' ? { ...field, default: 'llm' } : field,
 );
@@ -120,8 +120,8 @@ function secretState(stored: JsonObject, name: string, nothing: boolean): 'set' 
     return Object.keys(isJsonObject(stored['provider_tokens_set']) ? stored['provider_tokens_set'] : {}).length > 0
       ? 'set'
       : 'unset';
-  const told = stored[`${name}_set`];
-  if (typeof told === 'boolean') return told ? 'set' : 'unset';
+  const isSet = stored[`${name}_set`];
+  if (typeof isSet === 'boolean') return isSet ? 'set' : 'unset';
   return isMasked(stored[name]) ? 'set' : 'unknown';
 }
 

@@ -66,7 +66,7 @@ export async function lastWord(links: Links, id: string): Promise<string | null>
   return null;
 }
 
-/** The execution status an event tells, else null. */
+/** The execution status in an event, else null. */
 export function executionWord(event: EventRecord): string | null {
   if (event.kind !== 'ConversationStateUpdateEvent') return null;
   const { key, value } = event.payload;
@@ -87,7 +87,7 @@ export function reasonOfEvent(event: EventRecord): Reason | null {
 
 const STUCK: Reason = { code: 'stuck', text: 'the agent did the same step again and again' };
 
-/** Read where it is: at the sandbox at once, at the app server up to 30 s later. Null when nobody tells. */
+/** Read where it is: at the sandbox at once, at the app server up to 30 s later. Null where neither has one. */
 export async function failureReason(
   links: Links,
   record: AppConversationRecord,
