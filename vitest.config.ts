@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
 
@@ -12,8 +13,12 @@ export default defineConfig({
     globalSetup: ['test/support/build-is-current.ts'],
     // Processes, not threads: tests change directories, send signals and start processes of their own.
     pool: 'forks',
-    // A test starts services and sandboxes beside itself: more workers than cores only make each of them wait.
-    maxWorkers: 2,
+    // No source keeps state between calls: a worker loads a module once for all its files, which saves 0.4 s of CPU
+    // time a file.
+    isolate: false,
+    // With two workers the processors were idle for two fifths of a run: a test waits for processes that it has started.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Generous, for a machine that is slow and busy: a test waits for conditions (for a minute at most, see
     // test/support/until.ts), and a bound that is hit means that one never came.
     testTimeout: 120_000,
