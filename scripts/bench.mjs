@@ -18,7 +18,7 @@ const only = process.argv[2] === 'events' ? 'events' : null;
 const rounds = Number((only === null ? process.argv[2] : process.argv[3]) ?? 25);
 
 // Budgets hold on Node 20, the floor. Newer ones start twice as fast and are better in every absolute figure, but worse in
-// ratio: they are shown and not judged.
+// ratio: they are printed and not compared.
 const judged = process.versions.node.startsWith('20.');
 const subjects = [
   { name: 'node -e 0', args: ['-e', '0'] },
@@ -48,7 +48,7 @@ try {
     ACS_BASE_URL: String(line).trim(),
     ACS_API_KEY: 'key-of-the-bench',
   };
-  // Node reads further authorities at every start, which may take longer than all else: ratios then flatter the program.
+  // Node reads further authorities at every start, which may take longer than all else: ratios are then too low.
   const { NODE_EXTRA_CA_CERTS, ...plain } = env;
   let bareMs = null;
   if (only === null) {
@@ -162,7 +162,7 @@ function reportEvents({ raw, acs: read }) {
   return judged && isBroken ? 1 : 0;
 }
 
-/** Another machine, or a busy one, takes longer and is not wrong for that: goals are shown, not judged. */
+/** Another machine, or a busy one, takes longer and is not wrong for that: goals are printed, not compared. */
 function reportStarts(times, bareMs) {
   const rows = [['the local service starts', 'median', 'least', 'ratio to node -e 0', 'goal']];
   for (const { name, key, goalMs } of goals) {

@@ -24,7 +24,7 @@ const common = { absWorkingDir: root, define: { ACS_VERSION: JSON.stringify(vers
 
 const GROUPS = [
   {
-    // What a command needs to ask a server, of the dialect that most speak.
+    // What a command needs for requests to a server, in the dialect of most servers.
     name: 'asking',
     sources: [
       'src/profiles/resolve.ts',
@@ -34,8 +34,8 @@ const GROUPS = [
       'src/servers/connect.ts',
       'src/servers/v1/index.ts',
     ],
-    // The rules for records and the reading of ids, which most commands share: of no use before a server is asked. A
-    // list has no use for the text of events, and does not wait.
+    // The rules for records and the reading of ids, which most commands share: not needed before the first request. A
+    // list needs neither the text of events nor a wait.
     takes: (file, importers) =>
       isSharedBy(file, importers, /^src\/(domain\/(?!event-)|commands\/(?!wait-limit)[^/]+\.ts$)/, 8),
   },
@@ -66,7 +66,7 @@ const { files, inputs } = await everything().catch((error) => {
   process.exit(1); // esbuild has said why
 });
 
-// Written beside and then put in place, so that nobody meets half a build.
+// Written to a temporary folder and renamed, so that dist/ is never incomplete.
 const fresh = `${dist}.${process.pid}`;
 rmSync(fresh, { recursive: true, force: true });
 for (const [name, { text }] of files) {
@@ -102,7 +102,7 @@ function loadedBefore(file) {
   return /^src\/servers\/(?!index|connect)/.test(file) ? 'src/servers/connect.ts' : 'src/main.ts';
 }
 
-/** What all commands share, asked for a server or not. */
+/** What all commands share, with or without a server. */
 function ofCommands(file, importers) {
   return (
     isSharedBy(file, importers, /^src\/(files|profiles)\//, 1) ||
@@ -120,7 +120,7 @@ async function everything() {
   const entries = wanted();
   const parts = [];
   if (entries.main) {
-    // The command line, which people wait for.
+    // The command line, whose start-up time counts.
     const main = await bundle({
       ...common,
       entryPoints: { main: entries.main },

@@ -1,5 +1,5 @@
-// `npm start`: builds acs and shows it at work on this checkout, with a service, data and settings of its own that are
-// gone afterwards. Every line that begins with `$` is a command as anybody would type it.
+// `npm start`: builds acs and runs one conversation on this checkout, with a temporary service, data directory and settings
+// that are deleted at the end. Each line that begins with `$` is a command that is run.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -26,7 +26,7 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) {
   });
 }
 
-// Nobody reads any more: what was started still has to end.
+// stdout is closed: the service that was started still has to be stopped.
 process.stderr.on('error', () => {
   interruptedBy ??= 'SIGPIPE';
 });
@@ -98,7 +98,7 @@ function run(file, args) {
   });
 }
 
-/** A server or key in the environment is somebody's real one: none of it is used here. */
+/** The environment without servers and keys: the demo must not reach a real server. */
 function withoutOwnVariables(variables) {
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !/^(ACS|OPENHANDS)_/.test(name)));
 }

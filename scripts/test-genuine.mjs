@@ -1,6 +1,6 @@
 /**
  * The contract of acs on every server it promises to work with: the local service, and genuine servers of three
- * releases on loopback; and clients of other makers on the local service. Prints a table of cases and targets; ends
+ * releases on loopback; and clients of other projects on the local service. Prints a table of cases and targets; ends
  * with 1 when a case failed, more than two were flaky, or a target could not be set up.
  *
  *   node scripts/test-genuine.mjs [target…] [--case <pattern>] [--differing] [--set-up]

@@ -1,6 +1,6 @@
 // Puts chunks that are loaded together into one file: a file of its own costs a start 0.2 to 0.4 ms, as much as reading
 // 10 kB of code, and sharing between commands makes dozens of them. In its new file a chunk is still evaluated on use, and
-// once, whoever asks for it.
+// only once.
 import { createHash } from 'node:crypto';
 
 /**
@@ -67,7 +67,7 @@ export function gather(files, entry, takes, groups) {
 
 /**
  * Finds a part: where it is made in this file, in the file of a group, or in one of its own. One that fails while it is
- * made is made anew for who asks next, as Node does: half a part would fail later with something else.
+ * made is made again for the next caller, as Node does: an incomplete part would fail later with another error.
  */
 function loader(makersText, places) {
   return `const $made={},$places=${JSON.stringify(places)},$makers={
@@ -94,8 +94,8 @@ return made.exports;
 }
 
 /**
- * For each chunk the function that makes it. In parentheses V8 compiles it at once, instead of reading it twice: for what
- * everybody uses who loads the file.
+ * For each chunk the function that makes it. In parentheses V8 compiles it at once, instead of reading it twice: used for
+ * chunks that every user of the file needs.
  */
 function makers(files, names, onUse) {
   const makerOf = (name) => `function(module){${files.get(name).text}}`;

@@ -2,7 +2,6 @@
 import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Asked, Reply } from '../servers/support/fake-server.ts';
 import { agentMessage, finish, ID, SANDBOX_KEY, status, userMessage } from '../servers/support/v1-world.ts';
 import { until } from '../support/until.ts';
 import { v1Trap, type V1Trap } from './support/trap.ts';
@@ -74,90 +73,6 @@ describe('an agent server that drops the connection after a 500', () => {
   });
 });
 
-describe('a rate limit', () => {
-  const limited = (reply: Reply, times: number): void => {
-    let left = times;
-    const { before } = trap;
-    trap.before = (asked) => (asked.path.endsWith('/search') && left-- > 0 ? reply : before(asked));
-  };
-  const FORMS: [string, Reply][] = [
-    [
-      'of a self-hosted server',
-      { status: 429, json: { message: 'Too many requests' }, headers: { 'retry-after': '1' } },
-    ],
-    [
-      'of the cloud',
-      {
-        status: 429,
-        json: { error: 'Rate limit exceeded: 10 per 1 second' },
-        headers: {
-          'retry-after': '1',
-          'x-ratelimit-limit': '10',
-          'x-ratelimit-remaining': '0',
-          'x-ratelimit-reset': '1',
-        },
-      },
-    ],
-  ];
-
-  it.each(FORMS)('%s delays the request', async (_, reply) => {
-    trap = await v1Trap();
-    trap.addConversation();
-    limited(reply, 2);
-    const { code, out, err } = await trap.acs('conv', 'list', '-q');
-    expect(code, err).toBe(0);
-    expect(out).toBe(`${ID}\n`);
-  });
-
-  it.each(FORMS)('%s that stays is exit 7 with its words, after four tries', async (_, reply) => {
-    trap = await v1Trap();
-    limited(reply, 100);
-    const { code, out, err } = await trap.acs('conv', 'list', '--json');
-    expect({ code, out }).toEqual({ code: 7, out: '' });
-    expect(err).toMatch(/Too many requests|Rate limit exceeded/);
-    expect(JSON.parse(err)).toMatchObject({ error: { code: 'rate-limited', retryable: true, status: 429 } });
-    expect(trap.fake.lines().filter((line) => line.endsWith('/search'))).toHaveLength(4);
-  });
-
-  it.each(FORMS)('%s does not make a message go out twice: a refused one was not taken', async (_, reply) => {
-    trap = await v1Trap();
-    trap.addConversation({ execution_status: 'finished' });
-    trap.agentState['execution_status'] = 'finished';
-    const sent: Asked[] = [];
-    let taken = 0;
-    trap.before = (asked) => {
-      if (asked.method !== 'POST') return null;
-      sent.push(asked);
-      if (sent.length <= 2) return reply;
-      taken += 1;
-      return { json: { success: true, sandbox_status: 'RUNNING', message: null } };
-    };
-    const { code, err } = await trap.acs('conv', 'send', ID, 'hello');
-    expect(code, err).toBe(0);
-    expect(taken).toBe(1);
-  });
-
-  it('of a day is not waited for: exit 7 at once, with what it says', async () => {
-    trap = await v1Trap();
-    const detail = {
-      code: 'daily_conversation_limit_reached',
-      message: 'You have used all conversations of today',
-      limit: 10,
-      used: 10,
-      reset_at: '2026-11-22T00:00:00Z',
-    };
-    let sent = 0;
-    trap.before = ({ method }) => {
-      if (method !== 'POST') return null;
-      sent += 1;
-      return { status: 429, json: { detail } };
-    };
-    const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo');
-    expect({ code, sent }).toEqual({ code: 7, sent: 1 });
-    expect(err).toContain('You have used all conversations of today');
-  });
-});
-
 describe('a server that is restarted during conv follow', () => {
   it('loses no event and repeats none', async () => {
     trap = await v1Trap();
@@ -213,27 +128,5 @@ describe('a server that is restarted during conv follow', () => {
     isAway = true;
     for (const socket of trap.fake.sockets) socket.terminate();
     expect(await following).toMatchObject({ code: 10 });
-  });
-});
-
-describe('a run without events', () => {
-  it('conv wait prints a notice after ten minutes without an event, with the last one', async () => {
-    trap = await v1Trap('1.11.0', 300);
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('do it'), agentMessage('I begin'), status('running'));
-    const { code, err } = await trap.acs('conv', 'follow', ID, '--wait-timeout', '11m');
-    expect(code).toBe(124);
-    expect(err).toMatch(new RegExp(`no event of ${ID} for 10m; the last was: `));
-  });
-
-  it('--no-events-timeout exits 124 with the code no-events', async () => {
-    trap = await v1Trap('1.11.0', 300);
-    trap.addConversation();
-    trap.agentEvents.push(userMessage('do it'), status('running'));
-    for (const verb of ['follow', 'wait']) {
-      const { code, out } = await trap.acs('conv', verb, ID, '--fail-on-stall', '2m', '--json');
-      expect(code).toBe(124);
-      expect(out).toMatch(/"code": ?"no-events"/);
-    }
   });
 });

@@ -2,10 +2,10 @@
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { NOT_FOUND, type Asked, type Reply } from '../servers/support/fake-server.ts';
-import { recordings } from '../servers/support/recordings.ts';
-import { KEY } from '../servers/support/v1-world.ts';
-import { commandsAt, fakeTrap, REAL_TIME, type FakeTrap } from './support/trap.ts';
+import { NOT_FOUND, type Asked, type Reply } from './support/fake-server.ts';
+import { recordings } from './support/recordings.ts';
+import { KEY } from './support/v1-world.ts';
+import { commandsAt, fakeTrap, REAL_TIME, type FakeTrap } from '../traps/support/trap.ts';
 
 const newer = recordings('1.11.0');
 const older = recordings('1.6.0');

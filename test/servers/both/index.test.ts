@@ -9,7 +9,7 @@ import {
   startHeldRun,
   type ConversationJson,
   type OutcomeJson,
-} from './support.ts';
+} from '../../commands/conv/support.ts';
 import type { BulkResult } from '../../../src/output/options.ts';
 
 interface ListJson {

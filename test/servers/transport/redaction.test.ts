@@ -1,8 +1,8 @@
 /** Answers of servers hold keys in clear; what is shown of them holds none (interface 12). */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { event, finish, ID, SANDBOX_KEY, status, userMessage } from '../servers/support/v1-world.ts';
-import { fakeTrap, v1Trap, type V1Trap } from './support/trap.ts';
-import { createV0Server, older } from './support/v0.ts';
+import { event, finish, ID, SANDBOX_KEY, status, userMessage } from '../support/v1-world.ts';
+import { fakeTrap, v1Trap, type V1Trap } from '../../traps/support/trap.ts';
+import { createV0Server, older } from '../../traps/support/v0.ts';
 
 const SANDBOX = '3FMPmdQNoK7m6jOnQfBmeI';
 const TOKEN = 'ghp_0123456789abcdefghijklmnopqrstuvwxyz';

@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { NOT_FOUND, type Reply } from '../servers/support/fake-server.ts';
-import type { LooseOptions } from '../servers/support/loose-server.ts';
-import { looseTrap, type LooseTrap } from './support/trap.ts';
+import { NOT_FOUND, type Reply } from './support/fake-server.ts';
+import type { LooseOptions } from './support/loose-server.ts';
+import { looseTrap, type LooseTrap } from '../traps/support/trap.ts';
 
 const CHOSEN = '0123456789abcdef0123456789abcdef';
 let trap: LooseTrap;
