@@ -5,7 +5,7 @@ import type { RunEvidence } from './evidence.ts';
 import { openOutcome } from './outcome.ts';
 import { AppError, EXIT_CODES } from '../errors.ts';
 import { formatDuration } from '../text/duration.ts';
-import type { Watched } from './tracker-options.ts';
+import type { TrackedRun } from './tracker-options.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
   const passed = formatDuration(waitMs);
@@ -90,14 +90,14 @@ function goOnHint(id: string, status: string | null): string {
 }
 
 /** The result of tracking that ended before the run. */
-export function openWatch(conversation: Conversation, evidence: RunEvidence, failure: AppError): Watched {
+export function openRun(conversation: Conversation, evidence: RunEvidence, failure: AppError): TrackedRun {
   const code = failure.details.data?.['reason'];
   const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
   return { outcome: openOutcome(conversation, evidence, failure.exitCode, reason), failure };
 }
 
 /** Following has ended by itself, and the state is no end of a run. */
-export function endOfItems(conversation: Conversation, evidence: RunEvidence): Watched {
+export function endOfItems(conversation: Conversation, evidence: RunEvidence): TrackedRun {
   const reason = { code: conversation.status, text: `the conversation is ${conversation.status}` };
   return { outcome: openOutcome(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };
 }

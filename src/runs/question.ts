@@ -1,13 +1,13 @@
 /** The confirmation that a run waits for, while the run is tracked. */
 import type { Context } from '../context.ts';
 import { beforeTime } from './deadline.ts';
-import type { Answerer, Watched } from './tracker-options.ts';
+import type { Answerer, TrackedRun } from './tracker-options.ts';
 
 export class OpenQuestion {
   private readonly answerer: Answerer;
   private answering: Promise<'answered' | 'left'> | null = null;
   /** The outcome if nobody answers. */
-  private unanswered: Watched | null = null;
+  private unanswered: TrackedRun | null = null;
 
   constructor(answerer: Answerer) {
     this.answerer = answerer;
@@ -22,7 +22,7 @@ export class OpenQuestion {
     return this.answering === null ? [] : [this.answering];
   }
 
-  open(unanswered: Watched): void {
+  open(unanswered: TrackedRun): void {
     this.unanswered = unanswered;
     if (this.answering !== null) return;
     this.answering = this.answerer.onWaiting();
@@ -31,7 +31,7 @@ export class OpenQuestion {
   }
 
   /** @returns the outcome of a run that is left waiting; null for one that was answered */
-  settled(how: 'answered' | 'left'): Watched | null {
+  settled(how: 'answered' | 'left'): TrackedRun | null {
     this.answering = null;
     return how === 'left' ? this.unanswered : null;
   }

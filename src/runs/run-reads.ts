@@ -4,7 +4,7 @@ import { afterStanding, type RunEvidence, afterEvent, NO_EVIDENCE } from './evid
 import { isOfLatestRun } from './outcome.ts';
 import { isAppError, isPassing } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
-import type { WatchOptions } from './tracker-options.ts';
+import type { TrackOptions } from './tracker-options.ts';
 import { type ConversationEvent, eachEvent } from '../domain/event.ts';
 
 /** A server whose requests are aborted at a deadline, with an error that `isOver` knows. */
@@ -59,7 +59,7 @@ export function ofLatestRun(conversation: Conversation | null, evidence: RunEvid
  * that has no event yet, the status in a running sandbox is that of the run before, however long it is stable.
  */
 export function standing(
-  { startedAfter }: Pick<WatchOptions, 'startedAfter'>,
+  { startedAfter }: Pick<TrackOptions, 'startedAfter'>,
   evidence: RunEvidence,
   { sandbox_status }: Conversation,
 ): RunEvidence {

@@ -25,7 +25,7 @@ export interface Answerer {
   close(): void;
 }
 
-export interface WatchOptions {
+export interface TrackOptions {
   evidence: RunEvidence;
   /** The record as it was read before: reported where tracking ends before it has read another. */
   seen?: Conversation;
@@ -54,7 +54,7 @@ export interface WatchOptions {
 }
 
 /** `failure` when tracking has ended before the run: by a deadline, a silence or a signal. */
-export interface Watched {
+export interface TrackedRun {
   outcome: Outcome;
   failure: AppError | null;
   /** The record that was judged; it has the metrics, unless the run is idle. */
@@ -62,7 +62,7 @@ export interface Watched {
 }
 
 export function placeToStart(
-  { since, afterEventId }: Pick<WatchOptions, 'since' | 'afterEventId'>,
+  { since, afterEventId }: Pick<TrackOptions, 'since' | 'afterEventId'>,
   signal: AbortSignal,
 ): FollowOptions {
   return {

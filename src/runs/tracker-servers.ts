@@ -6,7 +6,7 @@ import type { FollowItem } from './follow-source.ts';
 import type { Server } from '../servers/server.ts';
 import { timeLimit } from './deadline.ts';
 import type { BoundServer } from './run-reads.ts';
-import { placeToStart, type WatchOptions } from './tracker-options.ts';
+import { placeToStart, type TrackOptions } from './tracker-options.ts';
 
 export interface TrackerServers {
   /** The one to use now: until the deadline its requests are aborted there. */
@@ -20,7 +20,7 @@ export interface TrackerServers {
   stop(): void;
 }
 
-export async function trackerServers(ctx: Context, server: Server, options: WatchOptions): Promise<TrackerServers> {
+export async function trackerServers(ctx: Context, server: Server, options: TrackOptions): Promise<TrackerServers> {
   const over = new AppError('timeout', 'the deadline has passed');
   const isOver = (error: unknown): boolean => error === over;
   const stop = new AbortController();
@@ -54,7 +54,7 @@ export class Following {
   private pending: Promise<IteratorResult<FollowItem>>;
 
   /** @param after the newest event that was delivered before; null: start where the options say */
-  constructor({ server, signal }: BoundServer, id: string, options: WatchOptions, after: ConversationEvent | null) {
+  constructor({ server, signal }: BoundServer, id: string, options: TrackOptions, after: ConversationEvent | null) {
     const start = after === null ? options : { since: after.timestamp, afterEventId: after.id };
     this.items = server.conversations.follow(id, placeToStart(start, signal))[Symbol.asyncIterator]();
     this.pending = this.items.next();

@@ -12,10 +12,10 @@ import { type AppError, isAppError } from '../errors.ts';
 import type { FollowItem } from './follow-source.ts';
 import type { Server } from '../servers/server.ts';
 import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
-import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, NOT_READ, openWatch } from './endings.ts';
+import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, NOT_READ, openRun } from './endings.ts';
 import { OpenQuestion } from './question.ts';
 import { Following, trackerServers, type TrackerServers } from './tracker-servers.ts';
-import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS, type Watched, type WatchOptions } from './tracker-options.ts';
+import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS, type TrackedRun, type TrackOptions } from './tracker-options.ts';
 import { isGone, isUpTo, lastKnown, ofLatestRun, readUnlessPassing, runsInSandbox, standing } from './run-reads.ts';
 import { Silence } from './silence.ts';
 
@@ -23,15 +23,15 @@ import { Silence } from './silence.ts';
  * Tracks the latest run of a conversation that exists. Throws what the follower throws: `auth`, `network`, `server`,
  * and `not-found` where the event to start after does not exist.
  */
-export async function watch(ctx: Context, server: Server, id: string, options: WatchOptions): Promise<Watched> {
-  return await new Watch(ctx, await trackerServers(ctx, server, options), id, options).run();
+export async function trackRun(ctx: Context, server: Server, id: string, options: TrackOptions): Promise<TrackedRun> {
+  return await new Tracker(ctx, await trackerServers(ctx, server, options), id, options).run();
 }
 
-class Watch {
+class Tracker {
   private readonly ctx: Context;
   private readonly servers: TrackerServers;
   private readonly id: string;
-  private readonly options: WatchOptions;
+  private readonly options: TrackOptions;
   private following: Following;
   private evidence: RunEvidence;
   private lastEvent: ConversationEvent | null = null;
@@ -43,9 +43,9 @@ class Watch {
   private doubtSinceMs: number | null = null;
   private readonly question: OpenQuestion | null;
   /** The outcome of a run that has ended, and until when its last events are waited for. */
-  private late: { watched: Watched; untilMs: number } | null = null;
+  private late: { watched: TrackedRun; untilMs: number } | null = null;
 
-  constructor(ctx: Context, servers: TrackerServers, id: string, options: WatchOptions) {
+  constructor(ctx: Context, servers: TrackerServers, id: string, options: TrackOptions) {
     this.ctx = ctx;
     this.servers = servers;
     this.id = id;
@@ -56,7 +56,7 @@ class Watch {
     this.silence = new Silence(options.failOnStallMs, ctx.clock.now());
   }
 
-  async run(): Promise<Watched> {
+  async run(): Promise<TrackedRun> {
     try {
       for (;;) {
         const { following } = this;
@@ -94,7 +94,7 @@ class Watch {
   }
 
   /** While a confirmation is answered the run is tracked further, until the deadline. */
-  private isBeingAnswered(ended: Watched): boolean {
+  private isBeingAnswered(ended: TrackedRun): boolean {
     const now = this.ctx.clock.now();
     const waits = ended.failure === null && ended.outcome.status === 'waiting';
     if (this.question === null || !waits || now >= this.options.deadlineMs) return false;
@@ -105,7 +105,7 @@ class Watch {
     return true;
   }
 
-  private async take(item: FollowItem): Promise<Watched | null> {
+  private async take(item: FollowItem): Promise<TrackedRun | null> {
     if (item.type === 'event') return await this.onEvent(item.event);
     if (item.type === 'state') return await this.onState(item.conversation);
     await this.notice(item.text);
@@ -116,7 +116,7 @@ class Watch {
     if (text !== null) await (this.options.onNotice ?? this.ctx.notice)(text);
   }
 
-  private async onEvent(event: ConversationEvent): Promise<Watched | null> {
+  private async onEvent(event: ConversationEvent): Promise<TrackedRun | null> {
     this.lastEvent = event;
     if (!isUpTo(event, this.options.startedAfter ?? null)) this.evidence = afterEvent(this.evidence, event);
     this.silence.onEvent(event, this.ctx.clock.now());
@@ -132,7 +132,7 @@ class Watch {
     return null;
   }
 
-  private async onState(conversation: Conversation): Promise<Watched | null> {
+  private async onState(conversation: Conversation): Promise<TrackedRun | null> {
     const { status, reason } = conversation;
     // The run has not ended and does nothing: the reason is shown.
     if (status === 'running' && reason !== null && reason.code !== this.last?.reason?.code)
@@ -147,7 +147,7 @@ class Watch {
     return null;
   }
 
-  private judged(conversation: Conversation, evidence: RunEvidence): Watched | null {
+  private judged(conversation: Conversation, evidence: RunEvidence): TrackedRun | null {
     const outcome = (this.options.judge ?? judge)(conversation, evidence);
     return outcome === null ? null : { outcome, failure: null, record: conversation };
   }
@@ -175,7 +175,7 @@ class Watch {
     return look === 'time' ? null : look;
   }
 
-  private async recheck(): Promise<Watched | null> {
+  private async recheck(): Promise<TrackedRun | null> {
     const fresh = await this.fresh();
     if (fresh === null) {
       this.recheckAtMs = this.ctx.clock.now() + 4 * SOON_MS;
@@ -195,7 +195,7 @@ class Watch {
     return null;
   }
 
-  private async onTime(): Promise<Watched | null> {
+  private async onTime(): Promise<TrackedRun | null> {
     const now = this.ctx.clock.now();
     const { deadlineMs, waitMs } = this.options;
     if (now >= deadlineMs && !this.servers.isPastDeadline) return await this.onDeadline(waitMs);
@@ -216,7 +216,7 @@ class Watch {
   }
 
   /** The deadline has aborted the follower. The machine may have slept: the record is read once before the verdict. */
-  private async onDeadline(waitMs: number): Promise<Watched | null> {
+  private async onDeadline(waitMs: number): Promise<TrackedRun | null> {
     this.servers.passDeadline();
     if (this.late !== null) return await this.readRest(this.late.watched, this.late.untilMs - this.ctx.clock.now());
     const last = this.lastOrBlank();
@@ -239,7 +239,7 @@ class Watch {
   }
 
   /** Where events are shown, the last ones are waited for before the outcome. */
-  private afterItsEvents(watched: Watched, mostMs: number): Watched | null {
+  private afterItsEvents(watched: TrackedRun, mostMs: number): TrackedRun | null {
     if (this.options.onEvent === undefined) return watched;
     this.recheckAtMs = Number.POSITIVE_INFINITY;
     this.late = { watched, untilMs: this.ctx.clock.now() + mostMs };
@@ -247,7 +247,7 @@ class Watch {
   }
 
   /** As afterItsEvents, after the deadline has aborted the follower: another one starts after the last event. */
-  private async readRest(watched: Watched, mostMs: number): Promise<Watched | null> {
+  private async readRest(watched: TrackedRun, mostMs: number): Promise<TrackedRun | null> {
     if (this.options.onEvent === undefined) return watched;
     await this.following.end();
     this.following = new Following(this.servers.current, this.id, this.options, this.lastEvent);
@@ -255,7 +255,7 @@ class Watch {
   }
 
   /** The follower ends by itself when the sandbox is gone for good. */
-  private async onEndOfItems(): Promise<Watched> {
+  private async onEndOfItems(): Promise<TrackedRun> {
     const { server } = this.servers.late;
     const fresh = await beforeEnd(this.ctx, this.options, server.conversations.getSettled(this.id));
     if (fresh === 'time')
@@ -263,7 +263,7 @@ class Watch {
     return this.judged(fresh, afterStanding(this.evidence)) ?? endOfItems(fresh, this.evidence);
   }
 
-  private async onError(error: unknown): Promise<Watched> {
+  private async onError(error: unknown): Promise<TrackedRun> {
     if (!isAppError(error)) throw error;
     // The run has ended: events that cannot be read after the deadline do not change its outcome.
     if (this.servers.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.watched;
@@ -286,7 +286,7 @@ class Watch {
     return this.lastSeen() ?? blankConversation(this.id, NOT_READ);
   }
 
-  private withoutOutcome(conversation: Conversation | null, failure: AppError): Watched {
-    return openWatch(conversation ?? this.lastOrBlank(), this.evidence, failure);
+  private withoutOutcome(conversation: Conversation | null, failure: AppError): TrackedRun {
+    return openRun(conversation ?? this.lastOrBlank(), this.evidence, failure);
   }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { watch } from '../../src/runs/tracker.ts';
-import type { WatchOptions } from '../../src/runs/tracker-options.ts';
+import { trackRun } from '../../src/runs/tracker.ts';
+import type { TrackOptions } from '../../src/runs/tracker-options.ts';
 import type { Context } from '../../src/context.ts';
 import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
 import type { Server } from '../../src/servers/server.ts';
@@ -33,10 +33,10 @@ afterEach(async () => {
   await world.close();
 });
 
-function watching(options: Partial<WatchOptions> = {}): ReturnType<typeof watch> {
+function watching(options: Partial<TrackOptions> = {}): ReturnType<typeof trackRun> {
   // Watching needs no more of a context than time, the signal and a place for notices.
   const ctx = { clock, signal: new AbortController().signal, notice: () => Promise.resolve() } as unknown as Context;
-  return watch(ctx, server, ID, {
+  return trackRun(ctx, server, ID, {
     evidence: NO_EVIDENCE,
     since: null,
     deadlineMs: Number.POSITIVE_INFINITY,

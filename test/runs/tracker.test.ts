@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { watch } from '../../src/runs/tracker.ts';
-import type { WatchOptions } from '../../src/runs/tracker-options.ts';
+import { trackRun } from '../../src/runs/tracker.ts';
+import type { TrackOptions } from '../../src/runs/tracker-options.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { Context } from '../../src/context.ts';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
@@ -79,7 +79,7 @@ class Stage {
     return { type: 'state', conversation: this.record };
   }
 
-  watch(options: Partial<WatchOptions> = {}) {
+  watch(options: Partial<TrackOptions> = {}) {
     const ctx = {
       clock: this.clock,
       signal: this.interruption.signal,
@@ -95,7 +95,7 @@ class Stage {
       },
     } as unknown as Server;
     const wait = { evidence: NO_EVIDENCE, since: null, deadlineMs: Infinity, waitMs: Infinity, failOnStallMs: null };
-    return watch(ctx, server, 'c', { ...wait, ...options });
+    return trackRun(ctx, server, 'c', { ...wait, ...options });
   }
 
   private async *follow(signal: AbortSignal): AsyncGenerator<FollowItem> {

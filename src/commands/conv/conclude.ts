@@ -13,7 +13,7 @@ import { showOutcome, showRun } from './follow.ts';
 import { conversationView, outcomeView } from './view.ts';
 import type { WaitOptions } from '../wait-limit.ts';
 import { beforeWatch, endAs } from './waiting.ts';
-import { watch } from '../../runs/tracker.ts';
+import { trackRun } from '../../runs/tracker.ts';
 
 export interface RunOptions extends WaitOptions, OnConfirmOptions {
   wait?: boolean;
@@ -59,7 +59,7 @@ export async function conclude(
       : { evidence: beforeRun(startedAfter?.id ?? null), last: startedAfter };
   const isKnown = isOfLatestRun(conversation, evidence);
   const progress = await ctx.progress(`conversation ${id}: ${isKnown ? conversation.status : 'the run is requested'}`);
-  const watched = await watch(ctx, server, id, {
+  const watched = await trackRun(ctx, server, id, {
     evidence,
     seen: conversation,
     since: last?.timestamp ?? null,

@@ -20,8 +20,8 @@ import { readTail } from './tail.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { beforeWatch, endAs, failedStart } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
-import { watch } from '../../runs/tracker.ts';
-import type { Watched, WatchOptions } from '../../runs/tracker-options.ts';
+import { trackRun } from '../../runs/tracker.ts';
+import type { TrackedRun, TrackOptions } from '../../runs/tracker-options.ts';
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
   failOnStall?: number;
@@ -82,8 +82,8 @@ export async function showRun(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: FollowOptions & Limits & Pick<WatchOptions, 'atDeadline' | 'startedAfter'>,
-): Promise<Watched> {
+  options: FollowOptions & Limits & Pick<TrackOptions, 'atDeadline' | 'startedAfter'>,
+): Promise<TrackedRun> {
   const { id } = conversation;
   const view = eventView(conversation.created_at);
   const wanted = eventTest(options);
@@ -107,7 +107,7 @@ export async function showRun(
     tailEnd = known?.last ?? null;
     start = tailEnd?.timestamp ?? null;
   }
-  return await watch(ctx, server, id, {
+  return await trackRun(ctx, server, id, {
     evidence: startedAfter === undefined ? (known?.evidence ?? NO_EVIDENCE) : beforeRun(startedAfter?.id ?? null),
     seen: conversation,
     ...(startedAfter === undefined ? {} : { startedAfter }),

@@ -13,7 +13,7 @@ import { showOutcome } from './follow.ts';
 import type { NewOptions } from './new-options.ts';
 import { conversationView, idOf } from './view.ts';
 import { endAs } from './waiting.ts';
-import type { Watched } from '../../runs/tracker-options.ts';
+import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /** `changed`: false when the conversation was there before. */
 export type AnnounceOptions = Pick<NewOptions, 'idFile' | 'follow'> & { changed: boolean };
@@ -80,7 +80,7 @@ export class Announcer {
     await this.ctx.out.item(conversationView, { ...conversation, id }, { changed: this.options.changed });
   }
 
-  async ended(conversation: Conversation, watched: Watched): Promise<void> {
+  async ended(conversation: Conversation, watched: TrackedRun): Promise<void> {
     const { format } = this.ctx.globals;
     const { changed } = this.options;
     const { outcome, failure } = watched;

@@ -20,8 +20,8 @@ import { Announcer } from './new-announce.ts';
 import { afterStopping, stopIfAsked } from './new-stop.ts';
 import { named, type StartLimit } from './new-title.ts';
 import { interruption } from '../../runs/endings.ts';
-import { watch } from '../../runs/tracker.ts';
-import type { Watched } from '../../runs/tracker-options.ts';
+import { trackRun } from '../../runs/tracker.ts';
+import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
 export type StartOptions = NewOptions &
@@ -228,7 +228,12 @@ async function afterUnansweredStart(
   return end;
 }
 
-async function stay(ctx: Context, server: Server, conversation: Conversation, options: StartOptions): Promise<Watched> {
+async function stay(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  options: StartOptions,
+): Promise<TrackedRun> {
   const { format } = ctx.globals;
   if (options.follow && format !== 'json' && format !== 'id') {
     return await showRun(ctx, server, conversation, {
@@ -239,7 +244,7 @@ async function stay(ctx: Context, server: Server, conversation: Conversation, op
     });
   }
   const progress = await ctx.progress(`conversation ${conversation.id}: ${conversation.status}`);
-  return await watch(ctx, server, conversation.id, {
+  return await trackRun(ctx, server, conversation.id, {
     evidence: NO_EVIDENCE,
     seen: conversation,
     since: null,
@@ -257,7 +262,7 @@ async function lastRecord(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  { outcome, failure, record }: Watched,
+  { outcome, failure, record }: TrackedRun,
 ): Promise<Conversation> {
   const seen: Conversation = {
     ...conversation,

@@ -8,7 +8,7 @@ import { formatDuration } from '../../text/duration.ts';
 import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
 import type { NewOptions } from './new-options.ts';
 import { notStopped, stoppedInstead } from '../../runs/endings.ts';
-import type { Watched } from '../../runs/tracker-options.ts';
+import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> & { waitMs: number };
 
@@ -22,10 +22,10 @@ export interface Concluded<T> {
 export async function stopIfAsked(
   ctx: Context,
   server: Server,
-  watched: Watched,
+  watched: TrackedRun,
   conversation: Conversation,
   options: StopOptions,
-): Promise<Concluded<Watched>> {
+): Promise<Concluded<TrackedRun>> {
   const { failure, outcome } = watched;
   if (failure === null) return { end: watched, after: null };
   const why =

@@ -6,7 +6,7 @@ import { errorRecord } from '../../output/notices.ts';
 import type { Field, RecordShape, View } from '../../output/view.ts';
 import { outcomeView } from './view.ts';
 import { endAs } from './waiting.ts';
-import type { Watched } from '../../runs/tracker-options.ts';
+import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /** A conversation that could not be found, read or watched. */
 export interface Unread {
@@ -14,7 +14,7 @@ export interface Unread {
   failure: AppError;
 }
 
-export type Waited = Watched | Unread;
+export type Waited = TrackedRun | Unread;
 
 /** The members of an error in JSON. */
 export const ERROR_MEMBERS: readonly string[] = Object.keys(errorRecord(new AppError('internal', '')).error);

@@ -19,8 +19,8 @@ import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { failedStart, unbegun } from './waiting.ts';
 import { untilStarted } from './until-started.ts';
 import { endAsWorst, isUnread, unreadShape, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
-import { watch } from '../../runs/tracker.ts';
-import type { Watched } from '../../runs/tracker-options.ts';
+import { trackRun } from '../../runs/tracker.ts';
+import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 export interface WaitCommandOptions extends WaitOptions {
   any?: boolean;
@@ -157,7 +157,12 @@ async function readRun(server: Server, id: string): Promise<KnownRun & { settled
 }
 
 /** The deadline came before the watch: the run is read once more. */
-async function atDeadline({ timed }: Wait, word: string, last: Conversation, judging: typeof judge): Promise<Watched> {
+async function atDeadline(
+  { timed }: Wait,
+  word: string,
+  last: Conversation,
+  judging: typeof judge,
+): Promise<TrackedRun> {
   const { deadline } = timed;
   const look = await deadline.lastLook(await timed.server(), async (server, ctx) => {
     const seen = last.status === NOT_READ ? await findOne(ctx, server, conversations, word) : last;
@@ -181,13 +186,13 @@ interface Seen extends KnownRun {
   judging: typeof judge;
 }
 
-async function watchOne(wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<Watched> {
+async function watchOne(wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<TrackedRun> {
   const { ctx, timed, options } = wait;
   const { deadlineMs, waitMs } = timed.deadline;
   if (settled.status === 'idle' && evidence.since_message === 'unknown') await tellIdle(ctx, settled.id);
   const progress = await ctx.progress(progressText(settled));
   try {
-    return await watch(ctx, await ctx.server(), settled.id, {
+    return await trackRun(ctx, await ctx.server(), settled.id, {
       evidence,
       seen: settled,
       since: last?.timestamp ?? null,

@@ -9,7 +9,7 @@ import { NOT_READ } from '../../runs/endings.ts';
 import { deadlinePassedUnseen } from '../../runs/endings.ts';
 import type { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';
-import type { Watched } from '../../runs/tracker-options.ts';
+import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /**
  * What is done before a run is watched, which keeps the deadline itself. Throws `timeout` where the server hangs.
@@ -32,7 +32,7 @@ export async function beforeWatch<T>(
 }
 
 /** The outcome of a start that failed: there is no run to watch. */
-export function failedStart(conversation: Conversation): Watched {
+export function failedStart(conversation: Conversation): TrackedRun {
   return {
     outcome: {
       type: 'outcome',
@@ -49,7 +49,7 @@ export function failedStart(conversation: Conversation): Watched {
 }
 
 /** The deadline came before there was a run to watch, or before one could be read. */
-export function unbegun(conversation: Conversation, failure: AppError): Watched {
+export function unbegun(conversation: Conversation, failure: AppError): TrackedRun {
   const reason = { code: 'timeout', text: failure.message };
   return { outcome: openOutcome(conversation, NO_EVIDENCE, failure.exitCode, reason), failure };
 }
@@ -58,7 +58,7 @@ export function unbegun(conversation: Conversation, failure: AppError): Watched 
  * Ends a command as the run it watched: the code of the outcome, or the error that ended the watch. What was printed
  * is completed first, because an error drops an unfinished --output.
  */
-export async function endAs(ctx: Context, { outcome, failure }: Watched): Promise<void> {
+export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Promise<void> {
   ctx.exitCode = outcome.exit_code;
   if (failure === null && outcome.status === 'waiting')
     await ctx.notice(`answer it: acs conv confirm ${outcome.conversation_id}`);
