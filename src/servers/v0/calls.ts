@@ -165,6 +165,6 @@ export async function* eventPagesBackwardV0(
 
 function endless(): AppError {
   return new AppError('server', 'the server gives pages without new events, and says that there are more', {
-    hint: 'what was read is not complete; ask for fewer items with --limit',
+    hint: 'the result is incomplete; limit it with --limit',
   });
 }

@@ -25,5 +25,15 @@ describe('sandbox changes', () => {
       });
       expect((await acs('start', id, '--spec', other)).code).toBe(6);
     });
+
+    it('start with an id and --spec sends the spec with the request to resume', async () => {
+      const id = await startSandbox(at.world);
+      await acs('pause', id);
+      at.proxy.requests.length = 0;
+      expect((await acs('start', id, '--spec', 'process')).code).toBe(0);
+      expect(at.proxy.writes().map(({ path }) => path)).toEqual([
+        `/api/v1/sandboxes/${id}/resume?sandbox_spec_id=process`,
+      ]);
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../support/world.ts';
-import { endedRun, errorOf, json } from './conv/support.ts';
+import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { endedRun, errorOf, json } from '../conv/support.ts';
 
 let world: World;
 let first: string;

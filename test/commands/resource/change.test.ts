@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/options.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, json } from './support.ts';
+import { endedRun, json } from '../conv/support.ts';
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {

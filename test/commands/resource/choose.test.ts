@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/options.ts';
 import { useProxiedWorld } from '../../support/proxied-world.ts';
 import type { Ended } from '../../support/world.ts';
-import { type SandboxJson, startSandbox } from './support.ts';
+import { type SandboxJson, startSandbox } from '../sandbox/support.ts';
 
 const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
