@@ -133,10 +133,10 @@ export class Announcer {
     }
   }
 
-  /** Before the record exists; the local service has no pages to show. */
+  /** The page of the conversation, before its record exists; null where the server has no pages. */
   private urlOf(id: string): string | null {
-    const { flavour, base_url } = this.server.info;
-    return flavour === 'local' ? null : `${base_url}/conversations/${id}`;
+    const { info, presence } = this.server;
+    return presence('web-interface') === 'absent' ? null : `${info.base_url}/conversations/${id}`;
   }
 }
 
