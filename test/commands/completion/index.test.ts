@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { SHELLS } from '../../../src/commands/completion/index.ts';
 import { invoke } from '../../support/world.ts';
@@ -51,5 +52,73 @@ describe('acs completion', () => {
     expect(await acs(['__complete', 'profiles'])).toMatchObject({ code: 0, out: '', err: '' });
     expect(await acs(['__complete', 'else'])).toMatchObject({ code: 0, out: '', err: '' });
     expect((await acs(['--help'])).out).not.toContain('__complete');
+  });
+});
+
+describe.each(['fish'].filter(found))('in %s', (shell) => {
+  const complete = (line: string) => {
+    const script = `source ${scripts['acs.fish']}; complete -C '${line}'`;
+    const out = execFileSync(shell, ['--no-config', '-c', script], { cwd: dir, env: env(), encoding: 'utf8' });
+    return out
+      .split('\n')
+      .filter(Boolean)
+      .map((row) => row.split('\t')[0]);
+  };
+
+  it('commands, flags, values and names of profiles are offered', () => {
+    expect(complete('acs profile r')).toEqual(['rename']);
+    expect(complete('acs -p serve conversation li')).toEqual(['list']);
+    expect(complete('acs serve --st')).toEqual(['--status', '--stop']);
+    expect(complete('acs serve --api v')).toEqual(['v0', 'v1']);
+    expect(complete('acs profile use wo')).toEqual(['work', 'workshop']);
+  });
+
+  it('ids, statuses, the verbs of help, and files where a file is meant are offered', () => {
+    expect(complete('acs conv show ')).toEqual(['@last', 'aa11', 'bb22']);
+    expect(complete('acs --profile work conv show ')).toEqual(['cc33']);
+    expect(complete('acs conv show aa11 ')).toEqual([]);
+    expect(complete('acs conv wait aa11 b')).toEqual(['bb22']);
+    expect(complete('acs conv list --status wa')).toEqual(['waiting']);
+    expect(complete('acs help conv re')).toEqual(['rename', 'result', 'resume']);
+    expect(complete('acs --output acs.z')).toEqual(['acs.zsh']);
+    expect(complete('acs conv new --title acs.')).toEqual([]);
+  });
+});
+
+describe.each(['zsh'].filter(found))('in %s', (shell) => {
+  /** What a line is after Tab. */
+  const pressTab = (line: string, path = env().PATH) => {
+    const driver = fileURLToPath(new URL('press-tab.zsh', import.meta.url));
+    return execFileSync(shell, ['-f', driver, dir, scripts['acs.zsh'] ?? '', line], {
+      env: { ...env(), PATH: path },
+      encoding: 'utf8',
+    }).trimEnd();
+  };
+
+  it.each([
+    ['acs profile r', 'acs profile rename'],
+    ['acs conversation li', 'acs conversation list'],
+    ['acs -p serve conversation li', 'acs -p serve conversation list'],
+    ['acs serve --sta', 'acs serve --status'],
+    ['acs conv list --form', 'acs conv list --format'],
+    ['acs serve --api b', 'acs serve --api both'],
+    ['acs --format=n', 'acs --format=ndjson'],
+    ['acs profile use loc', 'acs profile use local'],
+    ['acs profile use w', 'acs profile use work'],
+    ['acs help ex', 'acs help exit-codes'],
+    ['acs --output acs.z', 'acs --output acs.zsh'],
+    ['acs conv list -- acs.z', 'acs conv list -- acs.z'],
+    ['acs conv new --title acs.z', 'acs conv new --title acs.z'],
+    ['acs conv show aa', 'acs conv show aa11'],
+    ['acs --profile work conv show c', 'acs --profile work conv show cc33'],
+    ['acs conv list --status idle,wai', 'acs conv list --status idle,waiting'],
+    ['acs help conv rena', 'acs help conv rename'],
+    ['acs settings get lan', 'acs settings get language'],
+  ])('%s becomes %s', (typed, completed) => {
+    expect(pressTab(typed)).toBe(completed);
+  });
+
+  it('a flag takes its value also when the names for it cannot be had', () => {
+    expect(pressTab('acs -p serve conversation li', process.env.PATH)).toBe('acs -p serve conversation list');
   });
 });
