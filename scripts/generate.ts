@@ -1,6 +1,6 @@
 /**
  * The files that are generated from the sources: the completion scripts, and the pages in docs/ about commands, help
- * topics and server quirks (server-quirks.ts). `npm run generate` writes them; tests compare them with the code.
+ * topics, server quirks (server-quirks.ts) and the routes of the local service (served-routes.ts). `npm run generate` writes them; tests compare them with the code.
  */
 import { Command } from 'commander';
 import { completionScript, SHELLS } from '../src/commands/completion/index.ts';
@@ -11,6 +11,7 @@ import { TOPICS } from '../src/commands/help-topics.ts';
 import { declareCommands } from '../src/commands/index.ts';
 import type { Context } from '../src/context.ts';
 import { declareGlobalOptions } from '../src/global-options.ts';
+import { ROUTES_PAGE, routesPage } from './served-routes.ts';
 import { quirksPage, QUIRKS_PAGE, readQuirks, serverSources } from './server-quirks.ts';
 
 const EXTENSIONS = { bash: 'bash', zsh: 'zsh', fish: 'fish', powershell: 'ps1' };
@@ -40,7 +41,8 @@ export async function completionFiles(): Promise<Record<string, string>> {
 /** Every generated file: content by path, relative to the package. */
 export async function generatedFiles(root: string): Promise<Record<string, string>> {
   const quirks = { [QUIRKS_PAGE]: quirksPage(readQuirks(serverSources(root))) };
-  return { ...(await completionFiles()), ...(await referencePages()), ...quirks };
+  const routes = { [ROUTES_PAGE]: routesPage() };
+  return { ...(await completionFiles()), ...(await referencePages()), ...quirks, ...routes };
 }
 
 /** Content by path, relative to the package: the list of commands, and a page for each topic of `acs help`. */

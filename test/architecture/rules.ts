@@ -55,7 +55,6 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   // Whoever reads an answer, a request or a trajectory checks its shape.
   valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/agent-server/', 'src/servers/agent-server/'],
-  yaml: ['src/service/app/microagents.ts'],
 };
 
 /** Where the process, the network and the clock of the wall may be touched. */

@@ -76,13 +76,13 @@ export class InStep {
       await this.#ask('DELETE', `${path}/${id}?sandbox_id=${id}`);
     }
     if (path !== V1) return;
-    const task = await this.#ended(String(made['id']));
+    const task = await this.ended(String(made['id']));
     const id = task?.['app_conversation_id'];
     if (typeof id === 'string') await this.#ask('DELETE', `${V1}/${id}`);
   }
 
   /** A start task at its end; null when that does not come. */
-  async #ended(id: string): Promise<JsonObject | null> {
+  async ended(id: string): Promise<JsonObject | null> {
     for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline;) {
       const [task] = (await this.#ask('GET', `${V1}/start-tasks?ids=${id}`)) as Json[];
       if (isObject(task) && (task['status'] === 'READY' || task['status'] === 'ERROR')) return task;

@@ -5,7 +5,7 @@ import { Identities } from './identities.ts';
 import { InStep } from './in-step.ts';
 import { isAsListed, type Listed } from './listed.ts';
 import { isReleasing, replayFor } from './replays.ts';
-import { routesIn, routesOf, withoutIds, type Document, type Routes } from './routes.ts';
+import { routesIn, routesOf, routesOfAgentServer, withoutIds, type Document, type Routes } from './routes.ts';
 import { differences, labelOf, Samples } from './shape.ts';
 
 export interface Played {
@@ -39,6 +39,17 @@ export interface Stage {
   released: string;
 }
 
+const AGENT = routesOfAgentServer();
+const STARTS = '/api/v1/app-conversations';
+
+/** A served route with the effect of one that is not served; null: none. */
+function standInPath({ method, path }: Exchange['request']): string | null {
+  if (method === 'PUT' && path.startsWith('/api/secrets/')) return path.replace('/api/', '/api/v1/');
+  if (method !== 'POST') return null;
+  if (path === `${STARTS}/stream-start`) return STARTS;
+  return /^\/api\/conversations\/[^/]+\/message$/.test(path) ? path.replace(/message$/, 'events') : null;
+}
+
 /** States of a start task that pass by themselves. */
 const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
 /** How long a state may take to come. */
@@ -70,7 +81,6 @@ export class Player {
   readonly #given: Set<string>;
   #patienceMs = ALL_PATIENCE_MS;
   #appRoutes: Routes | null = null;
-  #agentRoutes: Routes | null = null;
 
   /** @param newer what a newer release answered: the local service follows that one */
   constructor(stage: Stage, exchanges: Exchange[], newer: Exchange[], listed: Map<string, Listed>) {
@@ -101,12 +111,13 @@ export class Player {
     this.#appRoutes = await routesOf(this.#app.url);
     for (const [index, exchange] of this.#exchanges.entries()) {
       const { request, answer } = exchange;
-      const routes = request.host === 'agent' ? await this.#routesOfAgent(index) : this.#appRoutes;
+      const routes = request.host === 'agent' ? AGENT : this.#appRoutes;
       const route = routes?.find(request.method, request.path) ?? null;
       if (route === null) {
         const nobodyHas = answer.status === 404 || answer.status === 405;
         const shown = `${request.method} ${withoutIds(request.path)}`;
         if (!nobodyHas) playing.unsupported.set(shown, (playing.unsupported.get(shown) ?? 0) + 1);
+        if (answer.status < 300) await this.#standIn(exchange, index);
         continue;
       }
       // A route of a newer release than the recorded one.
@@ -118,11 +129,19 @@ export class Player {
     return playing;
   }
 
-  async #routesOfAgent(index: number): Promise<Routes | null> {
-    if (this.#agentRoutes !== null) return this.#agentRoutes;
-    const door = await this.#agentDoor(index);
-    if (door !== null) this.#agentRoutes = await routesOf(door.url);
-    return this.#agentRoutes;
+  /** Sends another request with the effect of one whose route is not served, so that later exchanges find the same state. */
+  async #standIn({ name, request, answer, seconds }: Exchange, index: number): Promise<void> {
+    const path = standInPath(request);
+    if (path === null) return;
+    const { body } = request;
+    const message = isObject(body) ? { action: 'message', args: { content: body['message'] ?? '' } } : body;
+    const sent = path.endsWith('/events') ? message : body;
+    const exchange = { name, answer, seconds, request: { ...request, path, body: sent } };
+    const ours = await this.#send(exchange, index, await this.#urlOf(exchange, index));
+    const recorded = Array.isArray(answer.body) ? answer.body.at(-1) : answer.body;
+    const ended =
+      isObject(ours.body) && path === STARTS ? await this.#inStep.ended(String(ours.body['id'])) : ours.body;
+    this.#identities.learn(recorded ?? null, ended ?? undefined);
   }
 
   async #compare(exchange: Exchange, index: number): Promise<Omit<Played, 'name' | 'route'>> {

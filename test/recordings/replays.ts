@@ -110,7 +110,7 @@ function laterWords(exchange: Exchange, later: Exchange[]): string[] {
     return request.method === 'POST' && isOwn && answer.status < 300;
   });
   return posts.flatMap(({ request: { path, body } }, index) => {
-    if (!/\/(?:events|message|send-message|pending-messages)$/.test(path) || !isObject(body)) return [];
+    if (!/\/(?:events|message|send-message)$/.test(path) || !isObject(body)) return [];
     const action = body['action'];
     if (typeof action === 'string' && action !== 'message') return [];
     const isRun = body['run'] ?? !path.startsWith('/api/conversations/');

@@ -1,4 +1,5 @@
-/** Which routes a server has, read from its own document. */
+/** Which routes a server has: from the document of an app server, and from the table of the agent server. */
+import { AGENT_ROUTES } from '../../src/service/served-routes.ts';
 import { isObject, type JsonObject } from './exchanges.ts';
 
 /** The document of a server; recorded ones name only the methods of a path. */
@@ -14,6 +15,16 @@ export interface Routes {
 export async function routesOf(url: string): Promise<Routes> {
   const response = await fetch(new URL('/openapi.json', url));
   return routesIn((await response.json()) as Document);
+}
+
+/** The routes of the agent server, which serves no document. */
+export function routesOfAgentServer(): Routes {
+  const paths: Document['paths'] = {};
+  for (const route of Object.keys(AGENT_ROUTES)) {
+    const [method = '', path = ''] = route.split(' ');
+    paths[path] = [paths[path], method.toLowerCase()].filter((each) => each !== undefined).join(',');
+  }
+  return routesIn({ paths });
 }
 
 export function routesIn({ paths }: Document): Routes {

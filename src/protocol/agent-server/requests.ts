@@ -143,9 +143,6 @@ export const bashCommand = record({
 
 const ORDERS = ['TIMESTAMP', 'TIMESTAMP_DESC'] as const;
 
-/** Body of `GET …/events`. */
-export const eventIds = list(text());
-
 /** Query of `…/events/search` and `/count`; `kind` as full class path. */
 export const eventSearch = record({
   page_id: v.optional(text()),

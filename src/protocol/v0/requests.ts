@@ -160,7 +160,6 @@ export type ConversationCreateV0 = v.InferOutput<typeof conversationCreate>;
 
 export const conversationPatch = closedRecord({ title: textOf(1, 200) });
 export const conversationStart = record({ providers_set: maybe(list(provider())) });
-export const messagePost = record({ message: text() });
 /** A raw event; only a member `action` makes it one. */
 export const eventPost = record({ action: text(), args: v.optional(dictionary(), {}) });
 
@@ -194,10 +193,8 @@ export const eventListQuery = record({
 export const listFilesQuery = record({ path: v.optional(text()) });
 export const selectFileQuery = record({ file: text() });
 export const gitDiffQuery = record({ path: text() });
-export const rememberPromptQuery = record({ event_id: integer() });
 
 export const secretCreate = record({ name: text(), value: text(), description: maybe(text()) });
-export const secretUpdate = record({ name: text(), description: maybe(text()) });
 /** Provider names are checked by the route, for the sake of the place it names. */
 export const gitProviders = record({
   provider_tokens: v.optional(

@@ -139,9 +139,6 @@ export const switchProfile = record({ profile_name: textOf(1, 64) });
 /** `POST …/switch_acp_model`. */
 export const switchAcpModel = record({ model: textOf(1, 1000) });
 
-/** The content is looked at by the route, which has a status of its own for an empty one. */
-export const pendingMessage = record({ role: v.optional(text(), 'user'), content: v.unknown() });
-
 const page = (max: number, limit: number) => ({
   page_id: v.optional(text()),
   limit: v.optional(pageLimit(max), limit),
@@ -159,7 +156,6 @@ export const conversationCountQuery = record(conversationFilter);
 export const conversationSearchQuery = record({ ...conversationFilter, ...page(100, 100) });
 
 const startTaskFilter = { conversation_id__eq: v.optional(uuid()), created_at__gte: v.optional(time()) };
-export const startTaskCountQuery = record(startTaskFilter);
 export const startTaskSearchQuery = record({
   ...startTaskFilter,
   ...page(100, 100),
@@ -197,7 +193,6 @@ const eventFilter = {
   timestamp__gte: v.optional(time()),
   timestamp__lt: v.optional(time()),
 };
-export const eventCountQuery = record(eventFilter);
 export const eventSearchQuery = record({
   ...eventFilter,
   ...page(100, 100),

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
-import { zonedTimestamp } from '../event-time.ts';
+import { zonedTimestamp } from '../lifecycle/clock.ts';
 import type { RunResult, Sandbox } from './sandbox.ts';
 
 const KEPT_EVENTS = 2000;

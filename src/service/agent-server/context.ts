@@ -1,4 +1,4 @@
-/** What the routes and sockets of a worker share. */
+/** What routes and web sockets of a worker share. */
 import type { BashService } from './bash.ts';
 import type { Conversations } from './conversations.ts';
 import type { FaultRules } from '../faults/rules.ts';
@@ -12,6 +12,8 @@ export interface WorkerContext {
   bash: BashService;
   sandbox: Sandbox;
   nowMicroseconds: () => number;
-  /** What goes wrong on purpose; null: nothing. */
+  /** Null: no fault is injected. */
   faultRules: FaultRules | null;
+  /** Takes a line for the log of the service. */
+  log: (line: string) => void;
 }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { MessageContent } from '../../protocol/agent-server/requests.ts';
 import type { EventLog } from '../storage/event-log.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
-import { EventClock } from './clock.ts';
+import { EventClock } from '../lifecycle/clock.ts';
 import { conversationError, type NewEvent, stateUpdate, systemPrompt, userMessage } from './events.ts';
 import { Mask } from './masking.ts';
 import { agentError, type Cause } from './observations.ts';

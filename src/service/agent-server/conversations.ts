@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import type { SecretInput, StartConversation } from '../../protocol/agent-server/requests.ts';
 import { deleteEventLog, eventLogFile, openEventLog } from '../storage/event-log.ts';
-import { zonedTimestamp } from '../event-time.ts';
+import { zonedTimestamp } from '../lifecycle/clock.ts';
 import { readSteps } from '../agents/replay/schema.ts';
 import type { ReplayStep } from '../agents/replay/steps.ts';
 import type { WorkerNotice } from '../sandboxes/worker-protocol.ts';

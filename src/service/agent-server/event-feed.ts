@@ -1,12 +1,12 @@
 /** One subscriber of a conversation's events. */
 import type { RawData, WebSocket } from 'ws';
 import { socketMessage, type SocketQuery } from '../../protocol/agent-server/requests.ts';
-import { check } from '../../protocol/detail.ts';
+import { check, isTooDeep } from '../../protocol/detail.ts';
+import { httpErrorOf } from '../http/router.ts';
+import { agentErrorOf } from './app.ts';
 import type { ConversationEntry } from './conversations.ts';
 import type { ConversationListener } from './conversation.ts';
 import { serverError, stateUpdate } from './events.ts';
-import { parseFrame } from './frame.ts';
-import { refusalOf } from './http.ts';
 import { conversationView } from './views.ts';
 
 const BATCH = 50;
@@ -87,8 +87,9 @@ export class EventFeed implements ConversationListener {
       conversation.addMessage(message.value.role, message.value.content);
       loop.startOrJoin();
     } catch (error) {
-      const { status, message } = refusalOf(error);
-      this.#refuse(status === 409 ? 'Conflict' : 'InternalError', message);
+      const { status, body } = httpErrorOf(error as Error, agentErrorOf);
+      const { detail } = body as { detail: string };
+      this.#refuse(status === 409 ? 'Conflict' : 'InternalError', detail);
     }
   }
 
@@ -104,4 +105,14 @@ function startOf({ conversation: { log } }: ConversationEntry, query: SocketQuer
   }
   const all = query.resend_mode === 'all' || (query.resend_mode === undefined && query.resend_all === true);
   return all ? 0 : log.lastSequence();
+}
+
+/** The JSON of a frame; undefined when it is not JSON or nested too deeply. */
+export function parseFrame(data: RawData): unknown {
+  try {
+    const value: unknown = JSON.parse((data as Buffer).toString('utf8'));
+    return isTooDeep(value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
 }

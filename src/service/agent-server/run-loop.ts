@@ -19,7 +19,7 @@ import {
   type ToolStep,
 } from './events.ts';
 import { agentError, type Cause, rejection } from './observations.ts';
-import { storageTrouble } from '../storage/storage-error.ts';
+import { storageError } from '../storage/storage-error.ts';
 import type { Sandbox } from './sandbox.ts';
 import { carryOut } from './tools.ts';
 
@@ -133,7 +133,7 @@ export class RunLoop {
   /** A full disk ends the run too; what is to be said about it waits for room. */
   #fail(error: Error): void {
     if (this.#halted) return;
-    const trouble = storageTrouble(error);
+    const trouble = storageError(error);
     const ended = conversationError(
       trouble === null ? 'InternalError' : 'StorageError',
       trouble?.text ?? error.message,

@@ -9,7 +9,7 @@ import { BashService } from './bash.ts';
 import type { WorkerContext } from './context.ts';
 import { Conversations } from './conversations.ts';
 import { Doors } from './doors.ts';
-import { createRoutes } from './routes/index.ts';
+import { createAgentApp } from './app.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Sockets } from './sockets.ts';
 
@@ -53,11 +53,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     sandbox,
     nowMicroseconds,
     faultRules: rules.length === 0 ? null : createFaultRules(rules, options.log),
+    log: options.log,
   };
   const sockets = new Sockets(context, (count) => {
     notify({ type: 'subscribers', count });
   });
-  const doors = new Doors(createRoutes(context).fetch, sockets);
+  const doors = new Doors(createAgentApp(context).fetch, sockets);
   const port = await doors.open(config.port ?? 0);
   return {
     port,

@@ -9,14 +9,12 @@ import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { socketAuthentication, type SocketQuery, socketQuery } from '../../protocol/agent-server/requests.ts';
 import { check, toHexId } from '../../protocol/detail.ts';
-import { parseFrame } from './frame.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import { boundFrames, letUpgrade } from '../faults/socket.ts';
 import { BashFeed } from './bash-feed.ts';
 import type { WorkerContext } from './context.ts';
-import { EventFeed } from './event-feed.ts';
-import { isKey } from '../http/guard.ts';
-import { isLocalRequest } from './http.ts';
+import { EventFeed, parseFrame } from './event-feed.ts';
+import { forbidden, isKey } from '../http/guard.ts';
 
 const AUTHENTICATION_MS = 10_000;
 const PING_MS = 30_000;
@@ -61,8 +59,8 @@ export class Sockets {
     }
     const given = query.ok ? (query.value.session_api_key ?? request.headers['x-session-api-key']) : undefined;
     const isRight = isKey(String(given), this.#worker.sessionApiKey);
-    const isLocal = isLocalRequest(request.headers.host, request.headers.origin);
-    if (!query.ok || !isLocal || (given !== undefined && !isRight)) {
+    const isForbidden = forbidden(request.headers.host, request.headers.origin, '127.0.0.1') !== null;
+    if (!query.ok || isForbidden || (given !== undefined && !isRight)) {
       refuse(socket, '403 Forbidden');
       return;
     }

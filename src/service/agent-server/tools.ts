@@ -1,7 +1,9 @@
 /** Carrying out the steps of an agent: each gives the event that tells how it went. */
+import { randomUUID } from 'node:crypto';
 import { IsolationError } from '../isolation/connection.ts';
 import type { EditStep, TerminalStep } from '../agents/replay/steps.ts';
-import type { NewEvent, ToolStep } from './events.ts';
+import type { Conversation } from './conversation.ts';
+import { action, type NewEvent, newCallId, TOOL_NAMES, type ToolStep } from './events.ts';
 import {
   type Cause,
   editorObservation,
@@ -98,4 +100,23 @@ async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise
 /** Names that a shell cannot hold are left out. */
 function asEnvironment(secrets: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
+}
+
+/**
+ * Runs a command of the user beside the agent (V0's action `run`): writes the action, runs it in the background, and
+ * writes the observation when it has ended. Both events have the source `user`.
+ */
+export function runForUser(conversation: Conversation, sandbox: Sandbox, command: string): void {
+  const step = { type: 'terminal', command, is_input: false, reset: false, thought: '' } as const;
+  const cause = { tool_name: TOOL_NAMES.terminal, tool_call_id: newCallId(), action_id: randomUUID() };
+  const source = 'user';
+  conversation.record([{ ...action(step, cause.tool_call_id), id: cause.action_id, source }]);
+  const { id, secrets, state } = conversation;
+  const signal = new AbortController().signal;
+  carryOut(step, cause, { sandbox, conversationId: id, workingDir: state.working_dir, secrets, signal })
+    .then((observation) => {
+      if (observation !== null) conversation.record([{ ...observation, source }]);
+    })
+    // The conversation was deleted, the worker ends, or the disk is full: the command stays without an observation.
+    .catch(() => undefined);
 }

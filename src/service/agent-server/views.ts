@@ -1,5 +1,6 @@
 /** What the agent server shows of a conversation, member for member as agent server 1.34.0 does. */
 import { toDashedId } from '../../protocol/detail.ts';
+import { zipStream, type ZipMember } from '../http/zip-stream.ts';
 import type { Conversation } from './conversation.ts';
 import type { ConversationEntry } from './conversations.ts';
 
@@ -102,4 +103,36 @@ export function finalResponse({ conversation }: ConversationEntry): string {
     }
   }
   return answer;
+}
+
+/** The archive of a conversation as genuine agent servers give it: one JSON file for each event. */
+export function trajectoryArchive(entry: ConversationEntry): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return zipStream(membersOf(entry));
+}
+
+function* membersOf(entry: ConversationEntry): Generator<ZipMember> {
+  const { conversation } = entry;
+  const { state } = conversation;
+  const folder = conversation.id;
+  const view = conversationView(entry);
+  const meta = {
+    conversation_id: view['id'],
+    workspace: view['workspace'],
+    max_iterations: state.max_iterations,
+    confirmation_policy: state.confirmation_policy,
+    agent: view['agent'],
+    tags: state.tags,
+  };
+  yield [`${folder}/base_state.json`, bytesOf(view)];
+  yield [`${folder}/meta.json`, bytesOf(meta)];
+  let index = 0;
+  for (const event of conversation.history()) {
+    const name = `event-${String(index).padStart(5, '0')}-${event.id}.json`;
+    yield [`${folder}/events/${name}`, bytesOf(event)];
+    index += 1;
+  }
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value));
 }

@@ -1,121 +1,97 @@
-/**
- * The app server: a function from Request to Response. The table of routes is also what `/openapi.json` tells, so the
- * document cannot promise a path that is not there.
- */
-import { Hono, type Context } from 'hono';
-import type { AppContext } from './context.ts';
-import { HttpAnswer, json, refuse } from '../http/request.ts';
-import { isKey } from '../http/guard.ts';
-import { storageTrouble } from '../storage/storage-error.ts';
+/** The app server: a function from Request to Response. */
+import type { Hono } from 'hono';
 import { createFaultRules } from '../faults/rules.ts';
-import { injectFaults } from '../faults/middleware.ts';
-import { commonRoutes } from './routes/common.ts';
-import { v0Routes } from './routes/v0/index.ts';
-import { v1Routes } from './routes/v1/index.ts';
-import type { Route } from './route.ts';
+import { json, refuse, type HttpError } from '../http/answer.ts';
+import { createRouter, type Handlers } from '../http/router.ts';
 import { SpecRefused } from '../sandboxes/specs.ts';
+import type { AppRoute } from '../served-routes.ts';
+import type { AppContext } from './context.ts';
+import { openapiDocument } from './openapi.ts';
+import { ForgejoError } from './repositories/forgejo.ts';
+import { conversationHandlersV0 } from './routes/v0/conversations.ts';
+import { eventHandlersV0 } from './routes/v0/events.ts';
+import { fileHandlersV0 } from './routes/v0/files.ts';
+import { gitProviderHandlersV0 } from './routes/v0/git-providers.ts';
+import { settingsHandlersV0 } from './routes/v0/settings.ts';
+import { agentHandlers } from './routes/v1/agent.ts';
+import { conversationFileHandlers } from './routes/v1/conversation-files.ts';
+import { conversationHandlers } from './routes/v1/conversations.ts';
+import { eventHandlers } from './routes/v1/events.ts';
+import { lookupHandlers } from './routes/v1/lookups.ts';
+import { profileHandlers } from './routes/v1/profiles.ts';
+import { sandboxSecretHandlers } from './routes/v1/sandbox-secrets.ts';
+import { sandboxHandlers } from './routes/v1/sandboxes.ts';
+import { secretHandlers } from './routes/v1/secrets.ts';
+import { settingsHandlers } from './routes/v1/settings.ts';
+import { sharedHandlers } from './routes/v1/shared.ts';
+import { startHandlers } from './routes/v1/starts.ts';
+import { WEB_CLIENT_CONFIG } from './routes/v1/web-client.ts';
+
+/** The largest body is a replay or a file. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+type AppHandlers = Handlers<AppRoute>;
 
 /** Builds the app server of a service. */
 export function createApp(context: AppContext): Hono {
-  const app = new Hono();
-  const served = [
-    ...(context.api === 'v1' ? [] : v0Routes(context)),
-    ...(context.api === 'v0' ? [] : v1Routes(context)),
-  ];
-  const routes = [...served, ...commonRoutes(context, served)];
-  app.use(async (c, next) => {
-    context.activity.begin();
-    try {
-      const refused = refusedAtDoor(c, context);
-      if (refused !== null) return refused;
-      await next();
-      c.res.headers.set('Cache-Control', 'no-store');
-    } finally {
-      context.activity.end();
-    }
+  const handlers: AppHandlers = {
+    ...(context.api === 'v1' ? {} : handlersV0(context)),
+    ...(context.api === 'v0' ? {} : handlersV1(context)),
+    'GET /local/activity': () => json(activityOf(context)),
+    'GET /openapi.json': () => json(openapiDocument(Object.keys(handlers), context.version)),
+  };
+  return createRouter(handlers, {
+    host: context.host,
+    key: context.key,
+    acceptsBearer: true,
+    maxBodyBytes: MAX_BODY_BYTES,
+    faults: context.faults?.length ? createFaultRules(context.faults, context.log) : null,
+    onBegin: () => context.activity.begin(),
+    onEnd: () => context.activity.end(),
+    errorOf,
+    log: context.log,
   });
-  // Behind the door: what must not reach the service does not, whatever faults are injected.
-  if (context.faults !== undefined && context.faults.length > 0) {
-    app.use(injectFaults(createFaultRules(context.faults, context.log)));
-  }
-  for (const route of routes) {
-    app.on(route.method, honoPath(route.path), (c) => {
-      if (route.isOpen !== true && !bringsKey(c, context.key)) return json({ detail: 'Unauthorized' }, 401);
-      return route.handle(c);
-    });
-  }
-  app.notFound((c) => answerUnknown(c, routes));
-  app.onError((error) => answerError(error, context));
-  return app;
 }
 
-function honoPath(path: string): string {
-  return path.replace(/\{(\w+):path\}/g, ':$1{.+}').replace(/\{(\w+)\}/g, ':$1');
+function handlersV0(context: AppContext): AppHandlers {
+  return {
+    ...settingsHandlersV0(context),
+    ...gitProviderHandlersV0(context),
+    ...conversationHandlersV0(context),
+    ...eventHandlersV0(context),
+    ...fileHandlersV0(context),
+  };
 }
 
-/** A page in a browser must not reach the service, neither by a name that points here nor as a foreign origin. */
-function refusedAtDoor(c: Context, context: AppContext): Response | null {
-  const host = c.req.header('host') ?? new URL(c.req.url).host;
-  if (!isOurName(host, context.host)) return json({ detail: 'Host not allowed' }, 403);
-  const origin = c.req.header('origin');
-  if (origin !== undefined && !isOurOrigin(origin, context.host)) return json({ detail: 'Origin not allowed' }, 403);
-  // Hono would answer HEAD as GET; genuine servers refuse it.
-  if (c.req.method === 'HEAD') return new Response(null, { status: 405 });
+function handlersV1(context: AppContext): AppHandlers {
+  return {
+    ...startHandlers(context),
+    ...conversationHandlers(context),
+    ...agentHandlers(context),
+    ...conversationFileHandlers(context),
+    ...eventHandlers(context),
+    ...sharedHandlers(context),
+    ...sandboxHandlers(context),
+    ...sandboxSecretHandlers(context),
+    ...settingsHandlers(context),
+    ...profileHandlers(context),
+    ...secretHandlers(context),
+    ...lookupHandlers(context),
+    'GET /api/v1/web-client/config': () => json(WEB_CLIENT_CONFIG),
+  };
+}
+
+/** What runs in the service: a member that is this service's own, read by `acs serve` and before a replacement. */
+function activityOf({ store: { conversations, sandboxes, startTasks } }: AppContext): unknown {
+  return {
+    running: conversations.isAnyRunning() || startTasks.unfinished().length > 0,
+    conversations_running: conversations.countRunning(),
+    sandboxes_running: sandboxes.all().filter(({ status }) => status === 'RUNNING').length,
+  };
+}
+
+function errorOf(error: Error): HttpError | null {
+  if (error instanceof SpecRefused) return refuse(501, error.message);
+  if (error instanceof ForgejoError) return refuse(502, `The git provider cannot be read: ${error.message}`);
   return null;
-}
-
-/** A page may lie at any address: of those only this machine's own are ours. */
-function isOurOrigin(origin: string, configured: string): boolean {
-  if (!/^https?:\/\//i.test(origin) || !isOurName(origin.replace(/^https?:\/\//i, ''), configured)) return false;
-  const name = origin.replace(/^https?:\/\//i, '').replace(/:\d+$/, '');
-  return /^localhost$/i.test(name) || /^127(?:\.\d+){3}$/.test(name) || name === '[::1]' || name === configured;
-}
-
-/** Addresses cannot be rebound, names can: of names only `localhost` and the one that was asked for are ours. */
-function isOurName(host: string, configured: string): boolean {
-  const name = host.replace(/:\d+$/, '').toLowerCase();
-  const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(name) || /^\[[0-9a-f:.]+\]$/.test(name);
-  return isAddress || name === 'localhost' || name === configured.toLowerCase();
-}
-
-function bringsKey(c: Context, key: string): boolean {
-  const bearer = /^Bearer\s+(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
-  return [c.req.header('x-session-api-key'), bearer].some((given) => isKey(given, key));
-}
-
-/** 307 for a slash too many, 405 for another method, else 404, as genuine servers do. */
-function answerUnknown(c: Context, routes: Route[]): Response {
-  const { pathname, search } = new URL(c.req.url);
-  const matching = (path: string): Route[] => routes.filter((route) => patternOf(route.path).test(path));
-  if (matching(pathname).length > 0) {
-    const allow = [...new Set(matching(pathname).map((route) => route.method))].join(', ');
-    return new Response(JSON.stringify({ detail: 'Method Not Allowed' }), {
-      status: 405,
-      headers: { 'Content-Type': 'application/json', Allow: allow },
-    });
-  }
-  const stripped = pathname.replace(/\/+$/, '');
-  if (
-    stripped !== pathname &&
-    stripped.startsWith('/') &&
-    !stripped.startsWith('//') &&
-    matching(stripped).length > 0
-  ) {
-    return new Response(null, { status: 307, headers: { Location: stripped + search } });
-  }
-  return json({ detail: 'Not Found' }, 404);
-}
-
-function patternOf(path: string): RegExp {
-  const escaped = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replace(/\{\w+:path\}/g, '.+').replace(/\{\w+\}/g, '[^/]+')}$`);
-}
-
-function answerError(error: Error, context: AppContext): Response {
-  if (error instanceof HttpAnswer) return json(error.body, error.status);
-  if (error instanceof SpecRefused) return json({ detail: error.message }, 501);
-  const trouble = storageTrouble(error);
-  context.log(`request failed: ${error.stack ?? error.message}`);
-  if (trouble !== null) return json({ detail: trouble.text }, trouble.status);
-  return answerError(refuse(500, 'Internal Server Error'), context);
 }

@@ -9,14 +9,6 @@ import type { Starter } from './starts/starter.ts';
 import type { SpecChoice } from '../sandboxes/specs.ts';
 import type { Supervisor } from '../sandboxes/supervisor.ts';
 
-/** What the process of the service uses, as `GET /server_info` tells it. */
-export interface ProcessResources {
-  cpu_percent: number;
-  memory: { rss: number; vms: number; percent: number };
-  disk: { total: number; used: number; free: number; percent: number };
-  io: { read_bytes: number; write_bytes: number };
-}
-
 export interface AppContext {
   store: Store;
   supervisor: Supervisor;
@@ -30,7 +22,6 @@ export interface AppContext {
   host: string;
   version: string;
   specs: SpecChoice;
-  resources(): ProcessResources;
   log(line: string): void;
   /** What goes wrong on purpose with requests to the app server; absent: nothing. */
   faults?: readonly FaultRule[];
@@ -38,6 +29,4 @@ export interface AppContext {
   defaultReplay: ReplayStep[] | null;
   /** Called when a request begins and when its answer is complete; the service ends when nobody calls for long. */
   activity: { begin(): void; end(): void; idleSeconds(): number };
-  /** Milliseconds since 1970 at which the service started. */
-  startedAtMs: number;
 }

@@ -1,15 +1,16 @@
 /** The document of `/openapi.json`: every route that is served, and the members that starting a conversation takes. */
 import { appConversationPatch, appConversationStart } from '../../protocol/v1/requests.ts';
 import { conversationCreate } from '../../protocol/v0/requests.ts';
-import type { Route } from './route.ts';
 
-/** Reads the names from the schemas that check the requests, so that the document cannot lag behind them. */
-export function openapiDocument(routes: Route[], version: string): unknown {
+/**
+ * The names of members are read from the schemas that check the requests.
+ * @param routes `METHOD /path`, as in served-routes.ts
+ */
+export function openapiDocument(routes: readonly string[], version: string): unknown {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const { path, method } of routes) {
-    const shown = path.replace(':path}', '}');
-    const operations = (paths[shown] ??= {});
-    operations[method.toLowerCase()] = operation(shown, method);
+  for (const route of routes) {
+    const [method = '', path = ''] = route.split(' ');
+    (paths[path] ??= {})[method.toLowerCase()] = operation(route);
   }
   return {
     openapi: '3.1.0',
@@ -40,13 +41,12 @@ const STATED_FEATURES = {
 
 const BODIES: Record<string, string> = {
   'POST /api/v1/app-conversations': 'AppConversationStartRequest',
-  'POST /api/v1/app-conversations/stream-start': 'AppConversationStartRequest',
   'PATCH /api/v1/app-conversations/{conversation_id}': 'AppConversationUpdateRequest',
   'POST /api/conversations': 'InitSessionRequest',
 };
 
-function operation(path: string, method: string): unknown {
-  const schema = BODIES[`${method} ${path}`];
+function operation(route: string): unknown {
+  const schema = BODIES[route];
   const responses = { '200': { description: 'Successful Response' } };
   if (schema === undefined) return { responses };
   const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };

@@ -1,120 +1,149 @@
-/** Answers that are not a success, thrown from anywhere within a route, and reading of requests. */
+/** Reading of requests: body, query, ids in the path, pages. A wrong request is a 422 as genuine servers answer it. */
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import {
-  check,
-  isTooDeep,
-  malformedJson,
-  missingBody,
-  toHexId,
-  tooDeep,
-  uuid,
-  type Detail,
-} from '../../protocol/detail.ts';
-import { readBytes } from '../request-body.ts';
+import { check, isTooDeep, malformedJson, missingBody, tooDeep, uuid, type Detail } from '../../protocol/detail.ts';
+import { invalid, missing, refuse } from './answer.ts';
 
-/** Ends a route with this answer. */
-export class HttpAnswer extends Error {
-  override readonly name = 'HttpAnswer';
-  readonly status: number;
-  readonly body: unknown;
+const MIB = 1024 * 1024;
 
-  constructor(status: number, body: unknown) {
-    super(`answer ${status}`);
-    this.status = status;
-    this.body = body;
-  }
-}
-
-/** `{"detail": text}`. */
-export function refuse(status: number, detail: string): HttpAnswer {
-  return new HttpAnswer(status, { detail });
-}
-
-export function refuseDetail(detail: Detail[]): HttpAnswer {
-  return new HttpAnswer(422, { detail });
-}
-
-/** A JSON answer; one function, so that every body is written the same way. */
-export function json(body: unknown, status = 200): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
-}
-
-/** Bodies beyond this are refused with 413: the largest thing to send is a replay or a file. */
-export const MAX_BODY_BYTES = 32 * 1024 * 1024;
-
-/** The body of a request, at most MAX_BODY_BYTES of it. */
+/**
+ * The body of a request; 413 when it is longer than the limit of its server (router.ts). The rest of a longer one stays
+ * in the connection: server.ts discards it after the answer.
+ */
 export async function readBody(c: Context): Promise<Buffer> {
-  const body = await readBytes(c, MAX_BODY_BYTES);
-  if (body === null) throw refuse(413, 'Request body is larger than 32 MiB');
-  return body;
+  const limit = (c as Context<{ Variables: { maxBodyBytes: number } }>).get('maxBodyBytes');
+  const tooLarge = () => refuse(413, `Request body is larger than ${limit / MIB} MiB`);
+  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const body: ReadableStream<Uint8Array> | null = c.req.raw.body;
+  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
-/** The checked JSON body. Throws a 422 that says what is wrong. */
+/**
+ * The checked JSON body.
+ * @param empty what an empty body stands for; a 422 without it
+ */
 export async function readJson<Schema extends v.GenericSchema>(
   c: Context,
   schema: Schema,
+  empty?: unknown,
 ): Promise<v.InferOutput<Schema>> {
-  const result = check(schema, await readAnyJson(c), 'body');
-  if (!result.ok) throw refuseDetail(result.detail);
-  return result.value;
+  return checked(schema, await readAnyJson(c, empty), 'body');
 }
 
-/** The JSON body, whatever it is. Throws a 422 when there is none. */
-export async function readAnyJson(c: Context): Promise<unknown> {
+async function readAnyJson(c: Context, empty: unknown): Promise<unknown> {
   const text = (await readBody(c)).toString('utf8');
-  if (text.trim() === '') throw refuseDetail(missingBody());
-  // A form or plain text is one string to a genuine server, whatever it looks like.
+  if (text.trim() === '' && empty !== undefined) return empty;
+  if (text.trim() === '') throw invalid(missingBody());
+  // A form or plain text is one string to a genuine server, whatever it contains.
   if (!/\bjson\b/i.test(c.req.header('content-type') ?? 'application/json')) return text;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const position = Number(/position (\d+)/.exec((error as Error).message)?.[1] ?? 0);
-    throw refuseDetail(malformedJson(position));
+    throw invalid(malformedJson(position));
   }
-  if (value === null) throw refuseDetail(missingBody());
-  if (isTooDeep(value)) throw refuseDetail(tooDeep());
+  if (value === null) throw invalid(missingBody());
+  if (isTooDeep(value)) throw invalid(tooDeep());
   return value;
 }
 
-/** The checked query. */
+/** The form of a multipart body; 422 for any other body. */
+export async function readForm(c: Context): Promise<FormData> {
+  const body = new Uint8Array(await readBody(c));
+  const headers = { 'Content-Type': c.req.header('content-type') ?? '' };
+  return new Response(body, { headers }).formData().catch(() => {
+    throw refuse(422, 'The body is not a form');
+  });
+}
+
+/** The checked query, the last value of each name. */
 export function readQuery<Schema extends v.GenericSchema>(c: Context, schema: Schema): v.InferOutput<Schema> {
-  const result = check(schema, c.req.query(), 'query');
-  if (!result.ok) throw refuseDetail(result.detail);
-  return result.value;
+  return checked(schema, c.req.query(), 'query');
 }
 
 /** All values of a query member that may be given several times. */
 export function readQueryList(c: Context, name: string): string[] {
   const values = c.req.queries(name) ?? [];
-  if (values.length === 0) {
-    throw refuseDetail([{ type: 'missing', loc: ['query', name], msg: 'Field required', input: null }]);
-  }
+  if (values.length === 0) throw missing('query', name);
   return values;
 }
 
-/** The id in the path as 32 hexadecimal digits; 422 when it is none. */
+/** The same, each checked; a wrong one is reported at its index. */
+export function readCheckedList<Schema extends v.GenericSchema>(
+  c: Context,
+  name: string,
+  schema: Schema,
+): v.InferOutput<Schema> {
+  return checked(schema, readQueryList(c, name), 'query', (loc) => ['query', name, ...loc.slice(1)]);
+}
+
+/** The id in the path as 32 hexadecimal digits. */
 export function pathId(c: Context, name = 'conversation_id'): string {
-  const given = c.req.param(name) ?? '';
-  const id = toHexId(given);
-  if (id !== null) return id;
-  const result = check(uuid(), given, 'path');
-  throw refuseDetail(result.ok ? [] : result.detail.map((each) => ({ ...each, loc: ['path', name] })));
+  return pathPart(c, name, uuid());
 }
 
-/** Where an offset page begins; what is no number begins at the start, as on genuine servers. */
-export function offsetOf(pageId: string | undefined): number {
-  return pageId !== undefined && /^\d{1,9}$/.test(pageId) ? Number(pageId) : 0;
+/** The checked part of the path. */
+export function pathPart<Schema extends v.GenericSchema>(
+  c: Context,
+  name: string,
+  schema: Schema,
+): v.InferOutput<Schema> {
+  return checked(schema, c.req.param(name) ?? '', 'path', () => ['path', name]);
 }
 
-/** A page of an offset list: `fetch` is asked for one more than the limit. */
+function checked<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  part: 'body' | 'query' | 'path',
+  place: (loc: Detail['loc']) => Detail['loc'] = (loc) => loc,
+): v.InferOutput<Schema> {
+  const result = check(schema, value, part);
+  if (!result.ok) throw invalid(result.detail.map((each) => ({ ...each, loc: place(each.loc) })));
+  return result.value;
+}
+
+interface PageQuery {
+  limit: number;
+  page_id?: string;
+}
+
+interface Page<Item> {
+  items: Item[];
+  next_page_id: string | null;
+}
+
+/**
+ * A page of an offset list; a page id that is not a number is the first page, as on genuine servers.
+ * @param fetch gets one more than the limit
+ */
 export function offsetPage<Item>(
-  limit: number,
-  pageId: string | undefined,
+  { limit, page_id: pageId }: PageQuery,
   fetch: (limit: number, offset: number) => Item[],
-): { items: Item[]; next_page_id: string | null } {
-  const offset = offsetOf(pageId);
+): Page<Item> {
+  const offset = pageId !== undefined && /^\d{1,9}$/.test(pageId) ? Number(pageId) : 0;
   const found = fetch(limit + 1, offset);
   return { items: found.slice(0, limit), next_page_id: found.length > limit ? String(offset + limit) : null };
+}
+
+/** An offset page of a list in memory. */
+export function listPage<Item>(query: PageQuery, list: readonly Item[]): Page<Item> {
+  return offsetPage(query, (limit, offset) => list.slice(offset, offset + limit));
+}
+
+/** A page that begins at the item with the id `page_id`; an unknown id is the first page. */
+export function cursorPage<Item>(query: PageQuery, list: readonly Item[], idOf: (item: Item) => string): Page<Item> {
+  const start = Math.max(
+    0,
+    list.findIndex((item) => idOf(item) === query.page_id),
+  );
+  const next = list[start + query.limit];
+  return { items: list.slice(start, start + query.limit), next_page_id: next === undefined ? null : idOf(next) };
 }

@@ -72,20 +72,3 @@ function startByPs(pid: number): string | null {
     return null;
   }
 }
-
-/** Processor time that this process has used, in seconds. */
-export function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
-}
-
-/** Memory of this process in bytes: resident, and all that is mapped where the system tells. */
-export function memoryBytes(): { rss: number; vms: number } {
-  const rss = process.memoryUsage.rss();
-  try {
-    const pages = Number(readFileSync('/proc/self/statm', 'utf8').split(' ')[0]);
-    return { rss, vms: pages * 4096 };
-  } catch {
-    return { rss, vms: rss };
-  }
-}

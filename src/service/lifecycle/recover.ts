@@ -49,7 +49,6 @@ function giveUp(task: StartTaskRow, store: Store, workspacesDir: string, clock: 
   store.startTasks.update(task.id, { status: 'ERROR', detail: CUT_OFF, updated_at: clock.stamp() });
   const conversation = store.conversations.get(task.conversation_id);
   if (conversation?.start_state === 'ready') return;
-  store.pendingMessages.drop(task.conversation_id);
   if (conversation !== null) {
     const change = { start_state: 'failed' as const, start_detail: CUT_OFF, sandbox_id: null };
     store.conversations.update(conversation.id, change);

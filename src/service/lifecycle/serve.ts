@@ -4,8 +4,8 @@ import { endClones } from '../app/repositories/clone.ts';
 import type { AppContext } from '../app/context.ts';
 import { createNoticeKeeper } from '../app/conversation-notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
-import { emptySettings, readSettings } from '../app/settings/record.ts';
-import { gitIdentity } from '../app/settings/git-identity.ts';
+import { emptySettings, gitIdentity, readSettings } from '../app/settings/record.ts';
+
 import type { SpecChoice } from '../sandboxes/specs.ts';
 import { createStarter } from '../app/starts/starter.ts';
 import { createSupervisor, type SupervisorOptions } from '../sandboxes/supervisor.ts';
@@ -27,7 +27,6 @@ import { DEFAULT_IDLE_TIMEOUT_MS, type RunningService, type ServiceOptions, type
 import { dataPaths } from './paths.ts';
 import { selfIdentity } from './process.ts';
 import { recover } from './recover.ts';
-import { createResources } from './resources.ts';
 import { writePrivateFile } from './small-file.ts';
 import { removeState, type ServiceState } from './state-file.ts';
 
@@ -205,12 +204,10 @@ function assemble({ options, key, store, rules, specs, replay, clock, logs, onCo
     host: options.host ?? '127.0.0.1',
     version: options.version,
     specs,
-    resources: createResources(options.dataDir),
     log,
     faults: rules.filter((rule) => rule.server === 'app'),
     defaultReplay: replay,
     activity: createActivity(clock),
-    startedAtMs: clock.now(),
   };
   const end = async (): Promise<void> => {
     await Promise.all([starter.close(), supervisor.close()]);

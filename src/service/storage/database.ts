@@ -17,7 +17,7 @@ export interface Sql {
 }
 
 /** Grows by one with each change of the tables; `user_version` of the file says what it was written with. */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 
 const SCHEMA = `
   CREATE TABLE documents (name TEXT PRIMARY KEY, body TEXT NOT NULL);
@@ -43,10 +43,7 @@ const SCHEMA = `
     dialect TEXT NOT NULL);
   CREATE INDEX start_tasks_by_time ON start_tasks (created_at);
   CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
-  CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);
-  CREATE TABLE pending_messages (
-    id TEXT PRIMARY KEY, target TEXT NOT NULL, message TEXT NOT NULL, position INTEGER NOT NULL);
-  CREATE INDEX pending_by_target ON pending_messages (target, position);`;
+  CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);`;
 
 /** What brings a file of an older version up to the next one, by the version it was written with. */
 const STEPS: Readonly<Record<number, string>> = {
@@ -58,6 +55,8 @@ const STEPS: Readonly<Record<number, string>> = {
   2: `ALTER TABLE sandboxes ADD COLUMN isolation TEXT NOT NULL DEFAULT 'process';
     UPDATE sandboxes SET isolation = spec_id WHERE working_dir IS NULL OR working_dir = '/workspace/project';
     UPDATE conversations SET execution_status = NULL;`,
+  // Version 3 queued messages for conversations that had not started.
+  3: 'DROP TABLE IF EXISTS pending_messages;',
 };
 
 /**

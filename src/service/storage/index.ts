@@ -5,7 +5,6 @@
 import { createConversationStore, type ConversationStore } from './conversations.ts';
 import { openDatabase } from './database.ts';
 import { createDocumentStore, type DocumentStore } from './documents.ts';
-import { createPendingMessageStore, type PendingMessageStore } from './pending-messages.ts';
 import { createSandboxStore, type SandboxStore } from './sandboxes.ts';
 import { createSecretStore, type SecretStore } from './secrets.ts';
 import { createStartTaskStore, type StartTaskStore } from './start-tasks.ts';
@@ -16,7 +15,6 @@ export interface Store {
   sandboxes: SandboxStore;
   conversations: ConversationStore;
   startTasks: StartTaskStore;
-  pendingMessages: PendingMessageStore;
   /** Everything in `work` or nothing. */
   transaction<Result>(work: () => Result): Result;
   close(): void;
@@ -31,7 +29,6 @@ export function openStore(file: string): Store {
     sandboxes: createSandboxStore(sql),
     conversations: createConversationStore(sql),
     startTasks: createStartTaskStore(sql),
-    pendingMessages: createPendingMessageStore(sql),
     transaction: (work) => sql.transaction(work),
     close: () => {
       sql.close();

@@ -1,13 +1,13 @@
 /** Recognises a storage that refuses, so that its user is told so instead of "Internal Server Error". */
 
-export interface StorageTrouble {
+export interface StorageError {
   /** 507 Insufficient Storage, or 500. */
   status: 507 | 500;
   text: string;
 }
 
 /** What a failed write means; null: it is something else. */
-export function storageTrouble(error: unknown): StorageTrouble | null {
+export function storageError(error: unknown): StorageError | null {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const words = `${String(code)} ${String(message)}`;
   if (/ENOSPC|EDQUOT|SQLITE_FULL|database or disk is full/.test(words)) {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEventLog, type EventLog } from '../../../src/service/storage/event-log.ts';
 import { Conversation } from '../../../src/service/agent-server/conversation.ts';
 import { conversationError, noMetrics } from '../../../src/service/agent-server/events.ts';
-import { refusalOf } from '../../../src/service/agent-server/http.ts';
+import { httpErrorOf } from '../../../src/service/http/router.ts';
 import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
 import { until } from './support/worker.ts';
 
@@ -64,6 +64,9 @@ describe('a run that the disk has no room for', () => {
 
   it('refuses what is asked of it with 507 and a text', () => {
     const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    expect(refusalOf(full)).toMatchObject({ status: 507, detail: expect.stringContaining('disk') });
+    expect(httpErrorOf(full as Error, () => null)).toMatchObject({
+      status: 507,
+      body: { detail: expect.stringContaining('disk') },
+    });
   });
 });

@@ -85,7 +85,7 @@ describe('files', () => {
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(answer.status).toBeLessThan(500);
     }
-    expect((await get(`${route}/`)).status).toBe(404);
+    expect((await get(`${route}/`)).status).toBe(307);
     expect((await get(`${route}//%zz`)).status).toBe(404);
   });
 

@@ -85,16 +85,9 @@ export async function createTestApp(
     host: '127.0.0.1',
     version: '0.0.0-test',
     specs,
-    resources: () => ({
-      cpu_percent: 0,
-      memory: { rss: 1, vms: 1, percent: 0 },
-      disk: { total: 1, used: 0, free: 1, percent: 0 },
-      io: { read_bytes: 0, write_bytes: 0 },
-    }),
     log,
     defaultReplay: null,
     activity: createActivity(clock),
-    startedAtMs: clock.now(),
   };
   const app = createApp(context);
   return {
@@ -119,6 +112,12 @@ export async function createTestApp(
       await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
+}
+
+/** How many events of a conversation the app server has, at most 100; `query` begins with `&`. */
+export async function countEvents(app: Pick<TestApp, 'call'>, id: unknown, query = ''): Promise<number> {
+  const { body } = await app.call('GET', `/api/v1/conversation/${String(id)}/events/search?limit=100${query}`);
+  return (body as { items: unknown[] }).items.length;
 }
 
 function parsed(text: string): unknown {

@@ -143,7 +143,7 @@ describe('a conversation of V0', () => {
     expect(await get(at(first))).toMatchObject({ status: 'STOPPED', runtime_status: null, url: null });
     expect((await post(at(first, '/stop'))).body).toMatchObject({ message: 'Conversation was not running' });
     expect((await app.call('GET', at(first, '/list-files'))).status).toBe(404);
-    expect((await post(at(first, '/message'), { message: 'x' })).status).toBe(409);
+    expect((await post(at(first, '/events'), { action: 'message', args: { content: 'x' } })).status).toBe(409);
     expect((await get<{ events: unknown[] }>(at(first, '/events?limit=1'))).events).toHaveLength(1);
     expect((await post(at(first, '/start'), {})).body).toMatchObject({ status: 'ok', conversation_status: 'STARTING' });
     await until(
@@ -220,23 +220,15 @@ describe('a conversation of V0', () => {
     expect(await get(at(id, '/select-file?file=mine.txt'))).toEqual({ code: 'mine\n' });
   });
 
-  it('takes no feedback, and says so', async () => {
-    const id = await create({ initial_user_msg: 'Please go on', replay_json: TRAJECTORY });
-    const feedback = { email: 'a@b.test', polarity: 'positive', permissions: 'private', token: '', trajectory: [] };
-    expect(await post(at(id, '/submit-feedback'), feedback)).toMatchObject({
-      status: 501,
-      body: { error: expect.stringContaining('nothing was kept') as string },
-    });
-    expect((await post(at('0'.repeat(32), '/submit-feedback'), feedback)).status).toBe(404);
-  });
-
   it('is not confirmed while nothing waits for it', async () => {
     const id = await create({ replay_json: TRAJECTORY });
     await stateReached(id, 'finished');
     const confirm = { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } };
     expect((await post(at(id, '/events'), confirm)).status).toBe(409);
     expect((await post(at(id, '/events'), { nope: 1 })).status).toBe(422);
-    expect((await post(at(id, '/message'), { message: 'go on' })).body).toEqual({ success: true });
+    expect((await post(at(id, '/events'), { action: 'message', args: { content: 'go on' } })).body).toEqual({
+      success: true,
+    });
     const state = await stateReached(id, 'error');
     expect(state?.extras?.reason).toMatch(/model/i);
   });

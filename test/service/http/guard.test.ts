@@ -9,8 +9,8 @@ afterAll(() => app.close());
 
 const status = async (...call: Parameters<TestApp['call']>): Promise<number> => (await app.call(...call)).status;
 
-describe('the doors of the service', () => {
-  it('open to the key in its own header or as a bearer, and to nothing else', async () => {
+describe('the guard of the app server', () => {
+  it('accepts the key in its own header or as a bearer token, and nowhere else', async () => {
     const path = '/api/v1/app-conversations/count';
     expect(await status('GET', path, undefined, { 'X-Session-API-Key': KEY })).toBe(200);
     expect(await status('GET', path, undefined, { Authorization: `Bearer ${KEY}` })).toBe(200);
@@ -22,25 +22,23 @@ describe('the doors of the service', () => {
     expect(await status('POST', '/api/v1/app-conversations', {}, {})).toBe(401);
   });
 
-  it('are closed to a wrong key of the right length', async () => {
+  it('refuses a wrong key of the right length', async () => {
     const path = '/api/v1/app-conversations/count';
     const sameLength = KEY.replace(/.$/, '#');
     expect(await status('GET', path, undefined, { 'X-Session-API-Key': sameLength })).toBe(401);
     expect(await status('GET', path, undefined, { Authorization: `Bearer ${sameLength}` })).toBe(401);
   });
 
-  it('let probes through without a key', async () => {
-    const probes = ['/health', '/alive', '/ready', '/server_info', '/openapi.json', '/api/v1/web-client/config'];
+  it('answers probes without a key', async () => {
+    const probes = ['/openapi.json', '/api/v1/web-client/config'];
     for (const path of probes) expect([path, await status('GET', path, undefined, {})]).toEqual([path, 200]);
-    expect((await app.call('GET', '/health', undefined, {})).body).toBe('OK');
-    expect((await app.call('GET', '/alive', undefined, {})).body).toEqual({ status: 'ok' });
   });
 
-  it('refuse a host name that is not ours and a foreign origin', async () => {
+  it('refuses a foreign host name and a foreign origin', async () => {
     const withKey = { 'X-Session-API-Key': KEY };
-    expect(await status('GET', '/health', undefined, { Host: 'evil.example:3000' })).toBe(403);
-    expect(await status('GET', '/health', undefined, { Host: 'localhost:3000' })).toBe(200);
-    expect(await status('GET', '/health', undefined, { Host: '[::1]:3000' })).toBe(200);
+    expect(await status('GET', '/openapi.json', undefined, { Host: 'evil.example:3000' })).toBe(403);
+    expect(await status('GET', '/openapi.json', undefined, { Host: 'localhost:3000' })).toBe(200);
+    expect(await status('GET', '/openapi.json', undefined, { Host: '[::1]:3000' })).toBe(200);
     const path = '/api/v1/app-conversations/count';
     expect(await status('GET', path, undefined, { ...withKey, Origin: 'https://evil.example' })).toBe(403);
     expect(await status('GET', path, undefined, { ...withKey, Origin: 'null' })).toBe(403);
@@ -50,18 +48,18 @@ describe('the doors of the service', () => {
     expect(await status('GET', path, undefined, { ...withKey, Origin: 'http://localhost:5173' })).toBe(200);
   });
 
-  it('tell an unknown path, a wrong method and a slash too many apart', async () => {
+  it('answers 404 to an unknown path, 405 to a wrong method and 307 to a trailing slash', async () => {
     expect(await app.call('GET', '/nothing')).toMatchObject({ status: 404, body: { detail: 'Not Found' } });
     expect(await status('GET', '/api/v1/nothing', undefined, {})).toBe(404);
     const wrong = await app.call('PUT', '/api/v1/app-conversations');
     expect(wrong).toMatchObject({ status: 405, body: { detail: 'Method Not Allowed' } });
     const slash = await app.call('GET', '/api/v1/app-conversations/?ids=x');
     expect([slash.status, slash.headers.get('location')]).toEqual([307, '/api/v1/app-conversations?ids=x']);
-    expect(await status('HEAD', '/health')).toBe(405);
-    expect(await status('GET', '//health/')).toBe(404);
+    expect(await status('HEAD', '/openapi.json')).toBe(405);
+    expect(await status('GET', '//openapi.json/')).toBe(404);
   });
 
-  it('refuse a body that is no JSON, missing or too large, in JSON', async () => {
+  it('refuses a body that is not JSON, missing or too large, in JSON', async () => {
     const path = '/api/v1/app-conversations';
     const malformed = await app.call('POST', path, '{');
     expect(malformed).toMatchObject({ status: 422, body: { detail: [{ type: 'json_invalid' }] } });
@@ -72,8 +70,8 @@ describe('the doors of the service', () => {
   });
 });
 
-describe('the document of the routes', () => {
-  it('lists what is served, and the members of both create bodies', async () => {
+describe('/openapi.json', () => {
+  it('lists the served routes and the members of both create bodies', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const document = body as {
       paths: Record<string, Record<string, unknown>>;
@@ -89,7 +87,7 @@ describe('the document of the routes', () => {
   it.each([
     ['v0', '/api/v1/web-client/config', '/api/options/config'],
     ['v1', '/api/options/config', '/api/v1/web-client/config'],
-  ] as const)('of an %s service knows only its dialect', async (api, absent, present) => {
+  ] as const)('lists only the routes of %s with --api', async (api, absent, present) => {
     const one = await createTestApp({ api });
     try {
       expect((await one.call('GET', absent)).status).toBe(404);

@@ -11,7 +11,7 @@ import { sendSignal } from '../../../src/service/lifecycle/process.ts';
 import { openStore } from '../../../src/service/storage/index.ts';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
 import { describeEachSpec } from '../../support/bubblewrap.ts';
-import { PACKAGE_ROOT, startedTask, until } from '../app/support.ts';
+import { countEvents, PACKAGE_ROOT, startedTask, until } from '../app/support.ts';
 
 let dir: string;
 let dataDir: string;
@@ -86,7 +86,7 @@ async function busyService(spec: SandboxSpecName) {
   ]);
   const { app_conversation_id: id, sandbox_id: sandbox } = await startedTask({ call }, { replay_json: endless });
   await until(
-    async () => (await call('GET', `/api/v1/conversation/${id}/events/count?kind__eq=ActionEvent`)).body,
+    () => countEvents({ call }, id, '&kind__eq=ActionEvent'),
     (count) => Number(count) > 0,
   );
   const store = openStore(path.join(dataDir, 'service.db'));

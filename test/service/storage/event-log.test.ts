@@ -9,8 +9,8 @@ import {
   openEventLog,
   openEventLogReadOnly,
 } from '../../../src/service/storage/event-log.ts';
-import { naiveTimestamp, zonedTimestamp } from '../../../src/service/event-time.ts';
-import { EventClock } from '../../../src/service/agent-server/clock.ts';
+import { naiveTimestamp, zonedTimestamp } from '../../../src/service/lifecycle/clock.ts';
+import { EventClock } from '../../../src/service/lifecycle/clock.ts';
 import type { ConversationState, StoredEvent } from '../../../src/service/storage/conversation-state.ts';
 
 const ID = '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f6';

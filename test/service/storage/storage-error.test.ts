@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { storageTrouble } from '../../../src/service/storage/storage-error.ts';
+import { storageError } from '../../../src/service/storage/storage-error.ts';
 import { createTestApp } from '../app/support.ts';
 
 describe('a storage that refuses', () => {
@@ -10,17 +10,17 @@ describe('a storage that refuses', () => {
     ['EACCES', 'permission denied', 500],
     ['SQLITE_IOERR_WRITE', 'disk I/O error', 500],
   ])('by %s is told in words', (code, message, status) => {
-    const trouble = storageTrouble(Object.assign(new Error(message), { code }));
+    const trouble = storageError(Object.assign(new Error(message), { code }));
     expect(trouble).toMatchObject({ status, text: expect.stringContaining('nothing was stored') });
   });
 
   it('because it is damaged is told as damaged', () => {
-    const trouble = storageTrouble(new Error('database disk image is malformed'));
+    const trouble = storageError(new Error('database disk image is malformed'));
     expect(trouble).toMatchObject({ status: 500, text: expect.stringContaining('is damaged') });
   });
 
   it('is not seen in an ordinary failure', () => {
-    expect(storageTrouble(new TypeError('x is not a function'))).toBeNull();
+    expect(storageError(new TypeError('x is not a function'))).toBeNull();
   });
 
   it('answers a request with its text, and stores nothing', async () => {

@@ -96,19 +96,6 @@ describe('the store', () => {
     expect(store.secrets.list()).toEqual([]);
   });
 
-  it('queues ten messages for a conversation and no more, in order, until they are taken out', () => {
-    const add = (number: number) =>
-      store.pendingMessages.add('t', { id: `m${number}`, role: 'user', content: [number] });
-    expect(Array.from({ length: 11 }, (_, number) => add(number))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, null]);
-    expect(store.pendingMessages.list('t').map((message) => message.id)).toEqual(
-      Array.from({ length: 10 }, (_, n) => `m${n}`),
-    );
-    store.pendingMessages.remove('m0');
-    expect(store.pendingMessages.list('t')[0]?.id).toBe('m1');
-    store.pendingMessages.drop('t');
-    expect(store.pendingMessages.list('t')).toEqual([]);
-  });
-
   it('counts a conversation as running only while its sandbox runs', () => {
     const sandbox = {
       id: 's',

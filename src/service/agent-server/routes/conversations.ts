@@ -1,5 +1,5 @@
 /** Conversations: start, find, run, stop, change, delete. */
-import type { Hono } from 'hono';
+import type { Context } from 'hono';
 import { randomUUID } from 'node:crypto';
 import {
   askAgent,
@@ -15,73 +15,52 @@ import {
   userCommand,
 } from '../../../protocol/agent-server/requests.ts';
 import { toHexId } from '../../../protocol/detail.ts';
+import { json, refuse, SUCCESS } from '../../http/answer.ts';
+import { cursorPage, pathId, readCheckedList, readJson, readQuery } from '../../http/request.ts';
+import type { Handlers } from '../../http/router.ts';
+import type { AgentRoute } from '../../served-routes.ts';
 import type { WorkerContext } from '../context.ts';
-import { type ConversationEntry, policyOf, secretValues } from '../conversations.ts';
-import { checked, conversationOf, HttpRefusal, readBody, readQuery } from '../http.ts';
-import { runForUser } from '../user-command.ts';
+import type { Conversation } from '../conversation.ts';
+import { type ConversationEntry, type Conversations, policyOf, secretValues } from '../conversations.ts';
+import type { RunLoop } from '../run-loop.ts';
+import { runForUser } from '../tools.ts';
 import { conversationView, finalResponse } from '../views.ts';
 
-const NO_MODEL = 'The local service runs no agent with a model, so nobody can answer. Use another server.';
+const NO_MODEL = 'The local service runs no agent with a model, so no answer is possible. Use another server.';
 
-export function conversationRoutes(app: Hono, worker: WorkerContext): void {
-  const { conversations } = worker;
-  readRoutes(app, worker);
-  runRoutes(app, worker);
-  changeRoutes(app, worker);
-
-  app.post('/api/conversations', async (context) => {
-    const wanted = await readBody(context, startConversation);
-    const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
-    const existing = conversations.get(id);
-    if (existing !== null) return context.json(conversationView(existing), 200);
-    const entry = conversations.create(id, wanted, wanted.workspace.working_dir);
-    const message = wanted.initial_message;
-    if (message != null) {
-      entry.conversation.addMessage(message.role, message.content);
-      if (message.run) entry.loop.startOrJoin();
-    }
-    return context.json(conversationView(entry), 201);
-  });
-
-  app.delete('/api/conversations/:id', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    await conversations.delete(conversation.id);
-    return context.json({ success: true });
-  });
+/** The conversation in the path; 422 for a malformed id, 404 for an unknown one. */
+export function entryOf(c: Context, conversations: Conversations): ConversationEntry {
+  const entry = conversations.get(pathId(c));
+  if (entry === null) throw refuse(404, 'Not Found');
+  return entry;
 }
 
-function readRoutes(app: Hono, { conversations }: WorkerContext): void {
-  app.get('/api/conversations', (context) => {
-    const { ids } = checked(conversationIds, { ids: context.req.queries('ids') }, 'query');
-    if (ids.length > 99) throw new HttpRefusal(400, 'Too many ids');
-    const found = ids.map((id) => conversations.get(id));
-    return context.json(found.map((entry) => entry && conversationView(entry)));
-  });
+export function conversationHandlers(worker: WorkerContext): Handlers<AgentRoute> {
+  return { ...readHandlers(worker), ...runHandlers(worker), ...changeHandlers(worker) };
+}
 
-  app.get('/api/conversations/search', (context) => {
-    const { limit, page_id, sort_order, status } = readQuery(context, conversationSearch);
-    const entries = inOrder(conversations.all().filter(hasStatus(status)), sort_order);
-    const start = Math.max(
-      0,
-      entries.findIndex(({ conversation }) => conversation.id === toHexId(page_id ?? '')),
-    );
-    const next = entries[start + limit];
-    const items = entries.slice(start, start + limit).map(conversationView);
-    return context.json({ items, next_page_id: next?.conversation.id ?? null });
-  });
-
-  app.get('/api/conversations/count', (context) => {
-    const { status } = readQuery(context, conversationCount);
-    return context.json(conversations.all().filter(hasStatus(status)).length);
-  });
-
-  app.get('/api/conversations/:id', (context) =>
-    context.json(conversationView(conversationOf(context, conversations))),
-  );
-
-  app.get('/api/conversations/:id/agent_final_response', (context) =>
-    context.json({ response: finalResponse(conversationOf(context, conversations)) }),
-  );
+function readHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> {
+  return {
+    'GET /api/conversations': (c) => {
+      const ids = readCheckedList(c, 'ids', conversationIds.entries.ids);
+      if (ids.length > 99) throw refuse(400, 'Too many ids');
+      return json(ids.map((id) => conversations.get(id)).map((entry) => entry && conversationView(entry)));
+    },
+    'GET /api/conversations/search': (c) => {
+      const { limit, page_id, sort_order, status } = readQuery(c, conversationSearch);
+      const entries = inOrder(conversations.all().filter(hasStatus(status)), sort_order);
+      const query = { limit, page_id: toHexId(page_id ?? '') ?? undefined };
+      const page = cursorPage(query, entries, ({ conversation }) => conversation.id);
+      return json({ ...page, items: page.items.map(conversationView) });
+    },
+    'GET /api/conversations/count': (c) => {
+      const { status } = readQuery(c, conversationCount);
+      return json(conversations.all().filter(hasStatus(status)).length);
+    },
+    'GET /api/conversations/{conversation_id}': (c) => json(conversationView(entryOf(c, conversations))),
+    'GET /api/conversations/{conversation_id}/agent_final_response': (c) =>
+      json({ response: finalResponse(entryOf(c, conversations)) }),
+  };
 }
 
 function hasStatus(status: string | undefined) {
@@ -95,73 +74,65 @@ function inOrder(entries: ConversationEntry[], order: string): ConversationEntry
   return [...entries].sort((a, b) => (a.conversation.state[member] < b.conversation.state[member] ? -sign : sign));
 }
 
-function runRoutes(app: Hono, { conversations, sandbox }: WorkerContext): void {
-  app.post('/api/conversations/:id/run', (context) => {
-    conversationOf(context, conversations).loop.start();
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/pause', async (context) => {
-    await conversationOf(context, conversations).loop.pause();
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/interrupt', async (context) => {
-    await conversationOf(context, conversations).loop.interrupt();
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/user_command', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    runForUser(conversation, sandbox, (await readBody(context, userCommand)).command);
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/ask_agent', async (context) => {
-    conversationOf(context, conversations);
-    await readBody(context, askAgent);
-    throw new HttpRefusal(400, NO_MODEL);
-  });
+function runHandlers({ conversations, sandbox }: WorkerContext): Handlers<AgentRoute> {
+  const change = (effect: (loop: RunLoop) => void | Promise<void>) => async (c: Context) => {
+    await effect(entryOf(c, conversations).loop);
+    return json(SUCCESS);
+  };
+  return {
+    'POST /api/conversations/{conversation_id}/run': change((loop) => loop.start()),
+    'POST /api/conversations/{conversation_id}/pause': change((loop) => loop.pause()),
+    'POST /api/conversations/{conversation_id}/interrupt': change((loop) => loop.interrupt()),
+    'POST /api/conversations/{conversation_id}/user_command': async (c) => {
+      const { conversation } = entryOf(c, conversations);
+      runForUser(conversation, sandbox, (await readJson(c, userCommand)).command);
+      return json(SUCCESS);
+    },
+    'POST /api/conversations/{conversation_id}/ask_agent': async (c) => {
+      entryOf(c, conversations);
+      await readJson(c, askAgent);
+      throw refuse(400, NO_MODEL);
+    },
+  };
 }
 
-function changeRoutes(app: Hono, { conversations }: WorkerContext): void {
-  app.patch('/api/conversations/:id', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    const { title, tags } = await readBody(context, updateConversation);
-    conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/secrets', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    const { secrets } = await readBody(context, setSecrets);
-    conversation.setSecrets(secretValues(secrets));
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/confirmation_policy', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    const { policy } = await readBody(context, setConfirmationPolicy);
-    conversation.setMember('confirmation_policy', policyOf(policy));
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/security_analyzer', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    const { security_analyzer } = await readBody(context, setSecurityAnalyzer);
-    conversation.setMember('security_analyzer', security_analyzer);
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/switch_llm', async (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    const { llm } = await readBody(context, switchLlm);
-    conversation.record([], { model: llm.model });
-    return context.json({ success: true });
-  });
-
-  app.post('/api/conversations/:id/generate_title', (context) => {
-    const { conversation } = conversationOf(context, conversations);
-    return context.json({ title: conversation.state.title ?? 'Untitled' });
-  });
+function changeHandlers({ conversations }: WorkerContext): Handlers<AgentRoute> {
+  const change = (effect: (conversation: Conversation, c: Context) => Promise<void>) => async (c: Context) => {
+    await effect(entryOf(c, conversations).conversation, c);
+    return json(SUCCESS);
+  };
+  return {
+    'POST /api/conversations': async (c) => {
+      const wanted = await readJson(c, startConversation);
+      const id = wanted.conversation_id ?? randomUUID().replaceAll('-', '');
+      const existing = conversations.get(id);
+      if (existing !== null) return json(conversationView(existing), 200);
+      const entry = conversations.create(id, wanted, wanted.workspace.working_dir);
+      const message = wanted.initial_message;
+      if (message != null) {
+        entry.conversation.addMessage(message.role, message.content);
+        if (message.run) entry.loop.startOrJoin();
+      }
+      return json(conversationView(entry), 201);
+    },
+    'DELETE /api/conversations/{conversation_id}': change(({ id }) => conversations.delete(id)),
+    'PATCH /api/conversations/{conversation_id}': change(async (conversation, c) => {
+      const { title, tags } = await readJson(c, updateConversation);
+      conversation.record([], { ...(title == null ? {} : { title }), ...(tags == null ? {} : { tags }) });
+    }),
+    'POST /api/conversations/{conversation_id}/secrets': change(async (conversation, c) => {
+      conversation.setSecrets(secretValues((await readJson(c, setSecrets)).secrets));
+    }),
+    'POST /api/conversations/{conversation_id}/confirmation_policy': change(async (conversation, c) => {
+      conversation.setMember('confirmation_policy', policyOf((await readJson(c, setConfirmationPolicy)).policy));
+    }),
+    'POST /api/conversations/{conversation_id}/security_analyzer': change(async (conversation, c) => {
+      conversation.setMember('security_analyzer', (await readJson(c, setSecurityAnalyzer)).security_analyzer);
+    }),
+    'POST /api/conversations/{conversation_id}/switch_llm': change(async (conversation, c) => {
+      conversation.record([], { model: (await readJson(c, switchLlm)).llm.model });
+    }),
+    'POST /api/conversations/{conversation_id}/generate_title': (c) =>
+      json({ title: entryOf(c, conversations).conversation.state.title ?? 'Untitled' }),
+  };
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DocumentStore } from '../../storage/documents.ts';
 import { AGENT_FIELDS, defaultsOf, problemOf, withoutSecrets } from './fields.ts';
 import type { MASK } from './mcp.ts';
-import { overlay, valueAt, type StoredSettings } from './record.ts';
+import { overlay, readSettings, valueAt, type StoredSettings } from './record.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 
 /** `profiles`: what was set of each one's llm, secrets in clear. */
@@ -60,4 +60,14 @@ export function checkedLlm(
     llm[each.path.slice('llm.'.length)] = value;
   }
   return isObject(llm) ? { ok: true, llm } : { ok: false, error: 'llm: Input should be a valid dictionary' };
+}
+
+/** The models that the settings and the profiles name; the service has no other catalogue. */
+export function knownModels(documents: DocumentStore): string[] {
+  const settings = readSettings(documents);
+  const named = [
+    settings === null ? undefined : valueAt(settings.agent, 'llm.model'),
+    ...Object.values(readProfiles(documents).profiles).map((llm) => llm.model),
+  ];
+  return [...new Set(named.filter((model) => typeof model === 'string'))].sort();
 }

@@ -3,6 +3,7 @@ import { PROVIDERS, type Provider } from '../../../protocol/v1/requests.ts';
 import { createForgejo, ForgejoError, type Forgejo } from '../repositories/forgejo.ts';
 import { providerBase } from '../repositories/repository.ts';
 import type { Detail } from '../../../protocol/detail.ts';
+import { invalid, type HttpError } from '../../http/answer.ts';
 import type { DocumentStore } from '../../storage/documents.ts';
 
 interface ProviderToken {
@@ -18,7 +19,7 @@ export function readProviders(documents: DocumentStore): ProviderTokens {
   return (documents.read(DOCUMENT) as ProviderTokens | null) ?? {};
 }
 
-/** Host by provider, as settings show them; a token is never told. */
+/** Host by provider, as settings show them; without tokens. */
 export function providerHostsOf(documents: DocumentStore): Record<string, string | null> {
   return Object.fromEntries(Object.entries(readProviders(documents)).map(([name, { host }]) => [name, host]));
 }
@@ -39,8 +40,8 @@ export function connectedForgejo(documents: DocumentStore): Forgejo | null {
   return token === null || base === null ? null : createForgejo(base, token);
 }
 
-/** A provider that is asked and refuses the token; null: none. A host that does not answer refuses nothing. */
-export async function refusingProvider(given: Record<string, GivenToken>): Promise<Provider | null> {
+/** A provider whose host refuses the token; null: none. A host that does not answer refuses nothing. */
+async function refusingProvider(given: Record<string, GivenToken>): Promise<Provider | null> {
   const { token, host } = given.forgejo ?? {};
   const base = providerBase('forgejo', host ?? null);
   if (!token || !host || base === null) return null;
@@ -60,7 +61,7 @@ interface GivenToken {
 }
 
 /** What is wrong with the names of the providers; empty: nothing. */
-export function unknownProviders(given: Record<string, GivenToken>): Detail[] {
+function unknownProviders(given: Record<string, GivenToken>): Detail[] {
   const expected = `${PROVIDERS.slice(0, -1)
     .map((name) => `'${name}'`)
     .join(', ')} or '${PROVIDERS.at(-1)}'`;
@@ -73,6 +74,22 @@ export function unknownProviders(given: Record<string, GivenToken>): Detail[] {
       input: name,
       ctx: { expected },
     }));
+}
+
+/**
+ * Checks tokens and stores them.
+ * @param refused the error for a token that its provider refuses
+ */
+export async function storeProviders(
+  documents: DocumentStore,
+  given: Record<string, GivenToken>,
+  refused: (text: string) => HttpError,
+): Promise<void> {
+  const wrong = unknownProviders(given);
+  if (wrong.length > 0) throw invalid(wrong);
+  const refusing = await refusingProvider(given);
+  if (refusing !== null) throw refused(`Invalid token. Please make sure it is a valid ${refusing} token.`);
+  replaceProviders(documents, given);
 }
 
 /** Replaces the map: providers left out are dropped, one with an empty token keeps its own. */

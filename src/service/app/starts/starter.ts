@@ -10,11 +10,9 @@ import type { Store } from '../../storage/index.ts';
 import type { SandboxRow } from '../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../storage/start-tasks.ts';
 import { jsonOf, textOf } from '../../sandboxes/agent-client.ts';
-import { deliverPending } from '../pending.ts';
 import { checkOut, type CheckoutSources } from '../repositories/checkout.ts';
 import { CloneError, initWorkspace } from '../repositories/clone.ts';
 import { agentConversation, newConversation, type StartRequest } from './start-plan.ts';
-import { createTaskWatchers } from '../task-watch.ts';
 import { stateInLog } from '../../storage/event-logs.ts';
 import { newHexId } from '../ids.ts';
 import { RepositoryError } from '../repositories/repository.ts';
@@ -35,8 +33,6 @@ export interface Starter {
   begin(request: StartRequest): StartTaskRow;
   /** Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never rejects. */
   prepare(sandboxId: string): Promise<void>;
-  /** Each state of a task from now to its end; ends at once when it has ended. */
-  watch(taskId: string): AsyncGenerator<StartTaskRow, void>;
   /** Cuts every start off; settles when none is at work. */
   close(): Promise<void>;
 }
@@ -62,7 +58,6 @@ class ConversationStarter implements Starter {
   readonly #abort = new AbortController();
   /** Starts at work, by conversation: a second request for the same id waits for the first. */
   readonly #underWay = new Map<string, Promise<void>>();
-  readonly #watchers = createTaskWatchers();
 
   constructor(options: StarterOptions) {
     this.#options = options;
@@ -113,10 +108,6 @@ class ConversationStarter implements Starter {
     }
   }
 
-  watch(taskId: string): AsyncGenerator<StartTaskRow, void> {
-    return this.#watchers.watch(taskId, () => this.#options.store.startTasks.get(taskId));
-  }
-
   async close(): Promise<void> {
     this.#abort.abort();
     await Promise.all(this.#underWay.values());
@@ -156,10 +147,9 @@ class ConversationStarter implements Starter {
       if (isFresh) created.sandboxId = id;
       if (store.sandboxes.get(id) === null) throw new SandboxUnavailable(`500: Sandbox not found: ${id}`);
       if (request.dialect === 'V0') store.conversations.update(conversationId, { sandbox_id: id });
-      this.#write(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: id });
+      this.#step(task, { status: 'WAITING_FOR_SANDBOX', sandbox_id: id });
       return id;
     });
-    this.#watchers.tell(task.id);
     await supervisor.use(sandboxId, async (running, deleted) => {
       const signal = AbortSignal.any([this.#abort.signal, deleted]);
       await this.#startIn(task, conversationId, request, { sandboxId, isFresh, running, signal });
@@ -202,7 +192,6 @@ class ConversationStarter implements Starter {
       if (before === null) store.conversations.insert({ ...row, ...change });
       else store.conversations.update(conversationId, change);
     });
-    await deliverPending({ store, supervisor, log: this.#options.log }, conversationId);
     const detail = store.sandboxes.get(sandboxId)?.status_detail ?? null;
     this.#step(task, { status: 'READY', detail, app_conversation_id: conversationId });
   }
@@ -260,18 +249,11 @@ class ConversationStarter implements Starter {
       if (request.dialect === 'V0' && store.conversations.get(conversationId)?.start_state === 'starting') {
         store.conversations.update(conversationId, { start_state: 'failed', start_detail: detail, sandbox_id: null });
       }
-      if (store.conversations.get(conversationId)?.start_state !== 'ready') store.pendingMessages.drop(conversationId);
-      this.#write(task, { status: 'ERROR', detail });
+      this.#step(task, { status: 'ERROR', detail });
     });
-    this.#watchers.tell(task.id);
   }
 
   #step(task: StartTaskRow, step: Step): void {
-    this.#write(task, step);
-    this.#watchers.tell(task.id);
-  }
-
-  #write(task: StartTaskRow, step: Step): void {
     this.#options.store.startTasks.update(task.id, { ...step, updated_at: this.#options.clock.stamp() });
   }
 }

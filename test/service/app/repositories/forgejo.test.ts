@@ -32,14 +32,12 @@ describe('a Forgejo host that is named with its token', () => {
       status: 401,
       body: { error: 'Invalid token. Please make sure it is a valid forgejo token.' },
     });
-    expect((await app.call('GET', '/api/v1/users/git-info')).status).toBe(403);
     expect((await store(V1, GIT_TOKEN)).status).toBe(200);
   });
 
-  it('tells over V1 what the user has there', async () => {
+  it('lists over V1 what the user has there', async () => {
     await store(V1, GIT_TOKEN);
     const get = async (at: string): Promise<unknown> => (await app.call('GET', at)).body;
-    expect(await get('/api/v1/users/git-info')).toMatchObject({ id: '1', login: 'demo' });
     const repositories = '/api/v1/git/repositories/search?provider=forgejo';
     expect(await get(repositories)).toMatchObject({ items: [HELLO], next_page_id: null });
     expect(await get(`${repositories}&query=hello`)).toMatchObject({ items: [HELLO] });
@@ -51,10 +49,9 @@ describe('a Forgejo host that is named with its token', () => {
     expect((await app.call('GET', '/api/v1/git/repositories/search?provider=github')).status).toBe(403);
   });
 
-  it('tells over V0 what the user has there', async () => {
+  it('lists over V0 what the user has there', async () => {
     await store(V0, GIT_TOKEN);
     const get = async (at: string): Promise<unknown> => (await app.call('GET', `/api/user/${at}`)).body;
-    expect(await get('info')).toMatchObject({ login: 'demo' });
     expect(await get('repositories')).toMatchObject([HELLO]);
     expect(await get('search/repositories?query=hello')).toMatchObject([HELLO]);
     expect(await get('repository/branches?repository=demo/hello')).toMatchObject({
@@ -72,12 +69,12 @@ describe('a Forgejo host that is named with its token', () => {
     });
   });
 
-  it('is told as a 502 when it does not answer any more', async () => {
+  it('is answered with 502 when it does not answer', async () => {
     await store(V1, GIT_TOKEN);
     await host.close();
     expect(await app.call('GET', '/api/v1/git/repositories/search?provider=forgejo')).toMatchObject({
       status: 502,
-      body: { detail: expect.stringContaining('The git provider cannot be asked') },
+      body: { detail: expect.stringContaining('The git provider cannot be read') },
     });
   });
 
@@ -85,7 +82,7 @@ describe('a Forgejo host that is named with its token', () => {
     ['an answer that breaks off', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[{"id"'],
     ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n'],
     ['no HTTP', 'hello\r\n\r\n'],
-  ])('is told as a 502 when it sends %s, and refuses no token by that', async (_, answer) => {
+  ])('is answered with 502 when it sends %s, and the token is stored', async (_, answer) => {
     const odd = net.createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(answer));
@@ -100,8 +97,8 @@ describe('a Forgejo host that is named with its token', () => {
     }
   });
 
-  it('is told as a 502 when its address is none, and refuses no token by that', async () => {
+  it('is answered with 502 when its address is not valid, and the token is stored', async () => {
     expect((await store(V1, GIT_TOKEN, 'http://a host')).status).toBe(200);
-    expect((await app.call('GET', '/api/v1/users/git-info')).status).toBe(502);
+    expect((await app.call('GET', '/api/v1/git/suggested-tasks/search')).status).toBe(502);
   });
 });

@@ -1,7 +1,10 @@
 /** Conversations of V0: create, list, read, rename, delete, start, stop (interface sections 3.1 to 3.3). */
 import type { Context } from 'hono';
 import { conversationCreate, conversationPatch, conversationStart } from '../../../../protocol/v0/requests.ts';
-import { HttpAnswer, json, readJson } from '../../../http/request.ts';
+import { HttpError, json } from '../../../http/answer.ts';
+import { readJson } from '../../../http/request.ts';
+import type { Handlers } from '../../../http/router.ts';
+import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo, statusOf } from '../../conversation-info.ts';
 import { isOwnerAndName, isPlaced } from '../../repositories/repository.ts';
@@ -13,62 +16,42 @@ import { StartRefused, startFromV0 } from '../../starts/start-request.ts';
 import { toHexId } from '../../../../protocol/detail.ts';
 import { findConversation, findOwn, givenId } from './known.ts';
 import { listConversations } from './list.ts';
-import type { Route } from '../../route.ts';
 
-const ROOT = '/api/conversations';
-
-export function conversationRoutes(context: AppContext): Route[] {
+export function conversationHandlersV0(context: AppContext): Handlers<AppRoute> {
   const { store } = context;
-  return [
-    { method: 'POST', path: ROOT, handle: (c) => create(context, c) },
-    { method: 'GET', path: ROOT, handle: (c) => listConversations(context, c, {}) },
-    {
-      method: 'GET',
-      path: '/api/microagent-management/conversations',
-      handle: (c) => listConversations(context, c, { trigger: 'microagent_management' }),
+  return {
+    'POST /api/conversations': (c) => create(context, c),
+    'GET /api/conversations': (c) => listConversations(context, c),
+    'GET /api/conversations/{conversation_id}': (c) => {
+      const row = findConversation(context, c);
+      return json(row === null ? null : conversationInfo(row, context));
     },
-    {
-      method: 'GET',
-      path: `${ROOT}/{conversation_id}`,
-      handle: (c) => {
-        const row = findConversation(context, c);
-        return json(row === null ? null : conversationInfo(row, context));
-      },
+    'PATCH /api/conversations/{conversation_id}': async (c) => {
+      const { title } = await readJson(c, conversationPatch);
+      const row = findConversation(context, c);
+      if (row === null) {
+        const message = 'Conversation not found';
+        throw new HttpError(404, { status: 'error', message, msg_id: 'CONVERSATION$NOT_FOUND' });
+      }
+      store.conversations.update(row.id, { title, updated_at: context.clock.stamp() });
+      return json(true);
     },
-    {
-      method: 'PATCH',
-      path: `${ROOT}/{conversation_id}`,
-      handle: async (c) => {
-        const { title } = await readJson(c, conversationPatch);
-        const row = findConversation(context, c);
-        if (row === null) {
-          const message = 'Conversation not found';
-          throw new HttpAnswer(404, { status: 'error', message, msg_id: 'CONVERSATION$NOT_FOUND' });
-        }
-        store.conversations.update(row.id, { title, updated_at: context.clock.stamp() });
-        return json(true);
-      },
+    'DELETE /api/conversations/{conversation_id}': async (c) => {
+      const row = findConversation(context, c);
+      return json(row !== null && (await removeConversation(context, row.id)));
     },
-    {
-      method: 'DELETE',
-      path: `${ROOT}/{conversation_id}`,
-      handle: async (c) => {
-        const row = findConversation(context, c);
-        return json(row !== null && (await removeConversation(context, row.id)));
-      },
-    },
-    { method: 'POST', path: `${ROOT}/{conversation_id}/start`, handle: (c) => start(context, c) },
-    { method: 'POST', path: `${ROOT}/{conversation_id}/stop`, handle: (c) => stop(context, c) },
-  ];
+    'POST /api/conversations/{conversation_id}/start': (c) => start(context, c),
+    'POST /api/conversations/{conversation_id}/stop': (c) => stop(context, c),
+  };
 }
 
 async function create(context: AppContext, c: Context): Promise<Response> {
   const body = await readJson(c, conversationCreate);
   const known = body.conversation_id == null ? null : toHexId(body.conversation_id);
   if (known !== null && isOfV1(context, known)) {
-    throw new HttpAnswer(409, {
+    throw new HttpError(409, {
       status: 'error',
-      message: `Conversation ${known} is one of V1`,
+      message: `Conversation ${known} belongs to V1`,
       msg_id: 'CONVERSATION$EXISTS',
     });
   }
@@ -85,11 +68,11 @@ async function create(context: AppContext, c: Context): Promise<Response> {
   try {
     const { specs, defaultReplay } = context;
     const around = { settings: readSettings(context.store.documents), specs, defaultReplay };
-    // A known conversation is only pointed at; the request need not say again what it plays.
+    // The start of a conversation that exists returns it, so the request need not name its replay again.
     const given = isKnown ? { ...body, replay_json: body.replay_json ?? 'demo' } : body;
     const wanted = startFromV0(given, around, trigger);
     if (!(await isAccessible(context, wanted))) {
-      throw new HttpAnswer(401, `Unable to access repo ${wanted.repository}`);
+      throw new HttpError(401, `Unable to access repo ${wanted.repository}`);
     }
     const task = context.starter.begin(wanted);
     const row = context.store.conversations.get(task.conversation_id);
@@ -101,17 +84,17 @@ async function create(context: AppContext, c: Context): Promise<Response> {
     });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    throw new HttpAnswer(400, { status: 'error', message: error.message, msg_id: error.messageId });
+    throw new HttpError(400, { status: 'error', message: error.message, msg_id: error.messageId });
   }
 }
 
-/** One of V1 has no record while it starts, only its task. */
+/** Whether the id belongs to V1. While a conversation of V1 starts it has a task and no record. */
 function isOfV1({ store }: AppContext, id: string): boolean {
   const row = store.conversations.get(id);
   return row === null ? store.startTasks.count({ dialect: 'V1', conversationId: id }) > 0 : row.dialect === 'V1';
 }
 
-/** False for a repository that cannot be there: it names no host, or the one host that is asked does not have it. */
+/** False for a repository that does not exist: it names no host, or the Forgejo host does not have it. */
 async function isAccessible(
   { store }: AppContext,
   { cloneFrom, provider, repository }: StartRequest,
@@ -119,24 +102,24 @@ async function isAccessible(
   if (cloneFrom === null || repository === null) return true;
   if (!isPlaced(cloneFrom, provider)) return false;
   const forgejo = provider === 'forgejo' && isOwnerAndName(cloneFrom) ? connectedForgejo(store.documents) : null;
-  // Whether it can be cloned is for git to say when the host does not answer.
+  // Without an answer of the host, git decides.
   return forgejo === null || (await forgejo.hasRepository(repository).catch(() => true));
 }
 
 async function start(context: AppContext, c: Context): Promise<Response> {
   await readJson(c, conversationStart);
   const row = findOwn(context, c);
-  if (row === null) throw new HttpAnswer(404, { status: 'error', conversation_id: givenId(c) });
+  if (row === null) throw new HttpError(404, { status: 'error', conversation_id: givenId(c) });
   const before = statusOf(row, context);
   if (before === 'ARCHIVED') {
     const message = 'The sandbox of this conversation was deleted';
-    throw new HttpAnswer(410, { status: 'error', conversation_id: row.id, message });
+    throw new HttpError(410, { status: 'error', conversation_id: row.id, message });
   }
-  // One that runs too: a stop may be waiting for its turn.
+  // Also while it runs: a stop may be queued.
   const isResumed = row.sandbox_id !== null && (await context.supervisor.resume(row.sandbox_id));
   if (!isResumed && before !== 'STARTING') {
     const message = row.start_detail ?? 'The sandbox of this conversation is gone';
-    throw new HttpAnswer(409, { status: 'error', conversation_id: row.id, message });
+    throw new HttpError(409, { status: 'error', conversation_id: row.id, message });
   }
   return json(response(row.id, null, before === 'RUNNING' ? 'RUNNING' : 'STARTING'));
 }

@@ -1,57 +1,31 @@
-/** What lies in the workspace of a conversation, over V0 (interface section 3.4). Read inside the sandbox, always. */
+/** Files in the workspace of a conversation, over V0 (interface section 3.4). They are read inside the sandbox. */
 import path from 'node:path';
 import type { Context } from 'hono';
 import { zipSync, type Zippable } from 'fflate';
-import {
-  gitDiffQuery,
-  listFilesQuery,
-  rememberPromptQuery,
-  selectFileQuery,
-} from '../../../../protocol/v0/requests.ts';
+import { gitDiffQuery, listFilesQuery, selectFileQuery } from '../../../../protocol/v0/requests.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import { jsonOf, textOf, type AgentAnswer } from '../../../sandboxes/agent-client.ts';
-import { HttpAnswer, json, readBody, readQuery, refuse } from '../../../http/request.ts';
+import { HttpError, json } from '../../../http/answer.ts';
+import { readForm, readQuery } from '../../../http/request.ts';
+import type { Handlers } from '../../../http/router.ts';
+import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
-import { placeIn } from '../../workspace-path.ts';
-import { findConversation, knownConversation, reached, withRuntime } from './known.ts';
-import type { Route } from '../../route.ts';
+import { workspacePath } from '../../workspace-path.ts';
+import { reached, withRuntime } from './known.ts';
 
-export function fileRoutes(context: AppContext): Route[] {
-  const get = (route: string, handle: Route['handle']): Route => ({
-    method: 'GET',
-    path: `/api/conversations/{conversation_id}/${route}`,
-    handle,
-  });
-  return [
-    get('list-files', async (c) => json(await listFiles(context, c))),
-    get('select-file', (c) => selectFile(context, c)),
-    get('zip-directory', (c) => zipDirectory(context, c)),
-    get('git/changes', async (c) => json(await gitChanges(context, c))),
-    get('git/diff', async (c) => {
+export function fileHandlersV0(context: AppContext): Handlers<AppRoute> {
+  return {
+    'GET /api/conversations/{conversation_id}/list-files': async (c) => json(await listFiles(context, c)),
+    'GET /api/conversations/{conversation_id}/select-file': (c) => selectFile(context, c),
+    'GET /api/conversations/{conversation_id}/zip-directory': (c) => zipDirectory(context, c),
+    'GET /api/conversations/{conversation_id}/git/changes': async (c) => json(await gitChanges(context, c)),
+    'GET /api/conversations/{conversation_id}/git/diff': async (c) => {
       const { path: given } = readQuery(c, gitDiffQuery);
       const { row } = withRuntime(context, c);
-      return json(await asked(context, row, '/api/git/diff', { path: placeIn(row, given) }));
-    }),
-    get('config', (c) => {
-      // The one route here that knows conversations of V1 too, as on genuine servers.
-      const row = findConversation(context, c) ?? knownConversation(context, c);
-      // Without containers a genuine server has no name for a runtime either.
-      return json({ runtime_id: null, session_id: row.id });
-    }),
-    get('vscode-url', (c) => json({ vscode_url: withRuntime(context, c) && null })),
-    get('web-hosts', (c) => json({ hosts: withRuntime(context, c) && {} })),
-    get('microagents', (c) => json({ microagents: knownConversation(context, c) && [] })),
-    get('remember-prompt', (c) => {
-      readQuery(c, rememberPromptQuery);
-      knownConversation(context, c);
-      throw refuse(501, 'The local service has no model that could write this prompt');
-    }),
-    {
-      method: 'POST',
-      path: '/api/conversations/{conversation_id}/upload-files',
-      handle: async (c) => json(await uploadFiles(context, c)),
+      return json(await asked(context, row, '/api/git/diff', { path: workspacePath(row, given) }));
     },
-  ];
+    'POST /api/conversations/{conversation_id}/upload-files': async (c) => json(await uploadFiles(context, c)),
+  };
 }
 
 function ask(
@@ -71,14 +45,14 @@ async function asked(
 ): Promise<unknown> {
   const answer = await ask(context, row, route, query);
   if (answer.status === 200) return jsonOf(answer);
-  throw new HttpAnswer(answer.status < 500 ? answer.status : 502, { error: textOf(answer) });
+  throw new HttpError(answer.status < 500 ? answer.status : 502, { error: textOf(answer) });
 }
 
 const LETTERS: Record<string, string> = { ADDED: 'A', UPDATED: 'M', DELETED: 'D', MOVED: 'R' };
 
 async function gitChanges(context: AppContext, c: Context): Promise<unknown> {
   const { row } = withRuntime(context, c);
-  const changes = (await asked(context, row, '/api/git/changes', { path: placeIn(row, '.') })) as
+  const changes = (await asked(context, row, '/api/git/changes', { path: workspacePath(row, '.') })) as
     { status: string; path: string }[] | null;
   return (changes ?? []).map((change) => ({ status: LETTERS[change.status] ?? 'M', path: change.path }));
 }
@@ -89,10 +63,10 @@ async function run(
   row: ConversationRow,
   command: string,
 ): Promise<{ exitCode: number; text: string }> {
-  const body = { command, cwd: placeIn(row, '.'), timeout: 30 };
+  const body = { command, cwd: workspacePath(row, '.'), timeout: 30 };
   const request = { method: 'POST' as const, path: '/api/bash/execute_bash_command', json: body };
   const answer = await reached(context.supervisor.send(row.sandbox_id ?? '', request));
-  if (answer.status !== 200) throw new HttpAnswer(502, { error: textOf(answer) });
+  if (answer.status !== 200) throw new HttpError(502, { error: textOf(answer) });
   const { exit_code: exitCode, stdout } = jsonOf(answer) as { exit_code: number | null; stdout: string | null };
   return { exitCode: exitCode ?? -1, text: stdout ?? '' };
 }
@@ -105,7 +79,7 @@ function quoted(word: string): string {
 async function listFiles(context: AppContext, c: Context): Promise<string[]> {
   const { path: given = '.' } = readQuery(c, listFilesQuery);
   const { row } = withRuntime(context, c);
-  const { text } = await run(context, row, `ls -1Ap -- ${quoted(placeIn(row, given))} 2>/dev/null`);
+  const { text } = await run(context, row, `ls -1Ap -- ${quoted(workspacePath(row, given))} 2>/dev/null`);
   const prefix = given === '.' || given === '' ? '' : `${given.replace(/\/+$/, '')}/`;
   return text
     .split('\n')
@@ -116,12 +90,11 @@ async function listFiles(context: AppContext, c: Context): Promise<string[]> {
 async function selectFile(context: AppContext, c: Context): Promise<Response> {
   const { file } = readQuery(c, selectFileQuery);
   const { row } = withRuntime(context, c);
-  const answer = await ask(context, row, '/api/file/download', { path: placeIn(row, file) });
+  const answer = await ask(context, row, '/api/file/download', { path: workspacePath(row, file) });
   if (answer.status !== 200) {
-    throw new HttpAnswer(404, { error: `Error opening file: ${file.slice(0, 300)}: ${textOf(answer)}` });
+    throw new HttpError(404, { error: `Error opening file: ${file.slice(0, 300)}: ${textOf(answer)}` });
   }
-  if (answer.body.includes(0))
-    throw new HttpAnswer(415, { error: `Unable to open binary file: ${file.slice(0, 300)}` });
+  if (answer.body.includes(0)) throw new HttpError(415, { error: `Unable to open binary file: ${file.slice(0, 300)}` });
   return json({ code: answer.body.toString('utf8') });
 }
 
@@ -133,14 +106,14 @@ async function zipDirectory(context: AppContext, c: Context): Promise<Response> 
   const { row } = withRuntime(context, c);
   const found = await run(context, row, 'find . -name .git -prune -o -type f -print');
   const names = found.text.split('\n').filter((name) => name !== '');
-  if (names.length > MAX_ZIP_FILES) throw new HttpAnswer(413, { error: `More than ${MAX_ZIP_FILES} files` });
+  if (names.length > MAX_ZIP_FILES) throw new HttpError(413, { error: `More than ${MAX_ZIP_FILES} files` });
   const members: Zippable = {};
   let size = 0;
   for (const name of names) {
-    const answer = await ask(context, row, '/api/file/download', { path: placeIn(row, name) });
-    if (answer.status !== 200) continue; // it has gone meanwhile
+    const answer = await ask(context, row, '/api/file/download', { path: workspacePath(row, name) });
+    if (answer.status !== 200) continue; // removed since it was listed
     size += answer.body.byteLength;
-    if (size > MAX_ZIP_BYTES) throw new HttpAnswer(413, { error: 'The workspace is too large for one answer' });
+    if (size > MAX_ZIP_BYTES) throw new HttpError(413, { error: 'The workspace is too large for one answer' });
     members[name.replace(/^\.\//, '')] = new Uint8Array(answer.body);
   }
   return new Response(zipSync(members), {
@@ -155,18 +128,11 @@ interface Uploaded {
 
 async function uploadFiles(context: AppContext, c: Context): Promise<Uploaded> {
   const { row } = withRuntime(context, c);
-  const body = await readBody(c);
-  const form = await new Response(new Uint8Array(body), {
-    headers: { 'Content-Type': c.req.header('content-type') ?? '' },
-  })
-    .formData()
-    .catch(() => {
-      throw refuse(422, 'The body is no form');
-    });
+  const form = await readForm(c);
   const result: Uploaded = { uploaded_files: [], skipped_files: [] };
   for (const file of form.getAll('files')) {
     if (typeof file === 'string') continue;
-    const target = placeIn(row, path.posix.basename(file.name) || 'file');
+    const target = workspacePath(row, path.posix.basename(file.name) || 'file');
     const reason = await uploadOne(context, row, target, file);
     if (reason === null) result.uploaded_files.push(target);
     else result.skipped_files.push({ name: file.name, reason });

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { toHexId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import type { SandboxRow } from '../../../storage/sandboxes.ts';
-import { HttpAnswer, refuse } from '../../../http/request.ts';
+import { HttpError, refuse } from '../../../http/answer.ts';
 import type { AppContext } from '../../context.ts';
 import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
 
@@ -15,20 +15,20 @@ export function givenId(c: Context): string {
   return id;
 }
 
-/** Of either dialect: V0 lists, shows, renames and deletes those of V1 too. Null: there is no such conversation. */
+/** A conversation of either dialect: V0 lists, shows, renames and deletes those of V1 too. Null: not found. */
 export function findConversation(context: AppContext, c: Context): ConversationRow | null {
   const id = toHexId(givenId(c));
   return id === null ? null : context.store.conversations.get(id);
 }
 
-/** One of V0 itself; 404 with a detail when there is none, for V0 cannot reach what runs over V1. */
+/** A conversation of V0; 404 with a detail for any other: V0 does not reach the runs of V1. */
 export function knownConversation(context: AppContext, c: Context): ConversationRow {
   const row = findOwn(context, c);
   if (row === null) throw refuse(404, `Conversation ${givenId(c)} not found`);
   return row;
 }
 
-/** One of V0 itself; null when there is none. */
+/** A conversation of V0; null for any other. */
 export function findOwn(context: AppContext, c: Context): ConversationRow | null {
   const row = findConversation(context, c);
   return row?.dialect === 'V0' ? row : null;
@@ -39,7 +39,7 @@ export function withRuntime(context: AppContext, c: Context): { row: Conversatio
   const row = knownConversation(context, c);
   const sandbox = row.sandbox_id === null ? null : context.store.sandboxes.get(row.sandbox_id);
   if (sandbox?.status !== 'RUNNING' || row.start_state !== 'ready') {
-    throw new HttpAnswer(404, { error: `Runtime not available for conversation ${row.id}` });
+    throw new HttpError(404, { error: `Runtime not available for conversation ${row.id}` });
   }
   return { row, sandbox };
 }
@@ -49,7 +49,7 @@ export async function reached<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof SandboxUnavailable) throw new HttpAnswer(503, { error: error.message });
+    if (error instanceof SandboxUnavailable) throw new HttpError(503, { error: error.message });
     throw error;
   }
 }

@@ -3,27 +3,27 @@ import type { Context } from 'hono';
 import { isRecord } from '../../../../protocol/shape.ts';
 import { conversationListQuery } from '../../../../protocol/v0/requests.ts';
 import type { ConversationFilter, ConversationRow } from '../../../storage/conversations.ts';
-import { json, readQuery, refuse } from '../../../http/request.ts';
+import { json, refuse } from '../../../http/answer.ts';
+import { readQuery } from '../../../http/request.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationInfo } from '../../conversation-info.ts';
 import { sandboxLookup } from '../../conversation-record.ts';
 
 const MAX_LIMIT = 500;
 
-/** How many of each dialect have been told; null: there is no more of it. */
+/** How many of each dialect are on the pages so far; null: no more of it. */
 interface Position {
   V0: number | null;
   V1: number | null;
 }
 
-/** Newest first. A page goes on exactly behind the one before, so nothing is left out. */
-export function listConversations(context: AppContext, c: Context, fixed: ConversationFilter): Response {
+/** Newest first. A page begins at the item after the last one of the page before. */
+export function listConversations(context: AppContext, c: Context): Response {
   const query = readQuery(c, conversationListQuery);
   const filter: ConversationFilter = {
     topLevelOnly: !query.include_sub_conversations,
     ...(query.selected_repository === undefined ? {} : { repository: query.selected_repository }),
     ...(query.conversation_trigger === undefined ? {} : { trigger: query.conversation_trigger }),
-    ...fixed,
   };
   const from = query.page_id === undefined ? { V0: 0, V1: 0 } : positionIn(query.page_id);
   const limit = Math.min(query.limit, MAX_LIMIT);
@@ -44,10 +44,10 @@ function byAge(one: ConversationRow, other: ConversationRow): number {
 }
 
 /** JSON in base64, as on genuine servers: the position in V0 is in base64 once more. */
-function pageId(from: Position, told: readonly ConversationRow[], left: readonly ConversationRow[]): string {
+function pageId(from: Position, shown: readonly ConversationRow[], left: readonly ConversationRow[]): string {
   const next = (dialect: 'V0' | 'V1'): number | null =>
     left.some((row) => row.dialect === dialect)
-      ? (from[dialect] ?? 0) + told.filter((row) => row.dialect === dialect).length
+      ? (from[dialect] ?? 0) + shown.filter((row) => row.dialect === dialect).length
       : null;
   const [v0, v1] = [next('V0'), next('V1')];
   return inBase64(
@@ -66,13 +66,13 @@ function positionIn(given: string): Position {
       };
     }
   } catch {
-    // told below
+    // refused below
   }
   throw refuse(400, 'Invalid page_id');
 }
 
 function offsetIn(text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw new Error('no position');
+  if (!/^\d{1,12}$/.test(text)) throw new Error('not a position');
   return Number(text);
 }
 

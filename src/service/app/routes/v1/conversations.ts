@@ -7,88 +7,54 @@ import {
   conversationSearchQuery,
 } from '../../../../protocol/v1/requests.ts';
 import type { ConversationChange, ConversationFilter } from '../../../storage/conversations.ts';
-import {
-  json,
-  offsetPage,
-  pathId,
-  readJson,
-  readQuery,
-  readQueryList,
-  refuse,
-  refuseDetail,
-} from '../../../http/request.ts';
+import { invalidMember, json, refuse } from '../../../http/answer.ts';
+import { offsetPage, pathId, readJson, readQuery, readQueryList } from '../../../http/request.ts';
+import type { Handlers } from '../../../http/router.ts';
+import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord, sandboxLookup } from '../../conversation-record.ts';
 import { isRepositoryForm } from '../../repositories/repository.ts';
 import { removeConversation } from '../../removal.ts';
 import { findConversation } from './known.ts';
-import type { Route } from '../../route.ts';
 
 const MAX_IDS = 99;
-const NO_REPOSITORY = refuseDetail([
-  {
-    type: 'value_error',
-    loc: ['body', 'selected_repository'],
-    msg: 'Value error, neither owner/name nor a URL nor an absolute path',
-  },
-]);
 
-export function conversationRoutes(context: AppContext): Route[] {
+export function conversationHandlers(context: AppContext): Handlers<AppRoute> {
   const { conversations } = context.store;
-  const at = (path: string): string => `/api/v1/app-conversations${path}`;
-  return [
-    {
-      method: 'GET',
-      path: at('/search'),
-      handle: (c) => {
-        const query = readQuery(c, conversationSearchQuery);
-        const filter = filterOf(query);
-        const page = offsetPage(query.limit, query.page_id, (limit, offset) =>
-          conversations.page(filter, limit, offset),
-        );
-        const sandboxes = sandboxLookup(context);
-        return json({ ...page, items: page.items.map((row) => conversationRecord(row, context, sandboxes)) });
-      },
+  return {
+    'GET /api/v1/app-conversations/search': (c) => {
+      const query = readQuery(c, conversationSearchQuery);
+      const filter = filterOf(query);
+      const page = offsetPage(query, (limit, offset) => conversations.page(filter, limit, offset));
+      const sandboxes = sandboxLookup(context);
+      return json({ ...page, items: page.items.map((row) => conversationRecord(row, context, sandboxes)) });
     },
-    {
-      method: 'GET',
-      path: at('/count'),
-      handle: (c) => json(conversations.count(filterOf(readQuery(c, conversationCountQuery)))),
+    'GET /api/v1/app-conversations/count': (c) =>
+      json(conversations.count(filterOf(readQuery(c, conversationCountQuery)))),
+    'GET /api/v1/app-conversations': (c) => {
+      const rows = idsOf(c).map((id) => findConversation(context, id));
+      return json(rows.map((row) => (row === null ? null : conversationRecord(row, context))));
     },
-    {
-      method: 'GET',
-      path: at(''),
-      handle: (c) => {
-        const rows = idsOf(c).map((id) => findConversation(context, id));
-        return json(rows.map((row) => (row === null ? null : conversationRecord(row, context))));
-      },
+    'PATCH /api/v1/app-conversations/{conversation_id}': async (c) => {
+      const id = pathId(c);
+      const body = await readJson(c, appConversationPatch);
+      if (findConversation(context, id) === null) throw refuse(404, 'unknown_app_conversation');
+      if (body.selected_repository != null && !isRepositoryForm(body.selected_repository)) {
+        throw invalidMember('selected_repository', 'neither owner/name nor a URL nor an absolute path');
+      }
+      conversations.update(id, { ...changeOf(body), updated_at: context.clock.stamp() });
+      const row = conversations.get(id);
+      if (row === null) throw refuse(404, 'unknown_app_conversation');
+      return json(conversationRecord(row, context));
     },
-    {
-      method: 'PATCH',
-      path: at('/{conversation_id}'),
-      handle: async (c) => {
-        const id = pathId(c);
-        const body = await readJson(c, appConversationPatch);
-        if (findConversation(context, id) === null) throw refuse(404, 'unknown_app_conversation');
-        if (body.selected_repository != null && !isRepositoryForm(body.selected_repository)) throw NO_REPOSITORY;
-        conversations.update(id, { ...changeOf(body), updated_at: context.clock.stamp() });
-        const row = conversations.get(id);
-        if (row === null) throw refuse(404, 'unknown_app_conversation');
-        return json(conversationRecord(row, context));
-      },
+    'DELETE /api/v1/app-conversations/{conversation_id}': async (c) => {
+      const id = toHexId(c.req.param('conversation_id') ?? '');
+      if (id === null) throw refuse(400, 'Invalid conversation ID format');
+      const isKnown = findConversation(context, id) !== null;
+      if (!isKnown || !(await removeConversation(context, id))) throw refuse(404, 'Conversation not found');
+      return json({ success: true });
     },
-    {
-      method: 'DELETE',
-      path: at('/{conversation_id}'),
-      handle: async (c) => {
-        const id = toHexId(c.req.param('conversation_id') ?? '');
-        if (id === null) throw refuse(400, 'Invalid conversation ID format');
-        const isKnown = findConversation(context, id) !== null;
-        if (!isKnown || !(await removeConversation(context, id))) throw refuse(404, 'Conversation not found');
-        return json({ success: true });
-      },
-    },
-  ];
+  };
 }
 
 /** The `ids` of the query as 32 hexadecimal digits each. Refuses with 400 too many, and what is no id. */

@@ -1,28 +1,28 @@
-/** What V1 knows: conversations and start tasks that were asked for over V1, and no others (interface section 4). */
+/** Look-ups of V1: conversations and start tasks that were created over V1, and no others (interface section 4). */
 import { toDashedId } from '../../../../protocol/detail.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import type { SandboxRow } from '../../../storage/sandboxes.ts';
 import type { StartTaskRow } from '../../../storage/start-tasks.ts';
-import { refuse } from '../../../http/request.ts';
+import { refuse } from '../../../http/answer.ts';
 import type { AppContext } from '../../context.ts';
 
-/** Null: there is none of V1. */
-export function findConversation({ store }: AppContext, id: string): ConversationRow | null {
+/** Null: not found, or not of V1. */
+export function findConversation({ store }: Pick<AppContext, 'store'>, id: string): ConversationRow | null {
   const row = store.conversations.get(id);
   return row?.dialect === 'V1' ? row : null;
 }
 
-/** Null: there is none of V1. */
+/** Null: not found, or not of V1. */
 export function findStartTask({ store }: AppContext, id: string): StartTaskRow | null {
   const task = store.startTasks.get(id);
   return task?.dialect === 'V1' ? task : null;
 }
 
 /** The running sandbox of a conversation of V1. Refuses with 404 or 409, in the words of interface section 4.4. */
-export function runningSandbox(context: AppContext, id: string): SandboxRow {
-  const row = findConversation(context, id);
+export function runningSandbox(store: AppContext['store'], id: string): SandboxRow {
+  const row = findConversation({ store }, id);
   if (row === null) throw refuse(404, `Conversation ${toDashedId(id)} not found`);
-  const sandbox = row.sandbox_id === null ? null : context.store.sandboxes.get(row.sandbox_id);
+  const sandbox = row.sandbox_id === null ? null : store.sandboxes.get(row.sandbox_id);
   if (sandbox === null) throw refuse(404, `Sandbox not found for conversation ${toDashedId(id)}`);
   if (sandbox.status === 'RUNNING') return sandbox;
   const hint = `Use POST /api/v1/sandboxes/${sandbox.id}/resume to resume it first.`;

@@ -1,93 +1,74 @@
-/** Searches at git providers and among models (interface section 2.8): answered with what this service knows. */
-import type { Context } from 'hono';
+/** Searches at git providers and among models (interface section 2.8). */
 import { branchSearchQuery, configSearchQuery, gitSearchQuery, pageQuery } from '../../../../protocol/v1/requests.ts';
-import { type HttpAnswer, json, offsetPage, readQuery, refuse } from '../../../http/request.ts';
+import { type HttpError, json, refuse } from '../../../http/answer.ts';
+import { listPage, readQuery } from '../../../http/request.ts';
+import type { Handlers } from '../../../http/router.ts';
+import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
-import { knownModels } from '../../settings/models.ts';
 import type { Forgejo } from '../../repositories/forgejo.ts';
 import { connectedForgejo, readProviders } from '../../settings/providers.ts';
-import { answered } from '../providers.ts';
-import type { Route } from '../../route.ts';
+import { knownModels } from '../../settings/profiles.ts';
 
-export function lookupRoutes(context: AppContext): Route[] {
-  return [...providerRoutes(context), ...configRoutes(context)];
-}
+export function lookupHandlers({ store: { documents } }: AppContext): Handlers<AppRoute> {
+  return {
+    'GET /api/v1/git/installations/search': (c) => {
+      forgejoOf(readQuery(c, gitSearchQuery).provider);
+      throw refuse(400, "Provider ProviderType.FORGEJO doesn't support installations");
+    },
+    'GET /api/v1/git/repositories/search': async (c) => {
+      const query = readQuery(c, gitSearchQuery);
+      return json(listPage(query, await forgejoOf(query.provider).repositories(c.req.query('query') ?? '')));
+    },
+    'GET /api/v1/git/branches/search': async (c) => {
+      const query = readQuery(c, branchSearchQuery);
+      return json(listPage(query, await forgejoOf(query.provider).branches(query.repository, query.query)));
+    },
+    'GET /api/v1/git/suggested-tasks/search': async (c) => {
+      const query = readQuery(c, pageQuery);
+      return json(listPage(query, await forgejoOf('forgejo').tasks()));
+    },
+    'GET /api/v1/config/models/search': (c) => {
+      const query = readQuery(c, configSearchQuery);
+      const models = knownModels(documents).filter(includes(query.query)).map(modelRecord);
+      return json(listPage(query, models));
+    },
+    'GET /api/v1/config/providers/search': (c) => {
+      const query = readQuery(c, configSearchQuery);
+      const names = knownModels(documents).flatMap((model) => modelRecord(model).provider ?? []);
+      const providers = [...new Set(names)].filter(includes(query.query));
+      return json(
+        listPage(
+          query,
+          providers.map((name) => ({ name, verified: false })),
+        ),
+      );
+    },
+  };
 
-/** What the user has at a git provider; only a Forgejo host is asked. */
-function providerRoutes({ store }: AppContext): Route[] {
-  const refusal = (): HttpAnswer => {
-    const hasToken = Object.keys(readProviders(store.documents)).length > 0;
+  /** Only a Forgejo host is searched. */
+  function forgejoOf(provider: string): Forgejo {
+    const found = provider === 'forgejo' ? connectedForgejo(documents) : null;
+    if (found === null) throw noForgejo();
+    return found;
+  }
+
+  function noForgejo(): HttpError {
+    const hasToken = Object.keys(readProviders(documents)).length > 0;
     return refuse(
       403,
       hasToken
         ? 'The local service clones with this token but searches at Forgejo hosts only.'
         : 'Git provider token required (such as GitHub).',
     );
-  };
-  const at = (path: string, handle: (c: Context) => Promise<unknown>): Route => ({
-    method: 'GET',
-    path: `/api/v1/git/${path}/search`,
-    handle: async (c) => json(await handle(c)),
-  });
-  const forgejo = (provider: string): Forgejo => {
-    const found = provider === 'forgejo' ? connectedForgejo(store.documents) : null;
-    if (found === null) throw refusal();
-    return found;
-  };
-  return [
-    at('installations', (c) => {
-      forgejo(readQuery(c, gitSearchQuery).provider);
-      throw refuse(400, "Provider ProviderType.FORGEJO doesn't support installations");
-    }),
-    at('repositories', async (c) => {
-      const query = readQuery(c, gitSearchQuery);
-      const found = await answered(forgejo(query.provider).repositories(c.req.query('query') ?? ''));
-      return offsetPage(query.limit, query.page_id, (limit, offset) => found.slice(offset, offset + limit));
-    }),
-    at('branches', async (c) => {
-      const query = readQuery(c, branchSearchQuery);
-      const found = await answered(forgejo(query.provider).branches(query.repository, query.query));
-      return offsetPage(query.limit, query.page_id, (limit, offset) => found.slice(offset, offset + limit));
-    }),
-    at('suggested-tasks', async (c) => {
-      const query = readQuery(c, pageQuery);
-      const found = await answered(forgejo('forgejo').tasks());
-      return offsetPage(query.limit, query.page_id, (limit, offset) => found.slice(offset, offset + limit));
-    }),
-  ];
+  }
 }
 
-function configRoutes(context: AppContext): Route[] {
-  return [
-    {
-      method: 'GET',
-      path: '/api/v1/config/models/search',
-      handle: (c) => {
-        const models = knownModels(context.store.documents).map((model) => {
-          const slash = model.indexOf('/');
-          const provider = slash < 0 ? null : model.slice(0, slash);
-          return { provider, name: model.slice(slash + 1), verified: false, hidden: false, canonical: null };
-        });
-        return json(search(c, models, (model) => `${model.provider ?? ''}/${model.name}`));
-      },
-    },
-    {
-      method: 'GET',
-      path: '/api/v1/config/providers/search',
-      handle: (c) => {
-        const names = knownModels(context.store.documents).flatMap((model) =>
-          model.includes('/') ? [model.split('/')[0]] : [],
-        );
-        const providers = [...new Set(names)].map((name) => ({ name: name ?? '', verified: false }));
-        return json(search(c, providers, (provider) => provider.name));
-      },
-    },
-  ];
+function includes(wanted = ''): (name: string) => boolean {
+  return (name) => name.toLowerCase().includes(wanted.toLowerCase());
 }
 
-function search<Item>(c: Context, items: Item[], textOfItem: (item: Item) => string) {
-  const query = readQuery(c, configSearchQuery);
-  const wanted = (query.query ?? '').toLowerCase();
-  const found = items.filter((item) => textOfItem(item).toLowerCase().includes(wanted));
-  return offsetPage(query.limit, query.page_id, (limit, offset) => found.slice(offset, offset + limit));
+function modelRecord(model: string) {
+  const slash = model.indexOf('/');
+  const provider = slash < 0 ? null : model.slice(0, slash);
+  return { provider, name: model.slice(slash + 1), verified: false, hidden: false, canonical: null };
 }

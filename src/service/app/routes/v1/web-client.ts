@@ -1,13 +1,7 @@
-/** What a client learns before it has a key (interface section 9). */
-import { json } from '../../../http/request.ts';
+/** What a client reads before it has a key (interface section 9). */
 import { PROVIDER_HOSTS } from '../../repositories/repository.ts';
-import type { Route } from '../../route.ts';
 
-export function webClientRoutes(): Route[] {
-  return [{ method: 'GET', path: '/api/v1/web-client/config', isOpen: true, handle: () => json(CONFIG) }];
-}
-
-const CONFIG = {
+export const WEB_CLIENT_CONFIG = {
   app_mode: 'oss',
   posthog_client_key: null,
   feature_flags: {

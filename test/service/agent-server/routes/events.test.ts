@@ -1,0 +1,120 @@
+import { unzipSync } from 'fflate';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  eventsOf,
+  ID,
+  KEY,
+  message,
+  startConversation,
+  startOwnWorker,
+  step,
+  type OwnWorker,
+  untilStatus,
+} from '../support/worker.ts';
+
+let worker: OwnWorker;
+const conversation = `/api/conversations/${ID}`;
+const EVENTS = 'openhands.sdk.event';
+const unknown = '00000000-0000-0000-0000-000000000000';
+
+beforeAll(async () => {
+  worker = await startOwnWorker();
+  await startConversation(worker, [step.run('echo one'), step.say('Well?')]);
+  await untilStatus(worker, 'finished');
+});
+
+afterAll(() => worker.close());
+
+async function get(route: string): Promise<Pick<Answer, 'status' | 'body'>> {
+  const { status, body } = await worker.call('GET', route);
+  return { status, body };
+}
+
+async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'>> {
+  const answer = await worker.call('POST', route, body);
+  return { status: answer.status, body: answer.body };
+}
+
+describe('messages', () => {
+  it('that are malformed are refused with the place of what is wrong', async () => {
+    expect(await post(`${conversation}/events`, { role: 'user', content: 'x' })).toEqual({
+      status: 422,
+      body: {
+        detail: [{ type: 'list_type', loc: ['body', 'content'], msg: 'Input should be a valid list', input: 'x' }],
+      },
+    });
+    expect((await post(`${conversation}/events`, '{"role":')).status).toBe(422);
+    expect((await post(`${conversation}/events`)).status).toBe(422);
+  });
+
+  it('of 5 MiB arrive whole', async () => {
+    const text = 'é'.repeat(2.5 * 1024 * 1024);
+    expect((await post(`${conversation}/events`, message(text, false))).body).toEqual({ success: true });
+    const kind = `${EVENTS}.llm_convertible.message.MessageEvent`;
+    const { body } = await get(`${conversation}/events/search?kind=${kind}&sort_order=TIMESTAMP_DESC&limit=1`);
+    const [event] = (body as { items: { llm_message: { content: { text: string }[] } }[] }).items;
+    expect(event?.llm_message.content[0]?.text === text).toBe(true);
+  });
+});
+
+describe('events', () => {
+  it('have extended_content on messages, and not on observations, where it would be empty', async () => {
+    const events = await eventsOf(worker);
+    const having = new Set(events.filter((event) => 'extended_content' in event).map(({ kind }) => kind));
+    expect([...having]).toEqual(['MessageEvent']);
+    expect(events.map(({ kind }) => kind)).toContain('ObservationEvent');
+  });
+
+  it('come page by page, complete, in both orders', async () => {
+    const all = await eventsOf(worker);
+    expect(await eventsOf(worker, 2)).toEqual(all);
+    const { body } = await get(`${conversation}/events/search?sort_order=TIMESTAMP_DESC&limit=3`);
+    expect(body).toEqual({ items: all.slice(-3).reverse(), next_page_id: all.at(-4)?.id });
+    expect((await get(`${conversation}/events/count`)).body).toBe(all.length);
+  });
+
+  it('are filtered by kind as a class path, source, text and time', async () => {
+    const all = await eventsOf(worker);
+    const actions = all.filter((event) => event.kind === 'ActionEvent');
+    const path = `${EVENTS}.llm_convertible.action.ActionEvent`;
+    expect((await get(`${conversation}/events/search?kind=${path}`)).body).toMatchObject({ items: actions });
+    // As on genuine servers, nothing else finds any.
+    for (const kind of ['ActionEvent', `${EVENTS}.ActionEvent`, `${EVENTS}.user_action.ActionEvent`]) {
+      expect((await get(`${conversation}/events/count?kind=${kind}`)).body).toBe(0);
+    }
+    const count = async (query: string): Promise<unknown> => (await get(`${conversation}/events/count?${query}`)).body;
+    expect(await count('source=agent')).toBe(all.filter((event) => event.source === 'agent').length);
+    expect(await count('body=ECHO%20ONE')).toBe(2);
+    const time = all[3]?.timestamp ?? '';
+    for (const form of [time, `${time}Z`]) {
+      expect(await count(`timestamp__gte=${form}`)).toBe(all.length - 3);
+      expect(await count(`timestamp__lt=${form}`)).toBe(3);
+    }
+  });
+
+  it('refuse a limit outside 1 to 100, and an event that is not there', async () => {
+    for (const limit of [0, 101, 'x']) {
+      expect((await get(`${conversation}/events/search?limit=${limit}`)).status).toBe(422);
+    }
+    expect((await get(`${conversation}/events/${unknown}`)).status).toBe(404);
+    const [first] = await eventsOf(worker);
+    expect((await get(`${conversation}/events/${first?.id ?? ''}`)).body).toEqual(first);
+  });
+
+  it('from an unknown page are the first page', async () => {
+    const { body } = await get(`${conversation}/events/search?limit=1&page_id=${unknown}`);
+    expect((body as { items: unknown[] }).items[0]).toMatchObject({ kind: 'SystemPromptEvent' });
+  });
+
+  it('are in an archive, one file each', async () => {
+    const response = await fetch(`http://127.0.0.1:${worker.port}/api/file/download-trajectory/${ID}`, {
+      headers: { 'X-Session-API-Key': KEY },
+    });
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+    const names = Object.keys(files).filter((name) => name.includes('/events/event-'));
+    expect(names).toHaveLength((await eventsOf(worker)).length);
+    expect(Object.keys(files)).toContain(`${ID.replaceAll('-', '')}/base_state.json`);
+  });
+});
