@@ -13,7 +13,7 @@ let world: V1World;
 let server: Server;
 let clock: ReturnType<typeof quickClock>;
 let stop: AbortController;
-let told: string[];
+let lines: string[];
 let following: Promise<void>;
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
   clock = quickClock();
   server = await connectTo(world.fake.url, { signal: stop.signal, clock });
   world.addConversation();
-  told = [];
+  lines = [];
 });
 
 afterEach(async () => {
@@ -35,11 +35,11 @@ afterEach(async () => {
 function follow(): void {
   following = (async () => {
     for await (const item of server.conversations.follow(ID, { signal: stop.signal })) {
-      if (item.type === 'event') told.push(item.event.text);
-      if (item.type === 'state') told.push(`=${item.conversation.status}`);
+      if (item.type === 'event') lines.push(item.event.text);
+      if (item.type === 'state') lines.push(`=${item.conversation.status}`);
     }
   })();
-  following.catch((error: unknown) => told.push(String(error)));
+  following.catch((error: unknown) => lines.push(String(error)));
 }
 
 /** Connects again, with time that goes on by itself, twenty times as fast; how much of it has passed. */
@@ -61,7 +61,7 @@ function rawSocket(socket: unknown): Duplex {
   return (socket as { _socket: Duplex })._socket;
 }
 
-const events = (): string[] => told.filter((one) => !one.startsWith('='));
+const events = (): string[] => lines.filter((one) => !one.startsWith('='));
 
 describe('following', () => {
   it('goes on where it was when the first reading is cut, and repeats nothing', async () => {
@@ -71,14 +71,14 @@ describe('following', () => {
     world.before = ({ path, query }) =>
       path.endsWith('/events/search') && query.get('page_id') === '100' && ++cuts <= 6 ? { cut: true } : null;
     follow();
-    await until(() => told.includes('=running'));
+    await until(() => lines.includes('=running'));
     expect(cuts).toBeGreaterThan(4);
     expect(events()).toEqual(all.map((_, index) => `step ${index}`));
   });
 
   it('shows what a socket that died without a word did not tell, and opens another', async () => {
     follow();
-    await until(() => told.includes('=running') && world.fake.sockets.length === 1);
+    await until(() => lines.includes('=running') && world.fake.sockets.length === 1);
     // Stored, and never sent.
     world.agentEvents.push(finish('unheard'));
     await until(() => events().includes('unheard') && world.fake.sockets.length === 2);
@@ -87,7 +87,7 @@ describe('following', () => {
 
   it('reads an event whose frame announces more than 128 MiB, and opens another socket', async () => {
     follow();
-    await until(() => told.includes('=running') && world.fake.sockets.length === 1);
+    await until(() => lines.includes('=running') && world.fake.sockets.length === 1);
     world.agentEvents.push(finish('too large for a frame'));
     const size = Buffer.alloc(8);
     size.writeBigUInt64BE(BigInt(128 * MIB + 1));
@@ -143,12 +143,12 @@ describe('following', () => {
 
   it('ends when the sandbox has lost the conversation, whose record stays without a status', async () => {
     follow();
-    await until(() => told.includes('=running'));
+    await until(() => lines.includes('=running'));
     world.conversations.get(ID)!['execution_status'] = null;
     world.before = ({ path }) =>
       path.startsWith('/agent/') ? { status: 404, json: { detail: 'Conversation not found' } } : null;
     await following.catch(() => undefined);
-    expect(told.at(-1)).toContain('it was deleted there');
+    expect(lines.at(-1)).toContain('it was deleted there');
   });
 
   it('shows events that reach the app server after younger ones', async () => {
@@ -173,17 +173,17 @@ describe('following', () => {
   it('tells a status that stays missing, and what comes after it', async () => {
     world.conversations.get(ID)!['execution_status'] = null;
     follow();
-    await until(() => told.includes('=unknown(no-status)'));
+    await until(() => lines.includes('=unknown(no-status)'));
     world.conversations.get(ID)!['execution_status'] = 'finished';
     world.agentEvents.push(event('ActionEvent', { tool_name: 'x' }), status('finished'));
-    await until(() => told.includes('=finished'));
+    await until(() => lines.includes('=finished'));
   });
 
   const broken = { sandbox_status: 'ERROR', execution_status: null, conversation_url: null, session_api_key: null };
 
   it('takes no busy sandbox that is called in error for a while for the end of the run', async () => {
     follow();
-    await until(() => told.includes('=running'));
+    await until(() => lines.includes('=running'));
     const before = { ...world.conversations.get(ID)! };
     const looks = (): number => world.fake.asked.filter(({ path }) => path === '/api/v1/app-conversations').length;
     Object.assign(world.conversations.get(ID)!, broken);
@@ -192,15 +192,15 @@ describe('following', () => {
     await until(() => looks() >= from + 3);
     Object.assign(world.conversations.get(ID)!, before, { execution_status: 'finished' });
     world.agentEvents.push(status('finished'));
-    await until(() => told.includes('=finished'));
-    expect(told).not.toContain('=failed');
+    await until(() => lines.includes('=finished'));
+    expect(lines).not.toContain('=failed');
   });
 
   it('tells that a run has failed whose sandbox stays in error', async () => {
     follow();
-    await until(() => told.includes('=running'));
+    await until(() => lines.includes('=running'));
     Object.assign(world.conversations.get(ID)!, broken);
     for (const socket of world.fake.sockets) socket.close(1011);
-    await until(() => told.includes('=failed'));
+    await until(() => lines.includes('=failed'));
   });
 });

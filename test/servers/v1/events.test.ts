@@ -9,12 +9,12 @@ const v1 = connectedV1();
 describe('the events of a V1 conversation', () => {
   it('come from the sandbox while it runs, else from the app server, without noise and repeats', async () => {
     v1.world.addConversation();
-    const told = [userMessage('hello'), finish('bye')];
+    const sent = [userMessage('hello'), finish('bye')];
     v1.world.agentEvents.push(
-      told[0] ?? {},
+      sent[0] ?? {},
       event('StreamingDeltaEvent', { content: 'b' }),
       event('ConversationStateUpdateEvent', { key: 'full_state', value: {} }),
-      told[1] ?? {},
+      sent[1] ?? {},
     );
     const kinds = async (): Promise<string[]> => {
       const found: string[] = [];
@@ -30,7 +30,7 @@ describe('the events of a V1 conversation', () => {
       session_api_key: null,
     });
     expect(await kinds()).toEqual([]);
-    v1.world.appEvents.push(...told, told[1] ?? {});
+    v1.world.appEvents.push(...sent, sent[1] ?? {});
     expect(await kinds()).toEqual(['MessageEvent: hello', 'ActionEvent: bye']);
   });
 
