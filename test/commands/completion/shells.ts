@@ -14,11 +14,12 @@ export const scripts: Record<string, string> = {};
 /** Writes the scripts and the stand-in before the tests of the file, and removes them after. */
 export function useScripts(): void {
   beforeAll(async () => {
+    // The folder is removed after each test file, and files may share this module.
+    mkdirSync(path.join(dir, 'bin'), { recursive: true });
     for (const [file, text] of Object.entries(await completionFiles())) {
       scripts[path.basename(file)] = path.join(dir, path.basename(file));
       writeFileSync(path.join(dir, path.basename(file)), text);
     }
-    mkdirSync(path.join(dir, 'bin'));
     writeStandIn();
   });
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
