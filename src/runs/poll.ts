@@ -21,17 +21,24 @@ export interface PollOptions {
   every: Cadence;
   /** On the clock: the first look at or after this time is the last. Without it poll ends by the signal alone. */
   until?: number;
+  /** The state was read right before: the first look comes after the first pause. */
+  readBefore?: true;
 }
 
-/** Looks at once, and after each pause until the look returns a value. */
+/** Looks at once, unless `readBefore`, and after each pause until the look returns a value. */
 type Look<T> = () => Promise<T | undefined>;
 
 /** @returns what a look has returned; undefined when the last one returned nothing. Throws what a look throws. */
 export async function poll<T>(look: Look<T>, options: PollOptions & { until: number }): Promise<T | undefined>;
 export async function poll<T>(look: Look<T>, options: PollOptions & { until?: undefined }): Promise<T>;
-export async function poll<T>(look: Look<T>, { clock, signal, every, until }: PollOptions): Promise<T | undefined> {
+export async function poll<T>(
+  look: Look<T>,
+  { clock, signal, every, until, readBefore }: PollOptions,
+): Promise<T | undefined> {
+  let isRead = readBefore === true;
   for (let pauseMs = every.firstMs; ; pauseMs = Math.min(pauseMs * GROWTH, every.mostMs)) {
-    const found = await look();
+    const found = isRead ? undefined : await look();
+    isRead = false;
     if (found !== undefined || clock.now() >= (until ?? Infinity)) return found;
     await clock.sleep(pauseMs, signal);
   }

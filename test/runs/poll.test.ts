@@ -28,6 +28,14 @@ describe('poll', () => {
     expect(clock.pauses).toEqual([]);
   });
 
+  it('looks first after the first pause when the state was read before', async () => {
+    const clock = pausingClock();
+    const there = (): Promise<string> => Promise.resolve('there');
+    const every = { firstMs: 100, mostMs: 200 };
+    expect(await poll(there, { clock, signal: never, every, readBefore: true })).toBe('there');
+    expect(clock.pauses).toEqual([100]);
+  });
+
   it('pauses longer after each look, up to the longest pause', async () => {
     const clock = pausingClock();
     let looks = 0;

@@ -131,7 +131,9 @@ async function askUntilElsewhere(
   };
   // A look that fails leaves the question open; the watch meets the failure itself.
   const signal = AbortSignal.any([over.signal, ctx.signal]);
-  const looking = poll(isNeedless, { clock: ctx.clock, signal, every: STEADY }).catch(() => undefined);
+  const looking = poll(isNeedless, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(
+    () => undefined,
+  );
   const asked = askDecision(ctx, pending, AbortSignal.any([needless.signal, closed]));
   question.look = async () => {
     await lookOnce().catch(() => undefined);

@@ -20,7 +20,7 @@ export async function untilStarted(
     return isOnlyTask(current) ? undefined : current;
   };
   try {
-    return await poll(started, { clock, signal, every: STEADY });
+    return await poll(started, { clock, signal, every: STEADY, readBefore: true });
   } catch (error) {
     const named = { ...current, id: knownId(current) ?? idOf(current) };
     if (ctx.deadline.isOver(error)) throw deadlinePassed(named, ctx.deadline.waitMs);

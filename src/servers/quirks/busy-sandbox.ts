@@ -7,8 +7,8 @@
  *           ERROR until it does.
  * Evidence: interface 4.3 and 5.2; recording exchanges-1.11.0.jsonl, llm.closed-port.execution_status.None;
  *           test/traps/null-states.test.ts, test/servers/follow-trouble.test.ts
- * Cost:     0 requests while the status is not null; else reads for up to 2 s; while following 0 requests, and a
- *           failure of the sandbox is reported 10 s later
+ * Cost:     0 requests while the status is not null; else reads for up to 2 s; while following or waiting
+ *           0 requests, and a failure of the sandbox is reported 10 s later
  * Remove:   unknown
  */
 import type { Clock } from '../../clock.ts';
@@ -30,7 +30,7 @@ export async function afterNullFlash(links: Links, first: AppConversationRecord)
     record = await getConversation(links, first.id);
     return mayFlash(record) ? undefined : true;
   };
-  await poll(known, { ...links, every: STEADY, until: links.clock.now() + NULL_FLASH_MS });
+  await poll(known, { ...links, every: STEADY, until: links.clock.now() + NULL_FLASH_MS, readBefore: true });
   return record;
 }
 

@@ -17,9 +17,9 @@ import { settle } from '../v1/settled.ts';
 
 const REASON_DELAY_MS = 30_000;
 
-/** Null where no reason arrives in this time. */
+/** For a record whose reason was just looked for. Null where no reason arrives in this time. */
 export async function lateReason(links: Links, record: AppConversationRecord, webUrl: WebUrl): Promise<Reason | null> {
   const until = links.clock.now() + REASON_DELAY_MS;
   const read = async (): Promise<Reason | undefined> => (await settle(links, record, webUrl)).reason ?? undefined;
-  return (await poll(read, { ...links, every: STEADY, until })) ?? null;
+  return (await poll(read, { ...links, every: STEADY, until, readBefore: true })) ?? null;
 }
