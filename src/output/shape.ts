@@ -31,9 +31,11 @@ export async function listText<T>(
 ): Promise<string | Uint8Array | null> {
   switch (shape.format) {
     case 'json':
-      return jsonDocument({ items: items.map((item) => jsonRecord(view, item, shape)), ...redacted(members, shape) });
-    case 'ndjson':
-      return jsonLines(items.map((item) => jsonRecord(view, item, shape)));
+    case 'ndjson': {
+      const records = items.map((item) => jsonRecord(view, item, shape));
+      if (shape.format === 'ndjson') return jsonLines(records);
+      return (await import('./json-list.ts')).jsonList(records, redacted(members, shape));
+    }
     case 'id':
       return renderIds(view, items);
     case 'tsv':
