@@ -125,18 +125,28 @@ function mates({ id, sandbox_id: sandboxId }: Conversation, targets: readonly Ta
   return targets.map(({ seen }) => seen).filter((other) => other.sandbox_id === sandboxId && other.id !== id);
 }
 
-/** The question names the other conversations in the sandboxes too. */
+/** The question names the sandboxes too, and the other conversations in them. */
 async function previewWithSandboxes(_: Context, targets: readonly Target<Conversation>[]): Promise<Preview> {
-  const others = new Map<string, Conversation>();
-  for (const { server, seen } of targets) {
-    const isOther = ({ id }: Conversation): boolean => !targets.some((target) => target.seen.id === id);
-    for (const other of await inSandbox(server, seen, isOther)) others.set(other.id, other);
+  const isOther = ({ id }: Conversation): boolean => !targets.some((target) => target.seen.id === id);
+  const bySandbox = new Map<string, { of: string; others: Conversation[] }>();
+  for (const { server, profile, seen } of targets) {
+    const key = `${profile ?? ''}/${seen.sandbox_id}`;
+    if (seen.sandbox_id === null || bySandbox.has(key)) continue;
+    const of = profile === undefined ? '' : ` of ${profile}`;
+    bySandbox.set(key, { of: `sandbox ${seen.sandbox_id}${of}`, others: await inSandbox(server, seen, isOther) });
   }
-  const preview = conversations.preview(targets);
-  if (others.size === 0) return preview;
-  const lines = [...others.values()].map((other) => `in the same sandbox: ${conversationLine(other)}`);
-  const count = others.size === 1 ? 'another conversation' : `${others.size} other conversations`;
-  return { hit: [...preview.hit, ...lines], suffix: `, and the sandbox with ${count}` };
+  const { hit, suffix } = conversations.preview(targets);
+  const sandboxes = [...bySandbox.values()];
+  const [first] = sandboxes;
+  if (first === undefined) return { hit, suffix };
+  const lines = sandboxes.flatMap(({ of, others }) => [
+    of,
+    ...others.map((other) => `in the same sandbox: ${conversationLine(other)}`),
+  ]);
+  const what = sandboxes.length === 1 ? first.of : `${sandboxes.length} sandboxes`;
+  const count = sandboxes.reduce((sum, { others }) => sum + others.length, 0);
+  const shared = count === 0 ? '' : ` with ${count === 1 ? 'another conversation' : `${count} other conversations`}`;
+  return { hit: [...hit, ...lines], suffix: `, and ${what}${shared}` };
 }
 
 /** The conversations in the same sandbox that satisfy a condition. */

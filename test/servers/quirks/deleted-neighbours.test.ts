@@ -87,8 +87,15 @@ describe('conv delete where the server has only the route of V0', () => {
     const { ids, sandbox } = await sharing(count, ONLY_V0_ROUTE);
     const { code, err } = await trap.acs('conv', 'delete', ids[0] ?? '', '--with-sandbox');
     expect(code).toBe(2);
-    expect(err).toContain(`delete conversation ${ids[0]}, and the sandbox with ${others}?`);
+    expect(err).toContain(`delete conversation ${ids[0]}, and sandbox ${sandbox} with ${others}?`);
     expect([trap.conversations.size, trap.sandboxes.has(sandbox)]).toEqual([count, true]);
+  });
+
+  it('names the sandbox in the question of --with-sandbox when no other conversation is in it', async () => {
+    const { ids, sandbox } = await sharing(1, ONLY_V0_ROUTE);
+    const { code, err } = await trap.acs('conv', 'delete', ids[0] ?? '', '--with-sandbox');
+    expect(code).toBe(2);
+    expect(err).toContain(`delete conversation ${ids[0]}, and sandbox ${sandbox}?`);
   });
 
   it('spares a sandbox with another run in progress, unless forced', async () => {
