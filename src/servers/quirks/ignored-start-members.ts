@@ -94,10 +94,18 @@ function isRepeated(asked: unknown, got: unknown): boolean {
 }
 
 export function refuseOtherModel(
+  links: Links,
   { id, llm_model: got }: AppConversationRecord,
   { model: asked }: NewConversation,
 ): void {
-  if (asked === null || got === null || isSameModel(asked, got)) return;
+  if (asked === null) return;
+  if (got === null) {
+    links.notice(
+      `the server does not report the model of the conversation: whether it follows --model ${asked} is not known`,
+    );
+    return;
+  }
+  if (isSameModel(asked, got)) return;
   const message = `the server ignored --model ${asked} and runs the conversation with ${got}`;
   throw startDiffers(message, normalId(id), { requested: asked, received: got });
 }

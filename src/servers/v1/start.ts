@@ -80,7 +80,7 @@ async function* startIn(
   refuseOtherId(request, id);
   refuseIgnoredMembers(links, facts, request, first, id);
   const record = await getConversation(links, id);
-  refuseOtherModel(record, request);
+  refuseOtherModel(links, record, request);
   await checkRepositoryArrived(links, record, request);
   if (request.confirm !== null && !startsWithPolicy(facts)) await confirmThenSend(links, record.id, request);
   return { ...toConversation(record, webUrl), start_task_id: normalId(first.id) };

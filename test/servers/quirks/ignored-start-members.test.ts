@@ -49,6 +49,16 @@ describe.each([
     expect(err).toContain(`acs conv stop ${onlyId()}`);
   });
 
+  it('conv new --model reports an unknown model as unknown', async () => {
+    trap = await looseTrap({ ...served, omits: ['llm_model'] });
+    const { code, err, out } = await start('--model', 'openai/other');
+    expect(code, err).toBe(0);
+    expect(err).toContain('whether it follows --model openai/other is not known');
+    expect(JSON.parse(out)).toMatchObject({ model: null });
+    const silent = await start();
+    expect([silent.code, silent.err.includes('is not known')], silent.err).toEqual([0, false]);
+  });
+
   it('conv new --title exits 9 with both titles', async () => {
     trap = await looseTrap({ ...served, ignores: ['title'] });
     const { code, err } = await start('--title', 'Chosen');

@@ -24,6 +24,8 @@ export interface LooseOptions {
   workspace?: string;
   /** The answer to a start repeats only these members of the request; all of them without a list. */
   understands?: readonly string[];
+  /** Members that are null in every record of a conversation. */
+  omits?: readonly string[];
   /** Members that the answer to a start repeats with these values instead of the requested ones. */
   repeats?: Readonly<Record<string, unknown>>;
 }
@@ -238,6 +240,7 @@ function recordOf(server: LooseServer, conversation: LooseConversation | undefin
     conversation_url: isUp ? `${server.url}/agent/api/conversations/${id}` : null,
     session_api_key: isUp ? SANDBOX_KEY : null,
     metrics: null,
+    ...Object.fromEntries((server.options.omits ?? []).map((name) => [name, null])),
   };
 }
 
