@@ -84,8 +84,3 @@ export class AppError extends Error {
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
 }
-
-/** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
-export function isPassing(error: unknown): boolean {
-  return isAppError(error) && /^(network|server|rate-limited)$/.test(error.kind);
-}

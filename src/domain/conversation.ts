@@ -110,3 +110,6 @@ export function blankConversation(id: string, status: Conversation['status']): C
     url: null,
   };
 }
+
+/** Code of the reason of a run that failed with its sandbox. */
+export const SANDBOX_ERROR = 'sandbox-error';

@@ -4,7 +4,7 @@
  * a stop.
  */
 import type { Context } from '../context.ts';
-import { AppError, isPassing } from '../errors.ts';
+import { AppError, isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import { formatDuration } from '../text/duration.ts';
 
@@ -150,4 +150,9 @@ export async function beforeEnd<T>(
 ): Promise<T | 'time'> {
   const leftMs = Math.max(deadlineMs - ctx.clock.now(), 0) + LAST_LOOK_MS;
   return await beforeTime(ctx, leftMs, [answer]);
+}
+
+/** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
+export function isPassing(error: unknown): boolean {
+  return isAppError(error) && /^(network|server|rate-limited)$/.test(error.kind);
 }

@@ -4,7 +4,8 @@
  * paused or gone, a cut) the stored events are polled. The follower judges nothing: it yields every change of the
  * record, and its caller stops when it has what it needs.
  */
-import { AppError, isPassing } from '../errors.ts';
+import { AppError } from '../errors.ts';
+import { isPassing } from './deadline.ts';
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';

@@ -2,7 +2,8 @@
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { afterStanding, type RunEvidence, afterEvent, NO_EVIDENCE } from './evidence.ts';
 import { isOfLatestRun } from './outcome.ts';
-import { isAppError, isPassing } from '../errors.ts';
+import { isAppError } from '../errors.ts';
+import { isPassing } from './deadline.ts';
 import type { Server } from '../servers/server.ts';
 import type { TrackOptions } from './tracker-options.ts';
 import { type ConversationEvent, eachEvent } from '../domain/event.ts';

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { blankConversation, type Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import { afterEvent, afterStanding, type RunEvidence } from './evidence.ts';
-import { deletedOutcome, judge } from './outcome.ts';
+import { deletedOutcome, judge, lasting } from './outcome.ts';
 import { type AppError, isAppError } from '../errors.ts';
 import type { FollowItem } from './follow-source.ts';
 import type { Server } from '../servers/server.ts';
@@ -176,7 +176,7 @@ class Tracker {
   }
 
   private async recheck(): Promise<TrackedRun | null> {
-    const fresh = await this.fresh();
+    const fresh = lasting(await this.fresh(), this.deliveredStatus);
     if (fresh === null) {
       this.recheckAtMs = this.ctx.clock.now() + 4 * SOON_MS;
       return null;
@@ -202,7 +202,7 @@ class Tracker {
     if (now >= this.recheckAtMs) return await this.recheck();
     if (this.late !== null) return now >= this.late.untilMs ? this.late.watched : null;
     if (now < this.silence.dueMs) return null;
-    const fresh = await this.fresh();
+    const fresh = lasting(await this.fresh(), this.deliveredStatus);
     if (fresh === null) {
       this.silence.startAnew(now);
       return null;

@@ -66,6 +66,45 @@ describe('the first status of a conversation', () => {
   });
 });
 
+describe('a sandbox in error', () => {
+  const BROKEN = { execution_status: null, sandbox_status: 'ERROR', conversation_url: null, session_api_key: null };
+
+  it('for a moment does not end a conv wait that begins in that moment', async () => {
+    const record = trap.addConversation({ execution_status: 'running' });
+    const good = { ...record };
+    const { before } = trap;
+    trap.agentEvents.push(userMessage('do it'), status('running'));
+    trap.appEvents.push(...trap.agentEvents);
+    Object.assign(record, BROKEN);
+    const startMs = trap.clock.now();
+    trap.before = (asked) => {
+      if (trap.clock.now() - startMs > 6_000 && record['sandbox_status'] === 'ERROR') {
+        trap.agentEvents.push(finish('done'), status('finished'));
+        Object.assign(record, good, { execution_status: 'finished' });
+      }
+      return before(asked);
+    };
+    const { code, out, err } = await trap.acs('conv', 'wait', ID, '--json');
+    expect(code, err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ status: 'finished' });
+  });
+
+  it('that lasts is the end of a conv wait', async () => {
+    trap.appEvents.push(userMessage('do it'), status('running'));
+    trap.addConversation(BROKEN);
+    const { code, out, err } = await trap.acs('conv', 'wait', ID, '--json');
+    expect(code, err).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ status: 'failed', reason: { code: 'sandbox-error' } });
+  });
+
+  it('at the deadline of a conv wait is its end', async () => {
+    trap.appEvents.push(userMessage('do it'), status('running'));
+    trap.addConversation(BROKEN);
+    const { code, err } = await trap.acs('conv', 'wait', ID, '--wait-timeout', '4s');
+    expect(code, err).toBe(1);
+  });
+});
+
 it('a finished run stays finished when its sandbox is paused or deleted', async () => {
   const gone = { execution_status: null, conversation_url: null, session_api_key: null };
   trap.appEvents.push(userMessage('do it'), agentMessage('the answer'), status('finished'));

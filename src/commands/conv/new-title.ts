@@ -1,8 +1,8 @@
 /** `conv new --title`: the rename that follows the start, and what its failure means for a conversation that runs. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { AppError, isAppError, isPassing } from '../../errors.ts';
-import type { TimeLimit } from '../../runs/deadline.ts';
+import { AppError, isAppError } from '../../errors.ts';
+import { isPassing, type TimeLimit } from '../../runs/deadline.ts';
 import type { Server } from '../../servers/server.ts';
 
 export interface StartLimit extends TimeLimit {

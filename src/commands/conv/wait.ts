@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
-import { judge, judgeFor, type Outcome } from '../../runs/outcome.ts';
+import { judge, judgeFor, type Outcome, mayPass } from '../../runs/outcome.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -136,7 +136,7 @@ async function waitForOne(
     if (seen.id === '') return failedStart(seen);
     const read = await readRun(server, seen.id);
     seen = read.settled;
-    const ended = judging(seen, read.evidence);
+    const ended = mayPass(seen) ? null : judging(seen, read.evidence);
     if (ended !== null) return { outcome: ended, failure: null };
     return await watchOne(wait, { ...read, first, judging });
   } catch (error) {

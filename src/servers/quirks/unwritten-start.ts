@@ -8,7 +8,8 @@
  * Cost:     0 requests unless the task ends in such an error; then the record is read for up to 1.5 s
  * Remove:   unknown
  */
-import { isAppError, isPassing } from '../../errors.ts';
+import { isAppError } from '../../errors.ts';
+import { isPassing } from '../../runs/deadline.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { Links } from '../links.ts';

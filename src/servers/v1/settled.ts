@@ -1,6 +1,12 @@
 /** What the record of a conversation may lack: the last state of a run whose sandbox does not run, why one failed, and its metrics. */
 import { isAppError } from '../../errors.ts';
-import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../../domain/conversation.ts';
+import {
+  NO_STATUS,
+  SANDBOX_ERROR,
+  type Conversation,
+  type ConversationStatus,
+  type Reason,
+} from '../../domain/conversation.ts';
 import { runStateV1 } from './run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
@@ -44,7 +50,7 @@ export async function settle(
   // The run itself had not failed: what failed is the sandbox.
   const isOfSandbox = conversation.status === 'failed' && word?.toLowerCase() !== 'error';
   conversation.reason = isOfSandbox
-    ? await quietly(() => sandboxReason(links, record))
+    ? await sandboxReason(links, record)
     : await failureReason(links, record, agent, conversation.status);
   return conversation;
 }
@@ -108,10 +114,11 @@ export async function failureReason(
   });
 }
 
-async function sandboxReason(links: Links, { sandbox_id: id }: AppConversationRecord): Promise<Reason | null> {
-  const detail = id === null ? null : (await getSandbox(links, id)).status_detail;
+async function sandboxReason(links: Links, { sandbox_id: id }: AppConversationRecord): Promise<Reason> {
+  const sandbox = id === null ? null : await quietly(() => getSandbox(links, id));
+  const detail = sandbox?.status_detail ?? null;
   const text = detail === null || detail.trim() === '' ? 'the sandbox is in error' : `the sandbox failed: ${detail}`;
-  return { code: 'sandbox-error', text: links.network.redaction.text(text) };
+  return { code: SANDBOX_ERROR, text: links.network.redaction.text(text) };
 }
 
 function newestReason(events: EventRecord[], reasonOf: (event: EventRecord) => Reason | null): Reason | null {

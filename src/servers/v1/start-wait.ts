@@ -1,5 +1,6 @@
 /** A start task, read to its end (interface 4.2). */
-import { AppError, isPassing } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
+import { isPassing } from '../../runs/deadline.ts';
 import type { StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK, STEADY } from '../../runs/poll.ts';
 import { normalId } from '../ids.ts';
