@@ -1,5 +1,5 @@
 /**
- * One conversation: its state and its log. Every change goes through `record`, which writes first and tells after.
+ * One conversation: its state and its log. Every change goes through `record`, which writes before it notifies.
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,7 +18,7 @@ const SYSTEM_PROMPT =
 const LONGEST_TITLE = 60;
 const RETRY_PAUSE_MS = 1000;
 
-/** Those who want to hear of a conversation. */
+/** A listener of a conversation. */
 export interface ConversationListener {
   /** Something was written to the log. */
   onEvents: () => void;
@@ -62,7 +62,7 @@ export class Conversation {
     return this.#secrets;
   }
 
-  /** Writes events and what they change, both or neither, and tells everybody. Returns the events as written. */
+  /** Writes events and what they change, both or neither, and notifies the listeners. Returns the events as written. */
   record(events: NewEvent[], change: Partial<ConversationState> = {}): StoredEvent[] {
     const waited = this.#unwritten.map((event) => this.#stamp(event));
     const written = events.map((event) => this.#stamp(event));
@@ -70,7 +70,7 @@ export class Conversation {
     this.log.appendWithState([...waited, ...written], state);
     this.#unwritten = [];
     this.#state = state;
-    this.#tell(false);
+    this.#report(false);
     for (const listener of this.listeners) listener.onEvents();
     return written;
   }
@@ -128,7 +128,7 @@ export class Conversation {
   breakOff(events: NewEvent[]): void {
     this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
     this.#unwritten.push(stateUpdate('execution_status', 'error'), ...events);
-    this.#tell(false);
+    this.#report(false);
     this.#writeLater();
   }
 
@@ -162,7 +162,7 @@ export class Conversation {
     return { tool_name: String(event['tool_name']), tool_call_id: String(event['tool_call_id']), action_id: event.id };
   }
 
-  /** After a crash: a run that was under way is paused, and the action it was at is told to be cut off. */
+  /** After a crash: a run in progress is paused, and its pending action gets an AgentErrorEvent. */
   recover(): void {
     if (this.#state.execution_status !== 'running') return;
     const cause = this.pending();
@@ -188,9 +188,9 @@ export class Conversation {
     this.log.close();
   }
 
-  /** Says that the conversation is deleted. */
+  /** Reports the deletion. */
   announceDeletion(): void {
-    this.#tell(true);
+    this.#report(true);
   }
 
   #stamp(event: NewEvent): StoredEvent {
@@ -198,7 +198,7 @@ export class Conversation {
     return { id: id ?? randomUUID(), timestamp: this.#clock.next(), source, ...members, kind };
   }
 
-  #tell(deleted: boolean): void {
+  #report(deleted: boolean): void {
     const { execution_status, title, metrics, updated_at } = this.#state;
     this.#notify({
       type: 'conversation',

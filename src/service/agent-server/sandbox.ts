@@ -156,7 +156,7 @@ export class Sandbox {
     return isolation;
   }
 
-  /** In place of one that is gone. A failure is told, and the next question tries again. */
+  /** Starts the isolation again after it has ended. After a failure the next request tries again. */
   async #restart(before: StartedIsolation): Promise<StartedIsolation> {
     this.#live = null;
     try {

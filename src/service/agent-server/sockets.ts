@@ -20,11 +20,11 @@ const AUTHENTICATION_MS = 10_000;
 const PING_MS = 30_000;
 const LARGEST_FRAME = 64 * 1024 * 1024;
 const MOST_SUBSCRIBERS = 50;
-/** Before the key is there. */
+/** Before the client has sent the key. */
 const LARGEST_FIRST_FRAME = 64 * 1024;
 const MOST_WAITING = 50;
 
-/** What is known of a client that may come in. */
+/** A request for a web socket that passed the guard. */
 interface Asked {
   topic: string;
   query: SocketQuery;
@@ -40,7 +40,7 @@ export class Sockets {
   /** Clients that have not brought the key so far. */
   #waiting = 0;
 
-  /** `onCount` is told of each change in how many subscribers there are. */
+  /** `onCount` gets the number of subscribers at each change. */
   constructor(worker: WorkerContext, onCount: (subscribers: number) => void) {
     this.#worker = worker;
     this.#onCount = onCount;
@@ -183,14 +183,14 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-/** A peer that vanished without a word is found out within two pings. */
+/** Ends the connection of a client that does not answer a ping before the next one. */
 function keepAlive(client: WebSocket): void {
-  let heard = true;
-  client.on('pong', () => (heard = true));
+  let hasAnswered = true;
+  client.on('pong', () => (hasAnswered = true));
   client.on('error', () => undefined);
   const timer = setInterval(() => {
-    if (!heard) client.terminate();
-    heard = false;
+    if (!hasAnswered) client.terminate();
+    hasAnswered = false;
     client.ping();
   }, PING_MS);
   client.once('close', () => {

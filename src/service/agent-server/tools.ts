@@ -1,4 +1,4 @@
-/** Carrying out the steps of an agent: each gives the event that tells how it went. */
+/** Execution of the steps of an agent: each gives its observation event. */
 import { randomUUID } from 'node:crypto';
 import { IsolationError } from '../isolation/connection.ts';
 import type { EditStep, TerminalStep } from '../agents/replay/steps.ts';

@@ -1,7 +1,4 @@
-/**
- * The agent of a conversation: what it does next. Everything else of a run (confirmation, iteration limit, pause,
- * interrupt, crash) is the business of run-loop.ts, so an agent is only asked and told.
- */
+/** The agent of a conversation decides the next step. Confirmation, limits, pause and crash are handled by run-loop.ts. */
 import type { ReplayStep } from './replay/steps.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 
@@ -35,7 +32,7 @@ export class ReplayAgent implements Agent {
   }
 }
 
-/** Stands where there is no recording. */
+/** The agent of a conversation without a replay. */
 export class AbsentAgent implements Agent {
   next(): Promise<AgentDecision> {
     return Promise.resolve(unable('This conversation has no replay'));
@@ -47,7 +44,7 @@ function unable(why: string): AgentDecision {
     type: 'unable',
     code: 'NoModel',
     detail:
-      `${why}, and the local service runs no agent with a model, so nobody goes on. ` +
+      `${why}, and the local service runs no agent with a model, so the run ends. ` +
       'Start a conversation with a replay, or use another server.',
   };
 }

@@ -1,22 +1,22 @@
-/** Keeps what workers tell of their conversations. The logs are the truth; the store is what lists are made from. */
+/** Stores what workers report of their conversations. Lists are made from the store; the logs are authoritative. */
 import type { Store } from '../storage/index.ts';
 import { isGivenTitle, type ConversationChange } from '../storage/conversations.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
 import type { ConversationNotice } from '../sandboxes/worker-protocol.ts';
 
 export interface NoticeKeeper {
-  hear(sandboxId: string, notice: ConversationNotice): void;
+  keep(sandboxId: string, notice: ConversationNotice): void;
   /** Writes what is still waiting. */
   close(): void;
 }
 
-/** A busy run tells many times a second; times and costs are written this often, a change of status at once. */
+/** A run reports many times a second: times and costs are written at this interval, a change of status at once. */
 const WRITE_PAUSE_MS = 500;
 const RETRY_PAUSE_MS = 1000;
 
 export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: string) => void): NoticeKeeper {
   const waiting = new Map<string, ConversationChange>();
-  /** When sandboxes were last heard of. */
+  /** The time of the last report, by sandbox. */
   const used = new Map<string, string>();
   const lastStatus = new Map<string, string>();
   const lastTitle = new Map<string, string>();
@@ -33,7 +33,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
       waiting.clear();
       used.clear();
     } catch (error) {
-      // A full disk: nobody will tell it again, so it waits here for room.
+      // A full disk: the worker does not report it again, so it stays here until it can be written.
       for (const [id, change] of changes) store.conversations.remember(id, change);
       log(`the state of ${changes.length} conversations could not be written: ${String(error)}`);
       later(RETRY_PAUSE_MS);
@@ -44,7 +44,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
     timer ??= setTimeout(write, pauseMs);
     timer.unref();
   };
-  // A title given here must not be undone by the worker telling the one it has always had.
+  // A title that the user gave must not be replaced by the earlier one that the worker repeats.
   const isNewTitle = (id: string, title: string): boolean => {
     const row = store.conversations.get(id);
     if (row === null) return false; // its start reads the title from the log
@@ -53,7 +53,7 @@ export function createNoticeKeeper(store: Store, logs: EventLogs, log: (line: st
     return before === undefined ? isGivenTitle(row) : before !== title;
   };
   return {
-    hear(sandboxId, notice) {
+    keep(sandboxId, notice) {
       const { conversation_id: id, execution_status, metrics, updated_at, title } = notice;
       if (notice.deleted) {
         logs.forget(id);

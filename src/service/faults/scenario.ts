@@ -65,7 +65,7 @@ function placeOf(issue: v.BaseIssue<unknown>): string {
   return named.join(', ') || 'the whole file';
 }
 
-/** A member that nobody knows is told by valibot in words of its own. */
+/** valibot reports an unknown member with `expected: never`. */
 function wordsOf(issue: v.BaseIssue<unknown>): string {
   return issue.expected === 'never' ? 'there is no such member' : issue.message;
 }

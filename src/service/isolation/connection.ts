@@ -112,7 +112,7 @@ export class IsolationConnection {
     return { id, answer };
   }
 
-  /** Tells the process to end by closing its stdin. */
+  /** Ends the process by closing its stdin. */
   close(): void {
     this.#child.stdin?.end();
   }

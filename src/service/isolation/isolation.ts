@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Writable } from 'node:stream';
-import { toldWhenOrphaned } from './parent-death-signal.ts';
+import { withParentDeathSignal } from './parent-death-signal.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
 import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders } from './bubblewrap.ts';
 import { IsolationConnection } from './connection.ts';
@@ -77,14 +77,14 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   };
 }
 
-/** Sets the limit by which the sandbox's processes are told; where there is no prlimit, their environment has to do. */
+/** Sets the resource limit that marks the processes of the sandbox; without prlimit only their environment marks them. */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
 async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   reapLeftovers(config.sandbox_id);
   const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
   const marked = ['/bin/sh', '-c', MARKED, realtimeLimitOf(config.sandbox_id), ...helper];
-  const { file, args } = toldWhenOrphaned('CONT', marked); // a command may have stopped it
+  const { file, args } = withParentDeathSignal('CONT', marked); // a command may have stopped it
   const child = spawn(file, args, {
     cwd: config.workspace_dir,
     detached: true,

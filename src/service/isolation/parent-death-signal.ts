@@ -1,18 +1,16 @@
 /**
- * What a process is told when the one that started it is gone, however that ended. A worker that is stopped (by a
- * debugger, a monitor of resources, `kill -STOP`) does not see that its input has ended, and would stay for ever:
- * SIGCONT does nothing to one that runs, and one that wakes ends in order as soon as it reads. A git that waits for a
- * host that says nothing is told SIGTERM.
+ * A signal at the death of the parent process, however it ended. A stopped worker (`kill -STOP`, a debugger) does not see
+ * the end of its input: SIGCONT has no effect on a running process, and a stopped one continues and reads the end. A git
+ * that waits for a silent host gets SIGTERM.
  *
- * Linux does this for whoever asks; where it cannot be asked (no `setpriv` of util-linux, macOS) everything goes its way
- * without, and the next service ends what is found then.
+ * `setpriv` of util-linux sets it (Linux). Without it the program runs all the same, and the next service ends what is left.
  */
-const TELL = 'setpriv --pdeathsig "$0" true > /dev/null 2>&1 && exec setpriv --pdeathsig "$0" "$@"; exec "$@"';
+const SET_SIGNAL = 'setpriv --pdeathsig "$0" true > /dev/null 2>&1 && exec setpriv --pdeathsig "$0" "$@"; exec "$@"';
 
-/** What to spawn so that the program is told. It keeps the number of the spawned process. */
-export function toldWhenOrphaned(
+/** The command to spawn; the program has the pid of the spawned process. */
+export function withParentDeathSignal(
   signal: 'CONT' | 'TERM',
   program: readonly string[],
 ): { file: string; args: string[] } {
-  return { file: '/bin/sh', args: ['-c', TELL, signal, ...program] };
+  return { file: '/bin/sh', args: ['-c', SET_SIGNAL, signal, ...program] };
 }

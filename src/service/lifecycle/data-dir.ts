@@ -7,7 +7,7 @@ import { dataPaths } from './paths.ts';
 import { refuseUnlessFile, refuseUnlessFolder } from './small-file.ts';
 
 /**
- * Where the local service keeps its data unless it is told otherwise: `$ACS_DATA_DIR`; on macOS
+ * Where the local service keeps its data by default: `$ACS_DATA_DIR`; on macOS
  * `~/Library/Application Support/acs`; elsewhere `$XDG_DATA_HOME/acs` or `~/.local/share/acs`.
  * @param env the environment; empty values count as absent
  * @param platform as `process.platform`
@@ -87,7 +87,7 @@ export function inDataDir<Result>(dataDir: string, work: () => Result): Result {
 }
 
 /**
- * Opens the database of a data directory; what is wrong with the file itself is told of the file.
+ * Opens the database of a data directory; an error in the file itself names the file.
  * @throws ServiceError `data-dir`
  */
 export function inDatabase<Result>(dataDir: string, file: string, work: () => Result): Result {

@@ -16,7 +16,7 @@ export interface DetachOptions extends Omit<ServiceOptions, 'log' | 'life'> {
   signal?: AbortSignal;
 }
 
-/** What the background process is told on its command line; nothing of it is secret. */
+/** The argument of the background process; it contains no secret. */
 export type DetachedConfig = Omit<DetachOptions, 'env' | 'signal'>;
 
 const START_TIMEOUT_MS = 15_000;

@@ -13,7 +13,7 @@ import { stopService } from './stop.ts';
 
 export type EnsureOptions = DetachOptions;
 
-/** Where the local service is, and what the user should be told about it. */
+/** Where the local service is, and a notice for the user. */
 export interface LocalService {
   /** `http://127.0.0.1:<port>`. */
   url: string;
@@ -37,7 +37,7 @@ const POLL_MS = 25;
  * @throws ServiceError; the reason of the signal
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {
-  // Before anything starts, and though another may run already: a mistake is told in any case.
+  // Before anything else: a wrong file is an error also when a service runs already.
   await checkFiles(options);
   const running = runningService(options.dataDir);
   if (running !== null && running.state.version === options.version) return found(running);

@@ -29,7 +29,7 @@ export interface ServiceOptions extends ServiceWishes {
   dataDir: string;
   /** Package root: `<root>/dist/worker.js` is the agent server of a sandbox. */
   root: string;
-  /** Version of this package, told in the state file. */
+  /** Version of this package, written to the state file. */
   version: string;
   /** Environment for git and for the workers (PATH, HOME, proxies). */
   env: Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 /** A process that cannot be mistaken for a later one with the same number. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in the system's own words; null where the system does not tell. */
+  /** When it started, in the system's own words; null when unknown. */
   start: string | null;
 }
 
@@ -51,7 +51,7 @@ export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** When the process started; `zombie` when it has ended and only its number is left; null when nobody tells. */
+/** When the process started; `zombie` when it has ended and only its number is left; null when unknown. */
 export function startOf(pid: number): string | null {
   try {
     // The name in parentheses may hold anything, so the fields are counted from the last parenthesis.

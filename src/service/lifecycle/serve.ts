@@ -83,7 +83,7 @@ async function run(
     replay,
     clock,
     logs,
-    onConversation: notices.hear,
+    onConversation: notices.keep,
   });
   const { activity } = context;
   const { fetch } = createApp(context);
@@ -240,7 +240,7 @@ function wishesOf({ host, port, api, spec, idleTimeoutMs, scenario, replay }: Se
   return { host, port, api, spec, idleTimeoutMs, scenario, replay };
 }
 
-/** A service whose end is told once; what ends it is given when it is known. */
+/** A service that ends once; `settle` sets what ends it. */
 function createEnding(place: { url: string; key: string; port: number }): {
   service: RunningService;
   settle(end: (why: string) => Promise<void>): void;
@@ -249,16 +249,16 @@ function createEnding(place: { url: string; key: string; port: number }): {
     end: () => Promise.resolve(),
     ending: null,
   };
-  let tell = (_why: string): void => undefined;
+  let resolveEnded = (_why: string): void => undefined;
   const ended = new Promise<string>((resolve) => {
-    tell = resolve;
+    resolveEnded = resolve;
   });
   const service: RunningService = {
     ...place,
     ended,
     close(why = 'asked to') {
       state.ending ??= state.end(why).then(() => {
-        tell(why);
+        resolveEnded(why);
       });
       return state.ending;
     },

@@ -5,7 +5,7 @@ import type { dataPaths } from './paths.ts';
 import { isAlive, selfIdentity, type ProcessIdentity } from './process.ts';
 import { readSmallRecord } from './small-file.ts';
 
-/** Where a service listens, as it tells those who look for it. */
+/** The state file: where a service listens. */
 export interface ServiceState {
   pid: number;
   /** Start time of the process in the system's words. */
@@ -97,7 +97,7 @@ export function readRunning(paths: ReturnType<typeof dataPaths>): ServiceState |
 
 /**
  * The living process that owns a data directory. Null also when the lock does not say when that one started although
- * this machine tells such things: then it was written by nobody of ours, and the number may be anybody's.
+ * this machine reports start times: then no service wrote it, and the pid may be of any process.
  */
 export function liveOwner(lock: string): ProcessIdentity | null {
   const holder = readHolder(lock);

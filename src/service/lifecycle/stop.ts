@@ -34,7 +34,7 @@ export async function stopService(dataDir: string, signal?: AbortSignal): Promis
   throw new ServiceError('stop-failed', `the local service (pid ${pid}) does not end`);
 }
 
-/** Waits until a process is gone; the system tells nobody but its parent, so this asks again and again. */
+/** Polls until a process is gone; the system reports its end to its parent only. */
 export async function isGone(lives: () => boolean, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
   const pauseMs = 20;
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += pauseMs) {

@@ -1,16 +1,16 @@
-/** What has become of sandboxes, kept whatever the disk says: nobody will tell it again. */
+/** Write-behind queue for sandbox status: retries while the disk is full. */
 import type { SandboxChange, SandboxStore } from '../storage/sandboxes.ts';
 
-export interface SandboxTeller {
-  /** Counts from now on; written at once, or as soon as there is room. */
-  tell(id: string, change: SandboxChange): void;
+export interface SandboxStatusWriter {
+  /** Effective at once; written at once, or as soon as the disk has room. */
+  write(id: string, change: SandboxChange): void;
   /** Tries once more what is still to be written. */
   close(): void;
 }
 
 const RETRY_PAUSE_MS = 1000;
 
-export function createSandboxTeller(sandboxes: SandboxStore, log: (line: string) => void): SandboxTeller {
+export function createSandboxStatusWriter(sandboxes: SandboxStore, log: (line: string) => void): SandboxStatusWriter {
   let timer: NodeJS.Timeout | null = null;
   const settle = (): void => {
     timer = null;
@@ -25,8 +25,8 @@ export function createSandboxTeller(sandboxes: SandboxStore, log: (line: string)
     timer ??= setTimeout(settle, RETRY_PAUSE_MS).unref();
   };
   return {
-    tell(id, change) {
-      const refusal = sandboxes.told(id, change);
+    write(id, change) {
+      const refusal = sandboxes.updateOrKeep(id, change);
       if (refusal === null) return;
       log(`sandbox ${id}: its state is kept in memory until it can be written: ${String(refusal)}`);
       later();

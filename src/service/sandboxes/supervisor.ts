@@ -1,6 +1,6 @@
 /**
  * The supervisor of the sandboxes: starts their workers, watches them, and is the only way to their agent servers.
- * What a sandbox is said to be is written to the store before anybody hears of it.
+ * A change of status is written to the store before it is reported.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ import {
   type Supervisor,
   type SupervisorOptions,
 } from './supervision.ts';
-import { createSandboxTeller, type SandboxTeller } from './status-writer.ts';
+import { createSandboxStatusWriter, type SandboxStatusWriter } from './status-writer.ts';
 import { guarded, inBackground, writeNotice } from './worker-notices.ts';
 import { endWorker, startWorker, type WorkerProcess } from './worker-process.ts';
 
@@ -50,12 +50,12 @@ class SandboxSupervisor implements Supervisor {
   readonly #client = createAgentClient();
   readonly #live = new Map<string, Live>();
   readonly #changes = createSandboxChanges(() => new SandboxUnavailable('the sandbox was deleted'));
-  readonly #teller: SandboxTeller;
+  readonly #statuses: SandboxStatusWriter;
   #isClosing = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.#teller = createSandboxTeller(options.store.sandboxes, options.log);
+    this.#statuses = createSandboxStatusWriter(options.store.sandboxes, options.log);
   }
 
   create(named: SandboxSpecName | null): SandboxRow {
@@ -63,7 +63,7 @@ class SandboxSupervisor implements Supervisor {
     withFolders([this.workspaceOf(row.id), this.eventsOf(row.id)], () => {
       this.#options.store.sandboxes.insert(row);
     });
-    this.#makeRoom(row.id);
+    this.#evictExcess(row.id);
     this.#launch(row);
     return this.#options.store.sandboxes.get(row.id) ?? row;
   }
@@ -90,7 +90,7 @@ class SandboxSupervisor implements Supervisor {
     const live = this.#live.get(id);
     await live?.ready.catch(() => undefined);
     if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
-    this.#teller.tell(id, { status: 'PAUSED', status_detail: detail });
+    this.#statuses.write(id, { status: 'PAUSED', status_detail: detail });
     return true;
   }
 
@@ -100,19 +100,19 @@ class SandboxSupervisor implements Supervisor {
     // Nothing that waits brings it down: there is nothing to do, and nothing to wait for.
     if (row === null || (isUp && !this.#changes.isGoingDown(id))) return row !== null;
     return await new Promise((resolve, reject) => {
-      const waking = this.#changes.apply(id, () => {
-        resolve(this.#beginWaking(id, named));
-        return this.#wake(id);
+      const resuming = this.#changes.apply(id, () => {
+        resolve(this.#beginResume(id, named));
+        return this.#resumeWorker(id);
       });
-      waking.catch(reject);
-      inBackground(id, this.#options.log, waking);
+      resuming.catch(reject);
+      inBackground(id, this.#options.log, resuming);
     });
   }
 
   use<Result>(id: string, work: SandboxWork<Result>): Promise<Result> {
     return this.#changes.use(id, async (deleted) => {
-      this.#beginWaking(id, null);
-      const awake = this.#wake(id);
+      this.#beginResume(id, null);
+      const awake = this.#resumeWorker(id);
       const running = awake.then(() => this.#whenReady(id));
       running.catch(() => undefined);
       try {
@@ -124,7 +124,7 @@ class SandboxSupervisor implements Supervisor {
   }
 
   /** Writes a sandbox that is down as STARTING. False: no such sandbox. */
-  #beginWaking(id: string, named: string | null): boolean {
+  #beginResume(id: string, named: string | null): boolean {
     const { store, specs, clock } = this.#options;
     const row = store.sandboxes.get(id);
     if (row === null || row.status === 'RUNNING' || row.status === 'STARTING') return row !== null;
@@ -132,7 +132,7 @@ class SandboxSupervisor implements Supervisor {
     assertResumable(row, named, specs);
     const begun = { status: 'STARTING', status_detail: null, last_active_at: clock.stamp() } as const;
     store.sandboxes.update(id, { spec_id: row.isolation, ...begun });
-    this.#makeRoom(id);
+    this.#evictExcess(id);
     return true;
   }
 
@@ -147,7 +147,7 @@ class SandboxSupervisor implements Supervisor {
       try {
         this.#options.store.sandboxes.remove(id);
       } catch (error) {
-        this.#teller.tell(id, { status: 'PAUSED', status_detail: 'it could not be deleted altogether' });
+        this.#statuses.write(id, { status: 'PAUSED', status_detail: 'it could not be deleted altogether' });
         throw error;
       }
       return isKnown;
@@ -175,10 +175,10 @@ class SandboxSupervisor implements Supervisor {
     await Promise.all([...this.#live.keys()].map((id) => this.#end(id)));
     for (const row of this.#options.store.sandboxes.all()) {
       if (row.status === 'RUNNING' || row.status === 'STARTING') {
-        this.#teller.tell(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
+        this.#statuses.write(row.id, { status: 'PAUSED', worker_pid: null, worker_start: null });
       }
     }
-    this.#teller.close();
+    this.#statuses.close();
     this.#client.close();
   }
 
@@ -204,7 +204,7 @@ class SandboxSupervisor implements Supervisor {
       log,
       onNotice: (notice) => {
         guarded(row.id, log, () => {
-          writeNotice(row.id, notice, { ...this.#options, teller: this.#teller });
+          writeNotice(row.id, notice, { ...this.#options, statuses: this.#statuses });
         });
         if (notice.type !== 'ready') return;
         clearTimeout(timer);
@@ -213,26 +213,26 @@ class SandboxSupervisor implements Supervisor {
       onEnd: (text) => {
         clearTimeout(timer);
         guarded(row.id, log, () => {
-          this.#mourn(row.id, text, worker.pid);
+          this.#workerEnded(row.id, text, worker.pid);
         });
         ready.reject(new Error(text));
       },
     });
     this.#live.set(row.id, { worker, ready: ready.promise, isPaused: false, isEnding: false });
-    this.#teller.tell(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
+    this.#statuses.write(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
   }
 
   /** A worker is gone: wanted, or the sandbox is in ERROR and can be resumed in a new one. */
-  #mourn(id: string, text: string, pid: number): void {
+  #workerEnded(id: string, text: string, pid: number): void {
     const live = this.#live.get(id);
     if (live === undefined || live.worker.pid !== pid) return;
     this.#live.delete(id);
     if (live.isEnding || this.#isClosing) return;
     this.#options.log(`sandbox ${id}: ${text}`);
     const status = live.isPaused ? 'PAUSED' : 'ERROR';
-    // First in the logs: whoever hears that the sandbox is gone finds there why the run is.
+    // The log first: a client that sees the sandbox in ERROR finds the reason of the run there.
     this.#cutOff(id, live.isPaused ? { end: 'paused' } : { end: 'failed', why: text });
-    this.#teller.tell(id, { status, status_detail: text, worker_pid: null, worker_start: null });
+    this.#statuses.write(id, { status, status_detail: text, worker_pid: null, worker_start: null });
   }
 
   async #freeze(id: string, live: Live): Promise<void> {
@@ -246,7 +246,7 @@ class SandboxSupervisor implements Supervisor {
     }
   }
 
-  async #wake(id: string): Promise<void> {
+  async #resumeWorker(id: string): Promise<void> {
     const row = this.#options.store.sandboxes.get(id);
     if (row?.status !== 'STARTING') return;
     const live = this.#live.get(id);
@@ -258,12 +258,12 @@ class SandboxSupervisor implements Supervisor {
       const notice = await live.worker.ask('resume', COMMAND_TIMEOUT_MS);
       live.isPaused = false;
       const port = notice.type === 'resumed' ? notice.port : row.port;
-      this.#teller.tell(id, { status: 'RUNNING', port });
+      this.#statuses.write(id, { status: 'RUNNING', port });
     } catch (error) {
       this.#options.log(`sandbox ${id}: ${(error as Error).message}; it gets a new worker`);
       await this.#end(id);
       this.#launch({ ...row, status: 'STARTING' });
-      this.#teller.tell(id, { status: 'STARTING', status_detail: null });
+      this.#statuses.write(id, { status: 'STARTING', status_detail: null });
     }
   }
 
@@ -275,7 +275,7 @@ class SandboxSupervisor implements Supervisor {
     await endWorker(live.worker);
     this.#live.delete(id);
     this.#cutOff(id, { end: 'paused' });
-    this.#teller.tell(id, { worker_pid: null, worker_start: null });
+    this.#statuses.write(id, { worker_pid: null, worker_start: null });
   }
 
   /** A worker that obeyed has written and reported the end of its runs, and nothing is added; one that was killed has not. */
@@ -284,7 +284,7 @@ class SandboxSupervisor implements Supervisor {
     endCutOffRuns(this.eventsOf(id), how, { ...this.#options, onConversation });
   }
 
-  #makeRoom(keep: string): void {
+  #evictExcess(keep: string): void {
     const { store, maxRunning, log } = this.#options;
     for (const id of toEvict(store, keep, maxRunning).ids) inBackground(id, log, this.#evict(id, keep));
   }
@@ -294,7 +294,7 @@ class SandboxSupervisor implements Supervisor {
     return this.#changes.takeDown(id, async () => {
       const { ids, detail } = toEvict(this.#options.store, keep, this.#options.maxRunning);
       if (ids.includes(id)) await this.#pauseNow(id, detail);
-      else this.#makeRoom(keep);
+      else this.#evictExcess(keep);
     });
   }
 }

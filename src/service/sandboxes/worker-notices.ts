@@ -1,19 +1,19 @@
 /** What a worker reports of its sandbox and its conversations, written to the store. */
 import type { WorkerNotice } from './worker-protocol.ts';
 import type { SupervisorOptions } from './supervision.ts';
-import type { SandboxTeller } from './status-writer.ts';
+import type { SandboxStatusWriter } from './status-writer.ts';
 
 interface Writing extends Pick<SupervisorOptions, 'log' | 'onConversation'> {
-  teller: SandboxTeller;
+  statuses: SandboxStatusWriter;
 }
 
-export function writeNotice(id: string, notice: WorkerNotice, { teller, log, onConversation }: Writing): void {
+export function writeNotice(id: string, notice: WorkerNotice, { statuses, log, onConversation }: Writing): void {
   if (notice.type === 'ready') {
     const { port, working_dir } = notice;
-    teller.tell(id, { status: 'RUNNING', port, working_dir });
+    statuses.write(id, { status: 'RUNNING', port, working_dir });
   } else if (notice.type === 'warning') {
     log(`sandbox ${id}: ${notice.text}`);
-    teller.tell(id, { status_detail: notice.text });
+    statuses.write(id, { status_detail: notice.text });
   } else if (notice.type === 'failed') {
     log(`sandbox ${id}: ${notice.text}`);
   } else if (notice.type === 'conversation') {
@@ -21,7 +21,7 @@ export function writeNotice(id: string, notice: WorkerNotice, { teller, log, onC
   }
 }
 
-/** Notices come from the event loop of the process: a full disk must not end the service. */
+/** An error while a notice is written, such as a full disk, must not end the service. */
 export function guarded(id: string, log: (line: string) => void, work: () => void): void {
   try {
     work();

@@ -1,10 +1,10 @@
-/** One worker: its process, the lines it says and the commands it is given (worker-protocol.ts). */
+/** One worker: its process, its notices and the commands to it (worker-protocol.ts). */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { nodeExecutable, sendSignal } from '../lifecycle/process.ts';
-import { toldWhenOrphaned } from '../isolation/parent-death-signal.ts';
+import { withParentDeathSignal } from '../isolation/parent-death-signal.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from './worker-protocol.ts';
 
 export interface WorkerEvents {
@@ -37,24 +37,24 @@ export function startWorker(
   env: Readonly<Record<string, string | undefined>>,
   events: WorkerEvents,
 ): WorkerProcess {
-  const { file, args } = toldWhenOrphaned('CONT', [nodeExecutable(), path.join(config.root, 'dist', 'worker.js')]);
+  const { file, args } = withParentDeathSignal('CONT', [nodeExecutable(), path.join(config.root, 'dist', 'worker.js')]);
   const child = spawn(file, args, {
     cwd: config.workspace_dir,
     detached: true,
     env: withoutKeys(env),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // Writing to a worker that has just died is no error of ours: its end is told by `exit`.
+  // A write to a worker that has just ended is not an error: `close` reports the end.
   child.stdin.on('error', () => undefined);
   child.stdin.write(`${JSON.stringify(config)}\n`);
   const waiting = new Map<string, (notice: WorkerNotice) => void>();
   const failures = new Set<(error: Error) => void>();
-  const heard = { failure: '', subscribers: 0 };
+  const reported = { failure: '', subscribers: 0 };
   createInterface({ input: child.stdout }).on('line', (line) => {
     const notice = parseNotice(line, events.log);
     if (notice === null) return;
-    if (notice.type === 'failed') heard.failure = notice.text;
-    if (notice.type === 'subscribers') heard.subscribers = notice.count;
+    if (notice.type === 'failed') reported.failure = notice.text;
+    if (notice.type === 'subscribers') reported.subscribers = notice.count;
     const answered = 'request' in notice ? waiting.get(notice.request) : undefined;
     if (answered !== undefined) answered(notice);
     else events.onNotice(notice);
@@ -63,7 +63,7 @@ export function startWorker(
     events.log(`worker ${config.sandbox_id}: ${line.slice(0, 2000)}`);
   });
   const ended = whenEnded(child, (how) => {
-    const text = heard.failure === '' ? `the worker ended unexpectedly (${how})` : heard.failure;
+    const text = reported.failure === '' ? `the worker ended unexpectedly (${how})` : reported.failure;
     for (const fail of failures) fail(new Error(text));
     events.onEnd(text);
   });
@@ -71,7 +71,7 @@ export function startWorker(
     pid: child.pid ?? -1,
     ended,
     get subscribers() {
-      return heard.subscribers;
+      return reported.subscribers;
     },
     ask: (type, timeoutMs) => ask(child, waiting, failures, type, timeoutMs),
     kill: () => {
@@ -145,12 +145,12 @@ function parseNotice(line: string, log: (line: string) => void): WorkerNotice | 
   try {
     return JSON.parse(line) as WorkerNotice;
   } catch {
-    log(`a worker said something that is no notice: ${line.slice(0, 200)}`);
+    log(`a worker printed a line that is not a notice: ${line.slice(0, 200)}`);
     return null;
   }
 }
 
-/** The keys of other servers are none of the worker's business, and still less of what an agent runs. */
+/** The environment without the keys of servers: neither a worker nor its agent gets them. */
 function withoutKeys(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {

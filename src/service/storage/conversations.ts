@@ -103,7 +103,7 @@ const COLUMNS = [
   'updated_at',
 ] as const;
 const LIST = COLUMNS.join(', ');
-/** What stands still with its sandbox does not run, whatever was heard of it last. */
+/** A conversation whose sandbox does not run is not running, whatever its last status. */
 const RUNNING = `FROM conversations JOIN sandboxes ON sandboxes.id = conversations.sandbox_id
   WHERE conversations.execution_status = 'running' AND sandboxes.status = 'RUNNING'`;
 type Column = (typeof COLUMNS)[number];

@@ -1,6 +1,6 @@
 /**
  * The event log of one conversation: an SQLite file in which every event and the state of the conversation are written
- * before anybody is told of them. The worker is its only writer; the app server reads the same file, so its answers do
+ * before they are reported. The worker is its only writer; the app server reads the same file, so its answers do
  * not lag behind and outlive the worker.
  *
  * Kept as SQLite with a write-ahead log: a kill at any moment loses nothing that `append` returned for, and a reader

@@ -9,7 +9,7 @@ import Database from 'libsql';
 import type { ConversationState } from './conversation-state.ts';
 
 /**
- * The states by conversation. A log that cannot be read is told and left out.
+ * The states by conversation. A log that cannot be read is logged and left out.
  * @param eventsDir folder of the logs of one sandbox; it need not be there
  * @param log takes a line for each log that cannot be read
  */

@@ -37,8 +37,8 @@ export interface SandboxStore {
    * Like `update`, of what has happened already: what the disk refuses counts all the same, and is written by a later
    * call that finds room. Returns the refusal; null: it is written.
    */
-  told(id: string, change: SandboxChange): Error | null;
-  /** Writes what `told` could not. Throws when it still cannot. */
+  updateOrKeep(id: string, change: SandboxChange): Error | null;
+  /** Writes what `updateOrKeep` could not. Throws when it still cannot. */
   settle(): void;
   /** Newest first. */
   page(limit: number, offset: number): SandboxRow[];
@@ -95,7 +95,7 @@ export function createSandboxStore(sql: Sql): SandboxStore {
       return row === undefined ? null : withUnwritten(row);
     },
     update,
-    told(id, change) {
+    updateOrKeep(id, change) {
       try {
         update(id, change);
         return null;

@@ -1,4 +1,4 @@
-/** Recognises a storage that refuses, so that its user is told so instead of "Internal Server Error". */
+/** Recognises errors of the storage, so that an answer names them instead of "Internal Server Error". */
 
 export interface StorageError {
   /** 507 Insufficient Storage, or 500. */

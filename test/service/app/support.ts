@@ -60,7 +60,7 @@ export async function createTestApp(
     eventsDir: paths.events,
     env,
     log,
-    onConversation: notices.hear,
+    onConversation: notices.keep,
     defaultReplay: null,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
   });

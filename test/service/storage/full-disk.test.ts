@@ -8,7 +8,7 @@ import { startFromV1 } from '../../../src/service/app/starts/start-request.ts';
 import { openStore } from '../../../src/service/storage/index.ts';
 import { openDatabase, type Sql } from '../../../src/service/storage/database.ts';
 import { createSandboxStore } from '../../../src/service/storage/sandboxes.ts';
-import { createSandboxTeller } from '../../../src/service/sandboxes/status-writer.ts';
+import { createSandboxStatusWriter } from '../../../src/service/sandboxes/status-writer.ts';
 import { specChoice } from '../../../src/service/sandboxes/specs.ts';
 import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
 import { until } from '../app/support.ts';
@@ -59,7 +59,7 @@ it('what a worker told while there was no room is written when there is', () => 
   store.conversations.update = () => {
     throw new Error('database or disk is full');
   };
-  keeper.hear('sandbox', {
+  keeper.keep('sandbox', {
     type: 'conversation',
     conversation_id: id,
     execution_status: 'error',
@@ -99,10 +99,10 @@ it('what has become of a sandbox counts at once and is written as soon as there 
   const sandboxes = createSandboxStore({ ...sql, run });
   const row = newSandbox('process', '2026-01-01T00:00:00.000000Z');
   sandboxes.insert(row);
-  const teller = createSandboxTeller(sandboxes, () => undefined);
+  const statuses = createSandboxStatusWriter(sandboxes, () => undefined);
   disk.isFull = true;
-  teller.tell(row.id, { status: 'RUNNING', port: 1234 });
-  teller.tell(row.id, { status: 'PAUSED' });
+  statuses.write(row.id, { status: 'RUNNING', port: 1234 });
+  statuses.write(row.id, { status: 'PAUSED' });
   expect(sandboxes.get(row.id)).toMatchObject({ status: 'PAUSED', port: 1234 });
   expect(sandboxes.all()).toMatchObject([{ status: 'PAUSED' }]);
   expect(sandboxes.page(10, 0)).toMatchObject([{ status: 'PAUSED' }]);
@@ -113,6 +113,6 @@ it('what has become of a sandbox counts at once and is written as soon as there 
     () => sql.get<{ status: string; port: number }>('SELECT status, port FROM sandboxes'),
     (stored) => stored?.status === 'PAUSED' && stored.port === 1234,
   );
-  teller.close();
+  statuses.close();
   sql.close();
 });

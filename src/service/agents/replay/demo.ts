@@ -13,14 +13,14 @@ function terminal(command: string, thought: string): ReplayStep {
 /** The steps of the demonstration; the same each time. */
 export function demoSteps(): ReplayStep[] {
   return [
-    terminal('pwd && ls -A | head -n 20', 'First a look around: where am I, and what is here?'),
-    terminal('git log --oneline -n 5 2>/dev/null || echo "No commits yet."', 'Is there a history to read?'),
+    terminal('pwd && ls -A | head -n 20', 'Show the working directory and its files.'),
+    terminal('git log --oneline -n 5 2>/dev/null || echo "No commits yet."', 'Show the latest commits.'),
     {
       type: 'edit',
       command: 'create',
       path: FILE,
       file_text: '#!/bin/sh\n# Counts the files of this workspace.\necho "files: unknown"\n',
-      thought: 'I write a small script that counts the files of this workspace; the counting comes next.',
+      thought: 'Create a script that is to count the files of this workspace.',
     },
     {
       type: 'edit',
@@ -28,15 +28,15 @@ export function demoSteps(): ReplayStep[] {
       path: FILE,
       old_str: 'echo "files: unknown"',
       new_str: 'count=$(find . -type f -not -path "*/.git/*" | wc -l)\necho "files: $((count))"',
-      thought: 'Now it really counts.',
+      thought: 'Make the script count the files.',
     },
-    terminal(`sh ${FILE}`, 'Does it work?'),
-    terminal(`git status --short ${FILE} 2>/dev/null || ls -l ${FILE}`, 'What did I change?'),
+    terminal(`sh ${FILE}`, 'Run the script.'),
+    terminal(`git status --short ${FILE} 2>/dev/null || ls -l ${FILE}`, 'Show what has changed.'),
     {
       type: 'finish',
       message:
-        `Done. I looked around, wrote ${FILE}, made it count the files of this workspace and ran it. ` +
-        'Everything you saw really ran in a sandbox of its own; see it with `acs conv diff`.',
+        `Created ${FILE}, which counts the files of this workspace, and ran it. ` +
+        'The commands were executed in a sandbox; show the changes with `acs conv diff`.',
       thought: '',
     },
   ];

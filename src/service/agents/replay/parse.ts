@@ -1,7 +1,7 @@
 /**
  * Reading a recorded trajectory: V0 events (`action`/`observation` members) or V1 events (`kind`), as a JSON array, as
  * an object that holds the array, or as one JSON object a line; each as a server serves it or as acs prints it. The
- * outcome is what the agent did, in order; what the world answered is left out, since it is to answer anew.
+ * result is what the agent did, in order; observations are left out, since the actions are executed again.
  */
 import { isTooDeep } from '../../../protocol/detail.ts';
 import type { ReplayStep, Trajectory } from './steps.ts';
@@ -49,12 +49,12 @@ function asServed(entry: unknown): unknown[] {
 
 /** An agent's message ends its turn where the user speaks next or nothing follows. */
 function withTurns(readings: Reading[]): ReplayStep[] {
-  const told = readings.filter((reading) => reading.type !== 'skipped');
-  return told.flatMap((reading, index): ReplayStep[] => {
+  const shown = readings.filter((reading) => reading.type !== 'skipped');
+  return shown.flatMap((reading, index): ReplayStep[] => {
     if (reading.type !== 'step') return [];
     const { step } = reading;
     if (step.type !== 'message') return [step];
-    const next = told[index + 1];
+    const next = shown[index + 1];
     return [{ ...step, ends_turn: step.ends_turn || next === undefined || next.type === 'user' }];
   });
 }

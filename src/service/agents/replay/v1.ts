@@ -1,4 +1,4 @@
-/** Events of the V1 dialect, told by `kind`; a bare action (`{kind: "TerminalAction", …}`) is taken as well. */
+/** Events of the V1 dialect, recognised by `kind`; a bare action (`{kind: "TerminalAction", …}`) is accepted as well. */
 import { contentText, isRecord, type JsonRecord, optionalNumber, type Reading, ReplayError } from './reading.ts';
 import { optionalRange, optionalText, recordMember, text } from './reading.ts';
 import type { BreakStep, EditorCommand, EditStep, Risk } from './steps.ts';
@@ -22,7 +22,7 @@ export function readV1(event: JsonRecord, where: string): Reading {
   if (kind === 'ConversationStateUpdateEvent' && event['key'] === 'execution_status' && event['value'] === 'stuck') {
     return { type: 'step', step: broken('stuck', '', '') };
   }
-  // Every other event tells what happened, not what the agent did.
+  // Every other event is a result, not an action of the agent.
   return kind.endsWith('Action') ? readAction(event, '', where) : SKIPPED;
 }
 

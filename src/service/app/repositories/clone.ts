@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { killProcesses } from '../../isolation/processes.ts';
-import { toldWhenOrphaned } from '../../isolation/parent-death-signal.ts';
+import { withParentDeathSignal } from '../../isolation/parent-death-signal.ts';
 import type { RepositorySource } from './repository.ts';
 
 export interface CloneRequest {
@@ -38,7 +38,7 @@ export class CloneError extends Error {
 
 const CLONE_TIMEOUT_MS = 15 * 60_000;
 /** Git has ended, but what it started, such as a shared ssh connection, may keep its output open for long. */
-const LAST_WORDS_MS = 500;
+const OUTPUT_GRACE_MS = 500;
 /** Git does not hand a signal on to the helper that waits for a host: all of its group gets it. */
 const AS_GROUP = `trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait $!`;
 /** The shell's word for a program that is not there. */
@@ -60,7 +60,7 @@ export async function cloneRepository(request: CloneRequest): Promise<Cloned> {
     const target = path.join(staging, 'checkout');
     const branch = request.branch === null ? [] : ['--branch', request.branch];
     // --no-local: a hard link would let the agent write into the objects of the source.
-    // --progress: a git that tells of it finds out soon that nobody listens any more.
+    // --progress: writing it makes git notice soon that its output is closed.
     await git(['clone', '--no-local', '--progress', ...branch, '--', request.source.url, target], env, request.signal);
     const commit = await ask(['-C', target, 'rev-parse', '--verify', '--quiet', 'HEAD'], env, request.signal);
     const head = await ask(['-C', target, 'symbolic-ref', '--short', '--quiet', 'HEAD'], env, request.signal);
@@ -179,11 +179,11 @@ async function ask(argv: string[], env: Record<string, string>, signal: AbortSig
 
 async function git(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
   const { code, stderr } = await runGit(argv, env, signal);
-  if (code !== 0) throw new CloneError(gitsWords(stderr) || `git ended with exit code ${code ?? 'unknown'}`);
+  if (code !== 0) throw new CloneError(gitMessage(stderr) || `git ended with exit code ${code ?? 'unknown'}`);
 }
 
-/** What git said, without its progress and without credentials. */
-export function gitsWords(stderr: string): string {
+/** The output of git, without progress and without credentials. */
+export function gitMessage(stderr: string): string {
   return withoutCredentials(stderr)
     .split(/[\r\n]+/)
     .map((line) => line.trim())
@@ -211,7 +211,7 @@ interface GitEnd {
 
 function runGit(argv: string[], env: Record<string, string>, signal: AbortSignal): Promise<GitEnd> {
   return new Promise((resolve, reject) => {
-    const { file, args } = toldWhenOrphaned('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', 'git', ...argv]);
+    const { file, args } = withParentDeathSignal('TERM', ['/bin/sh', '-c', AS_GROUP, 'sh', 'git', ...argv]);
     const child = spawn(file, args, {
       detached: true,
       env,
@@ -219,23 +219,23 @@ function runGit(argv: string[], env: Record<string, string>, signal: AbortSignal
       timeout: CLONE_TIMEOUT_MS,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const heard = { stdout: '', stderr: '' };
+    const output = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => {
-      heard.stdout = (heard.stdout + chunk.toString('utf8')).slice(-10_000);
+      output.stdout = (output.stdout + chunk.toString('utf8')).slice(-10_000);
     });
     child.stderr.on('data', (chunk: Buffer) => {
-      heard.stderr = (heard.stderr + chunk.toString('utf8')).slice(-20_000);
+      output.stderr = (output.stderr + chunk.toString('utf8')).slice(-20_000);
     });
     child.on('error', (error) => {
       reject(new CloneError(`git could not be run: ${error.message}`));
     });
     const end = (code: number | null): void => {
       if (code === NOT_FOUND) reject(new CloneError('git is not installed'));
-      else resolve({ code, ...heard });
+      else resolve({ code, ...output });
     };
     child.on('close', end);
     child.on('exit', (code) => {
-      setTimeout(end, LAST_WORDS_MS, code).unref();
+      setTimeout(end, OUTPUT_GRACE_MS, code).unref();
     });
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What a Forgejo host tells of a user's repositories, in the records of the servers' interface. It is the one provider
- * whose host users bring themselves, so it is asked; tokens of the others are only used to clone.
+ * The repositories of a user at a Forgejo host, in the records of the servers' interface. Only Forgejo is searched,
+ * because users run it themselves; tokens of other providers are only used to clone.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -49,15 +49,12 @@ const PAGE = 50;
 const MAX_PAGES = 20;
 
 export interface Forgejo {
-  user(): Promise<Record<string, unknown>>;
+  /** Throws ForgejoError 401 or 403 when the token is refused. */
+  checkToken(): Promise<void>;
   /** The user's own, or those whose name holds the words. */
   repositories(query: string): Promise<ProviderRepository[]>;
   hasRepository(name: string): Promise<boolean>;
   branches(repository: string, query: string): Promise<ProviderBranch[]>;
-  /** The names of the files in a folder of the default branch; none where there is no such folder. */
-  folder(repository: string, path: string): Promise<string[]>;
-  /** The text of a file of the default branch; null: there is none. */
-  file(repository: string, path: string): Promise<string | null>;
   /** Open issues that wait for the user. */
   tasks(): Promise<ProviderTask[]>;
 }
@@ -79,24 +76,9 @@ export function createForgejo(base: string, token: string): Forgejo {
       throw error;
     }
   };
-  const contents = async (repository: string, path: string): Promise<unknown> => {
-    const whole = `${repository}/${path}`;
-    // An address would be read without such parts, and lead to another route of the host.
-    if (whole.split('/').some((part) => part === '' || part === '.' || part === '..')) return null;
-    return askFor(`/repos/${name(repository)}/contents/${name(path)}`);
-  };
   return {
-    async user() {
-      const found = membersOf(await ask('/user'));
-      const login = text(found.login);
-      return {
-        id: String(found.id),
-        login,
-        avatar_url: text(found.avatar_url),
-        company: null,
-        name: text(found.full_name) || login,
-        email: text(found.email) || null,
-      };
+    async checkToken() {
+      await ask('/user');
     },
     async repositories(query) {
       const path = query === '' ? '/user/repos' : `/repos/search?q=${encodeURIComponent(query)}`;
@@ -104,17 +86,6 @@ export function createForgejo(base: string, token: string): Forgejo {
     },
     async hasRepository(repository) {
       return (await askFor(`/repos/${name(repository)}`)) !== null;
-    },
-    async folder(repository, path) {
-      const found = await contents(repository, path);
-      const items = Array.isArray(found) ? (found as unknown[]).map(membersOf) : [];
-      return items.filter(({ type }) => type === 'file').map((item) => text(item.name));
-    },
-    async file(repository, path) {
-      const found = membersOf(await contents(repository, path));
-      if (found.type !== 'file') return null;
-      const encoding = found.encoding !== undefined && found.encoding !== 'base64' ? 'utf8' : 'base64';
-      return Buffer.from(text(found.content), encoding).toString('utf8');
     },
     async branches(repository, query) {
       const found = await all(`/repos/${name(repository)}/branches`);

@@ -78,7 +78,7 @@ function freeName(kind: string, taken: Set<string>, before: McpEntry[]): string 
   }
 }
 
-/** What is stored as V1 shows it: tokens, header values and environment values are not told. */
+/** What is stored as V1 shows it: without tokens, values of headers and of environment variables. */
 export function toV1(entries: McpEntry[]): JsonObject {
   return Object.fromEntries(entries.map((entry) => [entry.name, shownV1(entry)]));
 }
@@ -104,7 +104,7 @@ function shownV1(entry: McpEntry): JsonObject {
   };
 }
 
-/** What stands for a value that is not told; sent back it keeps the stored one. */
+/** Shown in place of a secret value; when a client sends it back, the stored value is kept. */
 export const MASK = '**********';
 
 function masked(values: Record<string, Json>): JsonObject {

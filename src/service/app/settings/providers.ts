@@ -46,7 +46,7 @@ async function refusingProvider(given: Record<string, GivenToken>): Promise<Prov
   const base = providerBase('forgejo', host ?? null);
   if (!token || !host || base === null) return null;
   try {
-    await createForgejo(base, token).user();
+    await createForgejo(base, token).checkToken();
     return null;
   } catch (error) {
     if (!(error instanceof ForgejoError)) throw error;

@@ -1,4 +1,4 @@
-/** What a start needs to know, whatever the dialect of the request, and the conversation it begins with. */
+/** A start, the same for both dialects, and the conversation that it creates. */
 import type { ConfirmationPolicyRequest } from '../../../protocol/agent-server/requests.ts';
 import type { Provider } from '../../../protocol/v1/requests.ts';
 import type { ReplayStep } from '../../agents/replay/steps.ts';
@@ -79,7 +79,7 @@ interface Place {
   secrets: Record<string, string>;
 }
 
-/** The same conversation as an agent server is told to start it (interface section 7.4). */
+/** The body with which the agent server starts the conversation (interface section 7.4). */
 export function agentConversation(
   request: StartRequest,
   { conversation: settings }: StoredSettings,

@@ -184,11 +184,11 @@ class ConversationStarter implements Starter {
       branch: cloned?.branch ?? request.branch,
     };
     store.transaction(() => {
-      // What the worker told while there was no row is in the log as well.
-      const { title = null, ...told } = stateInLog(supervisor.eventsOf(sandboxId), conversationId) ?? {};
+      // What the worker reported before the row existed is in the log.
+      const { title = null, ...inLog } = stateInLog(supervisor.eventsOf(sandboxId), conversationId) ?? {};
       const before = store.conversations.get(conversationId);
       const row = before ?? newConversation(conversationId, request, 'ready', now);
-      const change = { ...known, ...told, ...(title !== null && isGivenTitle(row) ? { title } : {}) };
+      const change = { ...known, ...inLog, ...(title !== null && isGivenTitle(row) ? { title } : {}) };
       if (before === null) store.conversations.insert({ ...row, ...change });
       else store.conversations.update(conversationId, change);
     });
@@ -229,7 +229,7 @@ class ConversationStarter implements Starter {
     });
   }
 
-  /** Does what must be written; on a full disk as soon as there is room, for nobody else will ever do it. */
+  /** Does what must be written; on a full disk as soon as there is room, since no one else writes it. */
   async #untilWritten(what: string, write: () => Promise<void>): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {

@@ -56,7 +56,7 @@ export function createV0EventReader(logs: EventLogs): V0EventReader {
   };
 }
 
-/** A conversation that is being started, or could not be, has no log; V0 tells its state all the same. */
+/** A conversation that is being started, or could not be, has no log; V0 shows its state as events. */
 function beforeStart(row: ConversationRow): V0Event[] {
   const at = (stamp: string): string => stamp.replace(/Z$/, '');
   const loading = { id: 0, timestamp: at(row.created_at), ...stateChanged('loading', '') };

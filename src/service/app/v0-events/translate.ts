@@ -15,7 +15,7 @@ export interface Translator {
   take(event: StoredEvent, following: StoredEvent | undefined): V0Event[];
 }
 
-/** The tools of the agent, which V0 tells in the form in which a model is told of them. */
+/** The tools of the agent, in the form of a request to a model, as V0 shows them. */
 const TOOLS = [
   ['terminal', 'Runs a command in the shell of the sandbox.', 'command', 'The command.'],
   ['file_editor', 'Shows, creates and changes files of the sandbox.', 'path', 'The file.'],

@@ -1,4 +1,4 @@
-/** Listening to a command until its output is complete. */
+/** Reads the output of a command until it is complete. */
 import type { ChildProcess } from 'node:child_process';
 import type { RunParameters } from '../protocol.ts';
 import { BoundedText } from './output.ts';
@@ -16,18 +16,17 @@ interface Gathered {
   settled: () => Promise<void>;
 }
 
-/** Begins to listen. */
 export function gather(child: ChildProcess, wanted: RunParameters, onOutput: OutputListener): Gathered {
   const texts = {
     stdout: new BoundedText(wanted.keepHead, wanted.keepTail),
     stderr: new BoundedText(wanted.keepHead, wanted.keepTail),
   };
-  let heard = performance.now();
+  let lastOutput = performance.now();
   let open = 2;
   for (const name of ['stdout', 'stderr'] as const) {
     const stream = child[name];
     stream?.on('data', (chunk: Buffer) => {
-      heard = performance.now();
+      lastOutput = performance.now();
       const text = texts[name].push(chunk);
       if (text !== '' && wanted.live) onOutput(name, text);
     });
@@ -39,7 +38,7 @@ export function gather(child: ChildProcess, wanted: RunParameters, onOutput: Out
   }
   const settled = async (): Promise<void> => {
     const since = performance.now();
-    while (open > 0 && performance.now() - heard < SILENCE_MS && performance.now() - since < PATIENCE_MS)
+    while (open > 0 && performance.now() - lastOutput < SILENCE_MS && performance.now() - since < PATIENCE_MS)
       await pause(5);
     // A full turn of the event loop, in which everything that already lies in the pipe is read.
     for (let turn = 0; turn < 3 && open > 0; turn += 1) await new Promise((resolve) => setImmediate(resolve));

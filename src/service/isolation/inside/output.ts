@@ -27,7 +27,7 @@ export class BoundedText {
     return this.#add(this.#decoder.end());
   }
 
-  /** The whole text, or its beginning and end with a line between that tells how much is missing. */
+  /** The whole text, or its beginning and end with a line between with the number of characters left out. */
   toString(): string {
     return this.#head + this.rest();
   }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CloneError, cloneRepository, endClones, gitsWords } from '../../../../src/service/app/repositories/clone.ts';
+import { CloneError, cloneRepository, endClones, gitMessage } from '../../../../src/service/app/repositories/clone.ts';
 import {
   isBranchName,
   repositorySource,
@@ -170,7 +170,7 @@ describe('words', () => {
   it('of git lose their progress and every credential', () => {
     const said =
       "Cloning into '/x'...\nremote: Counting objects: 3\nfatal: unable to access 'https://me:hush@host/x/': no\n";
-    expect(gitsWords(said)).toBe("fatal: unable to access 'https://***@host/x/': no");
+    expect(gitMessage(said)).toBe("fatal: unable to access 'https://***@host/x/': no");
   });
 
   it.each([
