@@ -58,8 +58,11 @@ export async function changeOverV0(
   return answer;
 }
 
-/** After a lost try of a deletion, a 404 is its success. */
-async function lacksRoute({ status, afterLostTry }: Answer, isThere: () => Promise<boolean>): Promise<boolean> {
+/**
+ * Whether an idempotent change of one thing was answered by a server that lacks the route: 405, or 404 while the thing
+ * is there. After a lost try of a deletion, a 404 is its success.
+ */
+export async function lacksRoute({ status, afterLostTry }: Answer, isThere: () => Promise<boolean>): Promise<boolean> {
   return status === 405 || (status === 404 && afterLostTry === undefined && (await isThere()));
 }
 

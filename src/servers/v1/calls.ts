@@ -104,13 +104,20 @@ export async function searchSandboxes(
   return found;
 }
 
+/** Throws `not-found`. */
 export async function getSandbox(links: Links, id: string): Promise<SandboxRecord> {
   const answer = await links.app.request({
     method: 'GET',
     path: '/api/v1/sandboxes',
     query: { id: [id] },
     safe: 'read',
+    accept: [404],
   });
+  // The answer for an unknown id is null, so a 404 is about the route.
+  if (answer.status === 404) {
+    const { status, request } = answer;
+    throw new AppError('unsupported', 'this server has no route to read a sandbox by its id', { status, request });
+  }
   const record = read(answer, (body) => readBatch(body, 'sandboxes', readSandbox))[0] ?? null;
   if (record === null) throw noSandbox(id);
   links.network.redaction.add(record.session_api_key);

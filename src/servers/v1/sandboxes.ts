@@ -1,35 +1,30 @@
-/** Sandboxes of V1 (interface 5), with what their conversations tell about them. */
+/** Sandboxes of V1 (interface 5), each with the conversations and repositories in it. */
 import { AppError, isAppError } from '../../errors.ts';
 import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
+import { lacksRoute } from '../change-routes.ts';
 import { read, type Links } from '../links.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { refuseUnknownSpec } from '../quirks/unknown-spec.ts';
 import { removeOrRead } from '../removal.ts';
 import type { Server } from '../server.ts';
-import { foundNothing } from '../transport/answer.ts';
+import { foundNothing, type Answer } from '../transport/answer.ts';
+import type { Call } from '../transport/call.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
 
 const CREATE_TIMEOUT_MS = 120_000;
 /** Deleting takes up to 10 s, a resume may wait for the runtime. */
 const CHANGE_TIMEOUT_MS = 120_000;
-/** Conversations that are read to tell what is in the sandboxes of a list. */
+/** The most conversations that are read to list the contents of sandboxes. */
 const MOST_CONVERSATIONS = 1000;
 
 export function createSandboxes(links: Links): Server['sandboxes'] {
   const { redaction } = links.network;
   const change = async (id: string, verb: 'pause' | 'resume', spec?: string): Promise<void> => {
     const path = `/api/v1/sandboxes/${encodeURIComponent(id)}/${verb}`;
-    const answer = await links.app.request({
-      method: 'POST',
-      path,
-      query: { sandbox_spec_id: spec },
-      safe: 'idempotent',
-      timeoutMs: CHANGE_TIMEOUT_MS,
-      accept: [404],
-    });
-    if (answer.status === 404) throw noSandbox(id);
+    const { status } = await sendChange(links, id, verb, { method: 'POST', path, query: { sandbox_spec_id: spec } });
+    if (status === 404) throw noSandbox(id);
   };
   return {
     async list(page, pageSize, use = 'read') {
@@ -59,23 +54,40 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
   };
 }
 
-/** Throws `not-found`. */
+/** Throws `not-found`, and `unsupported` where the server lacks the route. */
 export async function removeSandbox(links: Links, id: string): Promise<void> {
   // The handler reads the query and ignores the path; another name there would delete another sandbox.
   const path = `/api/v1/sandboxes/${encodeURIComponent(id)}`;
-  const call = {
-    method: 'DELETE',
-    path,
-    query: { sandbox_id: id },
-    safe: 'idempotent',
-    timeoutMs: CHANGE_TIMEOUT_MS,
-    accept: [404],
-  } as const;
   await removeOrRead(links, `sandbox ${id}`, {
     async remove() {
-      if (foundNothing(await links.app.request(call))) throw noSandbox(id);
+      const answer = await sendChange(links, id, 'delete', { method: 'DELETE', path, query: { sandbox_id: id } });
+      if (foundNothing(answer)) throw noSandbox(id);
     },
     isThere: () => isThere(links, id),
+  });
+}
+
+/**
+ * @returns an answer of 404 only where the sandbox is not there
+ * @throws unsupported where the server lacks the route
+ */
+async function sendChange(
+  links: Links,
+  id: string,
+  verb: string,
+  call: Pick<Call, 'method' | 'path' | 'query'>,
+): Promise<Answer> {
+  const answer = await links.app.request({
+    ...call,
+    safe: 'idempotent',
+    timeoutMs: CHANGE_TIMEOUT_MS,
+    accept: [404, 405],
+  });
+  if (!(await lacksRoute(answer, () => isThere(links, id)))) return answer;
+  const { status, request } = answer;
+  throw new AppError('unsupported', `this server cannot ${verb} a sandbox: it has no route for this`, {
+    status,
+    request,
   });
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { looseTrap } from '../../traps/support/trap.ts';
 import { connectedV1 } from '../support/connected-v1.ts';
 import { failure } from '../support/failure.ts';
 import { ID, SANDBOX_KEY } from '../support/v1-world.ts';
@@ -39,9 +40,42 @@ describe('sandboxes of V1', () => {
   });
 
   it('are deleted by the same id in path and query', async () => {
-    v1.on({ 'DELETE /api/v1/sandboxes/sb1': () => ({ json: { success: true } }) });
+    v1.on({
+      'DELETE /api/v1/sandboxes/sb1': () => ({ json: { success: true } }),
+      'GET /api/v1/sandboxes': () => ({ json: [null] }),
+    });
     await v1.server.sandboxes.remove('sb1');
     expect(v1.asked('DELETE /api/v1/sandboxes/sb1')?.query.get('sandbox_id')).toBe('sb1');
     expect((await failure(v1.server.sandboxes.remove('sb2'))).kind).toBe('not-found');
+  });
+});
+
+describe('a server without the route of a change', () => {
+  it.each([
+    ['delete', 'DELETE /api/v1/sandboxes/:id', ['-y', '--ignore-not-found']],
+    ['pause', 'POST /api/v1/sandboxes/:id/pause', ['--no-wait']],
+    ['resume', 'POST /api/v1/sandboxes/:id/resume', ['--no-wait']],
+  ])('sandbox %s exits 12 while the sandbox is still there', async (verb, route, flags) => {
+    const trap = await looseTrap({ lacks: [route] });
+    try {
+      trap.sandboxes.set('sandbox1', verb === 'resume' ? 'PAUSED' : 'RUNNING');
+      const { code, out, err } = await trap.acs('sandbox', verb, 'sandbox1', ...flags);
+      expect({ code, out }, err).toEqual({ code: 12, out: '' });
+      expect(err).toContain(`this server cannot ${verb} a sandbox`);
+      expect(trap.sandboxes.size).toBe(1);
+    } finally {
+      await trap.close();
+    }
+  });
+
+  it('sandbox delete --ignore-not-found exits 12 where sandboxes cannot be read by id', async () => {
+    const trap = await looseTrap({ lacks: ['DELETE /api/v1/sandboxes/:id', 'GET /api/v1/sandboxes'] });
+    try {
+      trap.sandboxes.set('sandbox1', 'RUNNING');
+      const { code, out, err } = await trap.acs('sandbox', 'delete', 'sandbox1', '-y', '--ignore-not-found');
+      expect({ code, out }, err).toEqual({ code: 12, out: '' });
+    } finally {
+      await trap.close();
+    }
   });
 });
