@@ -1,6 +1,6 @@
 /**
- * Every way a command can end other than well. One class, told by a tag and not by `instanceof`, because the build may
- * hold this module in more than one chunk.
+ * Every way a command can fail. One class, recognised by a tag and not by `instanceof`, because the build may hold
+ * this module in more than one chunk.
  */
 
 /** Exit codes by kind; the kind is also `error.code` in JSON. They are a promise to scripts: never renumber. */

@@ -58,7 +58,7 @@ let stdinWasUsed = false;
 function listenForSignals(interruption: AbortController, hangUp: HangUp): void {
   for (const [name, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
     process.on(name, () => {
-      if (name === 'SIGHUP') hangUp.heard();
+      if (name === 'SIGHUP') hangUp.received();
       if (interruption.signal.aborted) {
         hangUp.settle();
         process.exit(exitCode);
@@ -69,7 +69,7 @@ function listenForSignals(interruption: AbortController, hangUp: HangUp): void {
 }
 
 interface HangUp {
-  heard: () => void;
+  received: () => void;
   /** Ends the process as the signal would have, when its terminal is gone; else does nothing. */
   settle: () => void;
 }
@@ -77,13 +77,13 @@ interface HangUp {
 /** Node gives its terminal the old settings back at its end, and aborts when the terminal is no longer there. */
 function createHangUp(): HangUp {
   const hadTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
-  let isHeard = false;
+  let isReceived = false;
   return {
-    heard: () => {
-      isHeard = true;
+    received: () => {
+      isReceived = true;
     },
     settle: () => {
-      if (!isHeard || !hadTerminal) return;
+      if (!isReceived || !hadTerminal) return;
       process.removeAllListeners('SIGHUP');
       process.kill(process.pid, 'SIGHUP');
     },
@@ -106,7 +106,7 @@ function outputStream(descriptor: number, open: () => NodeJS.WriteStream, hangUp
     stream.on('error', (error: NodeJS.ErrnoException) => {
       lost = outputError(error);
       // A terminal that is gone says so here before the signal comes, or when it goes to the shell alone.
-      if (error.code === 'EIO') hangUp.heard();
+      if (error.code === 'EIO') hangUp.received();
     });
   const stream = (): NodeJS.WriteStream => (opened ??= listen(open()));
   return {

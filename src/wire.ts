@@ -83,7 +83,7 @@ export function createContext(platform: Platform): Context {
       const plans = await targets.plans();
       return plans.map((plan) => {
         const server = connections.of(plan, within);
-        server.catch(() => undefined); // told to whoever awaits it; until then it is no unhandled rejection
+        server.catch(() => undefined); // handled by its caller later; until then it must not be an unhandled rejection
         return { profile: plan.profile ?? plan.origin, server };
       });
     },

@@ -70,7 +70,7 @@ function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: '',
-    // ssh would ask on the terminal, whatever git was told.
+    // ssh asks on the terminal by itself; GIT_TERMINAL_PROMPT does not prevent that.
     SSH_ASKPASS: 'false',
     SSH_ASKPASS_REQUIRE: 'force',
     GIT_OPTIONAL_LOCKS: '0',

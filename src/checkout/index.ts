@@ -19,7 +19,7 @@ export interface Checkout {
   head: string | null;
   /** Remote `origin`; null without one. The URL without credentials. */
   origin: { url: string; host: string | null; repository: string | null; git_provider: string | null } | null;
-  /** Commits that are not on the upstream; null when it cannot be told. */
+  /** Commits that are not on the upstream; null when git cannot determine them. */
   unpushed: number | null;
   /** Whether tracked or untracked files differ from HEAD. */
   dirty: boolean;

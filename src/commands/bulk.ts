@@ -139,7 +139,7 @@ export function failedItem(id: string | null, error: unknown, profile?: string):
 
 const DRY_RUN_TAG = 'acs.DryRunStop';
 
-/** What ends a command in a dry run: cli.ts tells it by the tag and prints the requests that were kept back. */
+/** The error that ends a command in a dry run: cli.ts recognises the tag and prints the requests that were not sent. */
 export function endOfDryRun(requests: readonly DryRunRequest[] = []): Error {
   return Object.assign(new Error('a dry run ends here'), { tag: DRY_RUN_TAG, requests });
 }

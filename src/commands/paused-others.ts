@@ -31,13 +31,13 @@ export async function withPausedOthers(ctx: Context, work: () => Promise<void>):
   await printPaused(server);
 }
 
-/** One page is enough: the limits of servers are 5, 10 and 20. Not being told is no reason not to start. */
+/** One page is enough: the limits of servers are 5, 10 and 20. A list that cannot be read does not prevent the start. */
 async function idsWith(server: Server, wanted: 'running' | 'paused'): Promise<string[]> {
   try {
     const { items } = await server.sandboxes.list(null, 100, 'none');
     return items.filter(({ status }) => status === wanted).map(({ id }) => id);
   } catch (error) {
-    // What a signal means is told by whoever does the work; its document is out, or still to come.
+    // Interruptions are handled by the command, which prints its document itself.
     if (!isAppError(error)) throw error;
     return [];
   }

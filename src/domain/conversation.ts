@@ -4,7 +4,8 @@
 
 /**
  * `starting` also covers a start task that has no conversation yet; `unknown(<word>)` is a word invented later.
- * `deleted` is what a delete or the end of a watch tells of one that is not there; no server has it, so none is chosen by it.
+ * `deleted` is reported by a delete, or by a watch of a conversation that no longer exists; servers do not have it, so
+ * no filter accepts it.
  */
 export type ConversationStatus =
   | 'starting'
@@ -42,7 +43,7 @@ export interface Reason {
 }
 
 export interface Conversation {
-  /** 32 hex digits without dashes; empty while only the start task exists (users are told `knownId`, or null). */
+  /** 32 hex digits without dashes; empty while only the start task exists (printed as `knownId`, or null). */
   id: string;
   /** The id it will have, where that was chosen with the start that is under way. */
   chosen_id?: string;

@@ -62,7 +62,7 @@ function addNew(known: Set<string>, id: string): boolean {
   return id === '' || known.add(id).size > before;
 }
 
-/** What most records are told apart by. */
+/** The key of most records. */
 export const byId = ({ id }: { id: string }): string => id;
 
 export interface PageSource<T> {

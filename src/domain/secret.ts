@@ -1,4 +1,4 @@
-/** The user's own secrets at a server, which its sandboxes get as environment variables. Values are never told. */
+/** The user's own secrets at a server, which its sandboxes get as environment variables. Servers never return the values. */
 export interface Secret {
   name: string;
   description: string | null;

@@ -66,7 +66,7 @@ const KEPT_V0 = new Set(['llm_api_key', 'search_api_key']);
 
 /**
  * The body of a V0 write, which replaces everything: what is stored, with the changes. A null of the stored record is
- * left out for the keys V0 keeps that way, and for `sandbox_api_key`, which it never tells.
+ * left out for the keys V0 keeps that way, and for `sandbox_api_key`, which V0 never returns.
  */
 export function v0SettingsBody(stored: JsonObject, changes: ReadonlyMap<string, JsonValue>): JsonObject {
   const body: JsonObject = {};

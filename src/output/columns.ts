@@ -5,7 +5,7 @@ export interface ColumnNeed {
   natural: number;
   /** Higher keeps its width longer; 0 is never cut while anything else can be. */
   weight: number;
-  /** Cut to less it tells nothing; where that does not fit it is left out. Without it: NARROWEST. */
+  /** The narrowest useful width; where that does not fit the column is left out. Default: NARROWEST. */
   minimum?: number;
   /** It has a heading and nothing below it: what others would be cut for. */
   isEmpty?: boolean;
@@ -13,7 +13,7 @@ export interface ColumnNeed {
 
 /** Between two columns. */
 export const GAP = 2;
-/** A column of text narrower than this tells nothing. */
+/** A column of text narrower than this is not readable. */
 const NARROWEST = 5;
 
 /**

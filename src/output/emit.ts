@@ -98,7 +98,7 @@ const TABLES: ReadonlySet<OutputKind> = new Set<OutputKind>(['list', 'bulk']);
 
 /** Once the command waits for its server, which is time to load what the answer will need. */
 function prepareTable(): void {
-  setImmediate(() => void import('./table.ts').catch(() => undefined)); // whoever draws it is told
+  setImmediate(() => void import('./table.ts').catch(() => undefined)); // a failure is reported when the table is drawn
 }
 
 function plural(noun: string): string {

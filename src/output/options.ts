@@ -1,4 +1,4 @@
-/** What output is told: by the global flags, by the surroundings, and by commands that change many things. */
+/** Options of output: from the global flags, from the environment, and from commands that change many records. */
 import type { Palette } from '../text/palette.ts';
 
 export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';

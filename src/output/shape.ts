@@ -22,7 +22,7 @@ export interface Shape {
 /** Members of a JSON list besides `items`. */
 export type ListMembers = Readonly<Record<string, unknown>>;
 
-/** Null: there is nothing to list, and a person should be told so. */
+/** Null: the list is empty, and a table prints a notice instead. */
 export async function listText<T>(
   view: View<T>,
   items: readonly T[],
@@ -68,8 +68,8 @@ export async function itemText<T>(
         view.fields.map((field) => field.name),
         shape,
       );
-      const told = shape.fields ? all : all.filter((field) => hasValue(field.get(item)));
-      return renderPairs(told, item, await shape.look());
+      const shown = shape.fields ? all : all.filter((field) => hasValue(field.get(item)));
+      return renderPairs(shown, item, await shape.look());
     }
   }
 }

@@ -8,7 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 
 const TIME_LIMIT_MS = 2000;
 
-/** Resolves when all of them have been told to end; what left its parent before that is left alone. */
+/** Resolves when all of them have been sent the signal; a process that left the tree before is not ended. */
 export async function endTree(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return; // it could not be started
   child.kill('SIGSTOP'); // it starts nothing more while its children are looked for

@@ -256,8 +256,8 @@ export const filledList = <Item extends v.GenericSchema>(item: Item) =>
 export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));
 
 /**
- * One of some records, by the names that genuine servers give them. A value that is none of them is told for each: where
- * it fails to be that one.
+ * A union of records, by the names that genuine servers give them. For a value that matches none, the validation error
+ * lists the mismatches with each.
  */
 export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) => {
   type Output = v.InferOutput<Options[keyof Options]>;

@@ -1,4 +1,4 @@
-/** The one owner of ora. Only for a terminal: elsewhere ora writes lines even when it is told not to. */
+/** The one owner of ora. Only for a terminal: elsewhere ora writes lines even when it is disabled. */
 import ora from 'ora';
 import { TerminalStream, type TerminalWriter } from './writable.ts';
 

@@ -30,8 +30,8 @@ export class TerminalStream extends Writable {
   }
 
   /**
-   * Hands the chunk on at once, without the queue of Writable: ora tells its own writes from those of others by their
-   * being made while it draws. A reader that is gone is told to whoever writes data; a spinner has nothing to add.
+   * Passes the chunk on synchronously, without the queue of Writable: ora recognises its own writes because they are
+   * made while it draws. A closed reader is reported by the writes of data; the spinner ignores it.
    */
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     const text = typeof chunk === 'string' || chunk instanceof Uint8Array ? chunk : String(chunk);

@@ -1,4 +1,4 @@
-/** Secrets in JSON values, told by the names of members. Names and structure stay, so that a reader sees what was set. */
+/** Redacts secrets in JSON values by the names of members. Names and structure are kept: a reader sees what was set. */
 import { shownArguments } from './redact-arguments.ts';
 import { REDACTED, canonicalName, isMcpName, isSecretMap, isSecretName } from './secret-names.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Secrets told by where they stand or by their form, in any text. Every expression is bounded or linear: the text comes
- * from servers and agents.
+ * Finds secrets in any text by their context or their form. Every expression is bounded or linear: the text comes from
+ * servers and agents.
  */
 import { REDACTED, SECRET_NAME_IN_TEXT } from './secret-names.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Keeps secrets out of everything that is printed, logged or stored for people. Two nets: the secrets that are known
- * (a profile's key, a sandbox's session key), in every form they may be written in; and general rules by name and by
- * the well-known forms of tokens. A replaced secret is always `<redacted>`, so that nothing tells its length.
+ * Removes secrets from everything that is printed, logged or stored for people. Two methods: known secrets (a profile's
+ * key, a sandbox's session key) in each encoding; and general rules by name and by the well-known forms of tokens. A
+ * replaced secret is always `<redacted>`, so that its length is not disclosed.
  */
 import { redactPatterns } from './redact-patterns.ts';
 import { memberRedaction } from './redact-members.ts';

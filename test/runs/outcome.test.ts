@@ -58,7 +58,7 @@ describe('the outcome of a run', () => {
     expect(deletedOutcome('c', NO_EVIDENCE)).toMatchObject({ status: 'deleted', exit_code: 5 });
   });
 
-  it('tells the reason, the cost and the last event', () => {
+  it('has the reason, the cost and the last event', () => {
     const reason = { code: 'LLMAuthenticationError', text: 'the key was refused' };
     const last = action();
     expect(judge(conversation({ status: 'failed', reason, cost_usd: 0.25 }), known(message(), last))).toEqual({

@@ -53,7 +53,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A server whose conversation is what the test says, and whose follower tells what the test says. */
+/** A server whose record and follower items are set by the test. */
 class Stage {
   readonly clock = new ManualClock();
   readonly notices: string[] = [];
@@ -133,7 +133,7 @@ const message = () => event('message');
 const word = (value: string) => event(value === 'running' ? 'status:running' : 'status:other');
 
 describe('watching a run', () => {
-  it('ends with the state the server tells', async () => {
+  it('ends with the status that the server reports', async () => {
     const stage = new Stage();
     const watched = stage.watch();
     await stage.tell(message(), word('running'), stage.state('running'), word('finished'), stage.state('finished'));
@@ -145,7 +145,7 @@ describe('watching a run', () => {
     const watched = stage.watch();
     await stage.tell(word('finished'), message(), stage.state('finished'));
     await stage.clock.pass(1_000);
-    // The record never changes in between: the server tells no new state.
+    // The record never changes in between: the server reports no new status.
     await stage.tell(word('running'));
     await stage.clock.pass(1_000);
     await stage.tell(word('finished'));
@@ -165,7 +165,7 @@ describe('watching a run', () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
     await stage.tell(message(), word('running'), stage.state('running'));
-    // The machine slept: the run ended meanwhile, and nobody told.
+    // The machine was suspended: the run ended meanwhile, and no event reported it.
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(60_000);
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
@@ -194,7 +194,7 @@ describe('watching a run', () => {
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
   });
 
-  it('shows what followed an answer, though the run ended before any of it was told', async () => {
+  it('shows the events after a confirmation although the run ended before the follower delivered them', async () => {
     const stage = new Stage();
     const shown: string[] = [];
     const onEvent = (one: { text: string }) => Promise.resolve(void shown.push(one.text));
@@ -222,7 +222,7 @@ describe('watching a run', () => {
     expect(failure?.message).toContain('still running after 1m');
   });
 
-  it('names the last state at its deadline, too, when a busy sandbox just then tells none', async () => {
+  it('names the last status at its deadline although a busy sandbox reports none at that time', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
     await stage.tell(stage.state('running'));

@@ -16,7 +16,7 @@ const FACTS: ProbeFacts = {
   probed_at_ms: 0,
 };
 
-/** Facts that are remembered of a server, which tells these when it is asked anew. */
+/** Cached facts of a server that answers the next probe with `facts`. */
 async function remembering(facts: ProbeFacts, holds: 'lasting' | 'for-now') {
   const clock = quickClock();
   const cache = {
@@ -33,7 +33,7 @@ async function remembering(facts: ProbeFacts, holds: 'lasting' | 'for-now') {
 }
 
 describe('a server whose route is missing', () => {
-  it('is asked anew, once, and has changed when it tells something else', async () => {
+  it('is probed again, once, and has changed when the new facts differ', async () => {
     const { found, count } = await remembering({ ...FACTS, version: '1.12.0' }, 'lasting');
     const [one, other] = await Promise.all([found.lookAgain(), found.lookAgain()]);
     expect(one?.message).toContain('now V1 (release 1.12.0)');

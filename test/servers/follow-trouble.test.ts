@@ -114,7 +114,7 @@ describe('following', () => {
     expect(shown).toEqual(sent.map((_, index) => `step ${index}`));
   });
 
-  it('does not knock without a pause at a server that closes every socket at once', async () => {
+  it('pauses between connections when the server closes every socket at once', async () => {
     let opened = 0;
     world.fake.onSocket = (socket) => {
       opened += 1;
@@ -170,7 +170,7 @@ describe('following', () => {
     expect(events()).toEqual(['first', 'third', 'second']);
   });
 
-  it('tells a status that stays missing, and what comes after it', async () => {
+  it('delivers a status that stays missing, and the status after it', async () => {
     world.conversations.get(ID)!['execution_status'] = null;
     follow();
     await until(() => lines.includes('=unknown(no-status)'));
@@ -196,7 +196,7 @@ describe('following', () => {
     expect(lines).not.toContain('=failed');
   });
 
-  it('tells that a run has failed whose sandbox stays in error', async () => {
+  it('reports a run as failed when its sandbox stays in error', async () => {
     follow();
     await until(() => lines.includes('=running'));
     Object.assign(world.conversations.get(ID)!, broken);

@@ -34,7 +34,7 @@ interface Follower {
   items: FollowItem[];
   /** `MessageEvent: hello`, `=running`, `!notice`. */
   lines(): string[];
-  /** Resolves when the condition holds for what was told so far. */
+  /** Resolves when the condition holds for the lines so far. */
   until(condition: (lines: string[]) => boolean): Promise<void>;
   stop(): Promise<void>;
   ended: Promise<void>;
@@ -80,7 +80,7 @@ function line(item: FollowItem): string {
   return `=${item.conversation.status}${item.conversation.reason === null ? '' : ` (${item.conversation.reason.code})`}`;
 }
 
-/** The sandbox stores the events and tells them over its sockets. */
+/** The sandbox stores the events and sends them over its sockets. */
 function happens(...events: Record<string, unknown>[]): void {
   for (const one of events) {
     world.agentEvents.push(one);
@@ -94,7 +94,7 @@ const onlyEvents = (lines: string[]): string[] =>
   lines.filter((one) => !/^[=!]/.test(one) && !one.startsWith('ConversationState'));
 
 describe('following', () => {
-  it('tells what was there, then what comes, each once and in order, and the end after its events', async () => {
+  it('delivers stored events, then new ones, each once and in order, and the end after its events', async () => {
     world.agentEvents.push(userMessage('hello'), status('running'));
     const follower = following();
     await follower.until((lines) => lines.includes('=running'));
@@ -229,7 +229,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('tells the reason of a failure with it', async () => {
+  it('delivers a failure with its reason', async () => {
     const follower = following();
     await follower.until((lines) => lines.includes('=running'));
     happens(event('ConversationErrorEvent', { code: 'MaxIterationsReached', detail: 'limit (3)' }), status('error'));
@@ -305,7 +305,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('starts after an event, and tells an unknown one', async () => {
+  it('starts after a given event, and reports an unknown one', async () => {
     const first = userMessage('one');
     world.agentEvents.push(first, finish('two'));
     const follower = following({ afterEventId: String(first['id']) });
@@ -340,7 +340,7 @@ describe('following', () => {
 });
 
 describe('following a run that is short', () => {
-  it('tells its end, though the state before it was the same', async () => {
+  it('delivers its end although the status before it was the same', async () => {
     world.conversations.get(ID)!['execution_status'] = 'finished';
     world.agentEvents.push(userMessage('one'), finish('first'), status('finished'), userMessage('two'));
     const follower = following();

@@ -113,7 +113,7 @@ describe.each(['v1', 'v0'] as const)('the local service over %s', (api) => {
     expect(server.presence('replay')).toBe('present');
   });
 
-  it('starts a replay, is followed to its end, and tells the same events afterwards', async () => {
+  it('starts a replay, is followed to its end, and returns the same events afterwards', async () => {
     const conversation = await start(server, { replay: replayOf('echo hello', 'echo again') });
     expect(conversation).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) as string, dialect: api });
     const items = await untilEnd(server, conversation.id);
@@ -240,7 +240,7 @@ describe('V1 of the local service', () => {
     expect(await server.conversations.diff(id)).toEqual(await server.conversations.diff(id));
   });
 
-  it('tells a branch that is not there, and a repository that is not there', async () => {
+  it('reports a missing branch and a missing repository', async () => {
     const branch = await failure(start(server, { repository, branch: 'no-such-branch', replay: replayOf('true') }));
     expect(['not-found', 'failed']).toContain(branch.kind);
     const missing = await failure(

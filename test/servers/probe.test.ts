@@ -107,7 +107,7 @@ describe('the probe', () => {
 });
 
 describe('a probe that fails', () => {
-  it('tells a missing key from a refused one', async () => {
+  it('distinguishes a missing key from a refused one', async () => {
     fake.handler = routes(RELEASE_1_11);
     const missing = await failure(connectTo(fake.url, { key: null }));
     expect([missing.kind, missing.message]).toEqual(['auth', 'this server asks for a key, and none was given']);
@@ -141,7 +141,7 @@ describe('a probe that fails', () => {
     [429, 'rate-limited', 7],
     [503, 'server', 9],
   ] as const)(
-    'asks again after %i, and tells it from a server that is none when it stays',
+    'tries again after %i, and distinguishes a lasting one from a server that is not OpenHands',
     async (status, kind, code) => {
       fake.handler = ({ path }) => (path === '/openapi.json' ? NOT_FOUND : { status, json: { message: 'Too busy' } });
       const error = await failure(connectTo(fake.url));

@@ -89,7 +89,7 @@ describe('secrets', () => {
     expect((await failure(server.secrets.remove('A2'))).kind).toBe('not-found');
   });
 
-  it('are created once: a lost answer is told', async () => {
+  it('are created once: a lost answer is reported', async () => {
     await open('1.11.0', ({ method, path }) => {
       if (path === '/api/v1/secrets/search') return { json: { items: [], next_page_id: null } };
       return method === 'POST' ? { cut: true } : null;

@@ -14,7 +14,7 @@ let notices: string[];
 let logged: string[];
 let stored: Record<string, unknown> | null;
 
-/** A server of that release that keeps what is posted as `stored` and tells it again. */
+/** A server of that release that keeps the posted settings as `stored` and returns them. */
 async function serve(release: '1.11.0' | '1.6.0'): Promise<void> {
   const path = release === '1.11.0' ? '/api/v1/settings' : '/api/settings';
   const recorded = release === '1.11.0' ? newer : older;

@@ -170,7 +170,7 @@ describe('a request that goes straight to a server', () => {
     [LONG_MS, 200],
     [200, 200],
   ])(
-    'tells a connection that does not come about from silence, with %i ms for one and %i ms for the other',
+    'distinguishes a connection that is not established from a silent server, with %i ms for one and %i ms for the other',
     async (...[connectTimeoutMs, silenceMs]) => {
       const url = (await say('')).replace('http:', 'https:');
       const error = await client({ connectTimeoutMs })

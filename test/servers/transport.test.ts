@@ -159,9 +159,9 @@ describe('retries', () => {
     expect(Math.max(...last) - Math.min(...last)).toBeGreaterThan(250);
   });
 
-  it('tell of a long Retry-After once, however many wait, and not of a short one', async () => {
-    const told: string[] = [];
-    const notice = (text: string) => void told.push(text);
+  it('report a long Retry-After once for all waiting requests, and no short one', async () => {
+    const notices: string[] = [];
+    const notice = (text: string) => void notices.push(text);
     const busy = (seconds: string) => () =>
       fake.asked.length <= 2
         ? { status: 429, headers: { 'retry-after': seconds }, json: { message: 'Too many requests' } }
@@ -169,7 +169,7 @@ describe('retries', () => {
     const read = { method: 'GET', path: '/', safe: 'read' } as const;
     fake.handler = busy('4');
     await transport({ notice }).request(read);
-    expect(told).toEqual([]);
+    expect(notices).toEqual([]);
     fake.asked.length = 0;
     fake.handler = busy('7');
     const { standing, waits } = standingClock();
@@ -180,7 +180,7 @@ describe('retries', () => {
     await until(() => waits.length === 2);
     stop.abort();
     await asked;
-    expect(told).toEqual([`${fake.url} answers 429 and asks to wait: 7 s`]);
+    expect(notices).toEqual([`${fake.url} answers 429 and asks to wait: 7 s`]);
   });
 
   it('ask nothing more until the time a used-up limit is reset', async () => {
@@ -196,23 +196,26 @@ describe('retries', () => {
   it.each([
     ['4', []],
     ['40', ['limits how often it is asked; the next request waits: 40 s']],
-  ])('tell once that a used-up limit keeps the next requests, when that is long: %s s', async (reset, expected) => {
-    const told: string[] = [];
-    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
-    fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
-    const { standing, waits } = standingClock();
-    const stop = new AbortController();
-    const pace = createPace(() => null, standing);
-    const sent = transport({ notice: (text) => void told.push(text), pace, clock: standing, signal: stop.signal });
-    const read = { method: 'GET', path: '/', safe: 'read' } as const;
-    await sent.request(read);
-    expect(told).toEqual([]);
-    const asked = Promise.allSettled([sent.request(read), sent.request(read)]);
-    await until(() => waits.length === 2);
-    stop.abort();
-    await asked;
-    expect(told).toEqual(expected.map((text) => `${fake.url} ${text}`));
-  });
+  ])(
+    'report once that a used-up limit delays the next requests, when the delay is long: %s s',
+    async (reset, expected) => {
+      const notices: string[] = [];
+      const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
+      fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
+      const { standing, waits } = standingClock();
+      const stop = new AbortController();
+      const pace = createPace(() => null, standing);
+      const sent = transport({ notice: (text) => void notices.push(text), pace, clock: standing, signal: stop.signal });
+      const read = { method: 'GET', path: '/', safe: 'read' } as const;
+      await sent.request(read);
+      expect(notices).toEqual([]);
+      const asked = Promise.allSettled([sent.request(read), sent.request(read)]);
+      await until(() => waits.length === 2);
+      stop.abort();
+      await asked;
+      expect(notices).toEqual(expected.map((text) => `${fake.url} ${text}`));
+    },
+  );
 
   it('do not wait for a daily quota', async () => {
     fake.handler = () => ({
@@ -355,7 +358,7 @@ describe('errors', () => {
 });
 
 describe('a dry run', () => {
-  it('lets reads out and stops before the first write, telling it redacted', async () => {
+  it('sends reads, stops before the first write, and reports that write redacted', async () => {
     const dry = transport({ mode: 'dry-run' });
     expect((await dry.request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({ ok: true });
     const stop: unknown = await dry

@@ -71,23 +71,23 @@ it('follows a long V0 run by reading its past once and then only what is new, th
   const quiet = (): void => undefined;
   script = [quiet, works, quiet, works, works, sleeps, quiet, wakes, works, () => becomes('finished')];
   const stop = new AbortController();
-  const told: number[] = [];
+  const read: number[] = [];
   const states: string[] = [];
-  let pastIsTold = 0;
+  let pastIsRead = 0;
   for await (const item of server.conversations.follow(ID, { signal: stop.signal })) {
-    if (item.type === 'event') told.push(Number(item.event.id));
-    if (told.length === LONG && pastIsTold === 0) pastIsTold = served.length;
+    if (item.type === 'event') read.push(Number(item.event.id));
+    if (read.length === LONG && pastIsRead === 0) pastIsRead = served.length;
     if (item.type === 'state') states.push(item.conversation.status);
     if (states.at(-1) === 'finished') break;
   }
-  expect(told).toEqual(events.map(({ id }) => id));
+  expect(read).toEqual(events.map(({ id }) => id));
   expect(states).toEqual(['running', 'stopped', 'running', 'finished']);
-  const later = served.slice(pastIsTold);
+  const later = served.slice(pastIsRead);
   expect(later.flatMap(({ ids }) => ids)).toEqual(events.slice(LONG).map(({ id }) => id));
   expect(later.every(({ query }) => query.get('reverse') === 'false' && Number(query.get('start_id')) >= LONG)).toBe(
     true,
   );
-  // One request for each look: what a look has read is not asked for again to be told.
+  // One request for each poll: events that a poll has read are not requested again for delivery.
   const looks = fake.lines().filter((line) => line === `GET /api/conversations/${ID}`).length;
   expect(later.length).toBeLessThan(looks);
 });

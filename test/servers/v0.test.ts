@@ -77,7 +77,7 @@ describe('a V0 conversation', () => {
     });
   });
 
-  it('is told by its newest agent state, which alone knows of failures', async () => {
+  it('has the status of its newest agent state, which alone reports failures', async () => {
     events = (older.body('v0.error.401.tail') as { events: Record<string, unknown>[] }).events.toReversed();
     expect(await server.conversations.get(ID)).toMatchObject({
       status: 'failed',
@@ -168,7 +168,7 @@ describe('a V0 conversation', () => {
 });
 
 describe('the difference over V0', () => {
-  it('is made from both sides of each file, and names what cannot be told', async () => {
+  it('is computed from both sides of each file, and names files whose sides cannot be read', async () => {
     const sides: Record<string, { original: string | null; modified: string | null }> = {
       'changed.txt': { original: 'a\nb\nc', modified: 'a\nB\nc' },
       'new.txt': { original: '', modified: 'hello' },
@@ -307,7 +307,7 @@ describe('starting over V0', () => {
     [{ status: 422, json: { detail: [{ loc: ['body', 'replay_json'], msg: 'no JSON' }] } }, 'usage'],
     [{ status: 401, json: 'No token for this provider' }, 'auth'],
     [{ cut: true }, 'unknown-outcome'],
-  ] as [Reply, string][])('tells a start that got %j as %s', async (reply, kind) => {
+  ] as [Reply, string][])('reports a start that got %j as %s', async (reply, kind) => {
     post(reply);
     const error = await failure(start({ conversation_id: kind === 'unsupported' ? ID : null }));
     expect(error.kind).toBe(kind);

@@ -46,7 +46,7 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
   };
 }
 
-/** What a person need not see: how a server keeps its books, and the answer told a second time as an observation. */
+/** Events that the table leaves out: internal state of the server, and observations that repeat the answer. */
 export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
   if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
   if (kind === 'observation:null') return true;

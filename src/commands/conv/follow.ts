@@ -135,11 +135,11 @@ function isHidden(ctx: Context, { kind }: FilterOptions, event: ConversationEven
 export async function showOutcome(ctx: Context, outcome: Outcome): Promise<void> {
   const { format } = ctx.globals;
   if (format === 'json' || format === 'ndjson') await ctx.out.record({ ...outcome });
-  else if (format === undefined && ctx.globals.fields === undefined && !isTold(outcome))
+  else if (format === undefined && ctx.globals.fields === undefined && !isReported(outcome))
     await ctx.out.lines(outcomeView, [outcome]);
 }
 
-/** Of a wait that ended before the run the error tells, and once is enough. */
-function isTold({ exit_code: code }: Outcome): boolean {
+/** Whether the error reports the outcome already: the wait ended before the run did. */
+function isReported({ exit_code: code }: Outcome): boolean {
   return code >= EXIT_CODES.timeout;
 }

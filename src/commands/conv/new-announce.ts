@@ -54,7 +54,7 @@ export class Announcer {
     });
   }
 
-  /** The same start was made before: its conversation is told instead of a new one. */
+  /** The same start was made before: reports its conversation instead of a new one. */
   async existing({ id, url }: Conversation): Promise<void> {
     await this.tell(id, url, ' exists already; nothing was sent');
   }
@@ -103,7 +103,7 @@ export class Announcer {
    */
   async failed(failure: AppError, { sentId, after }: { sentId?: string; after: Conversation | null }): Promise<void> {
     const { format } = this.ctx.globals;
-    // The conversation was never made; its start task tells why.
+    // The conversation was never created; the start task has the reason.
     if (failure.kind === 'failed' && this.startTaskId !== null)
       await rememberLast(this.ctx, this.server, this.startTaskId);
     const code = typeof failure.details.data?.['reason'] === 'string' ? failure.details.data['reason'] : failure.kind;

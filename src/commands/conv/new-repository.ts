@@ -48,17 +48,17 @@ async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions)
     await ctx.notice('no git checkout here: the conversation starts without a repository');
     return NOWHERE;
   }
-  if (isLocal(server)) return await told(ctx, localPlace(ctx, checkout, options));
+  if (isLocal(server)) return await announced(ctx, localPlace(ctx, checkout, options));
   if (checkout.origin?.repository == null) {
     await ctx.notice(
       'this checkout has no remote "origin" that a server could clone: the conversation starts without a repository',
     );
     return NOWHERE;
   }
-  return await told(ctx, remotePlace(ctx, server, checkout, options));
+  return await announced(ctx, remotePlace(ctx, server, checkout, options));
 }
 
-async function told(ctx: Context, choosing: Promise<Place>): Promise<Place> {
+async function announced(ctx: Context, choosing: Promise<Place>): Promise<Place> {
   const place = await choosing;
   await ctx.notice(
     `repository ${place.repository ?? ''}, branch ${place.branch ?? ''} (the current checkout; --no-repo for none)`,
@@ -109,9 +109,9 @@ async function namedPlace(
   if (own !== null && !isLocal(server) && isSameRepository(own, choice))
     return await remotePlace(ctx, server, own, options);
   const url = choice.kind === 'url' ? choice.url : null;
-  const told = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
+  const given = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
   const isCloned = isLocal(server) && url !== null;
-  const provider = told ?? (isCloned ? null : await onlyProvider(server, choice.repository ?? url ?? ''));
+  const provider = given ?? (isCloned ? null : await onlyProvider(server, choice.repository ?? url ?? ''));
   if (url !== null && options.branch !== undefined) {
     await checkBranch(ctx, { remote: url, branch: options.branch, shown: url });
   }

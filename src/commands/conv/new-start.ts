@@ -1,6 +1,6 @@
 /**
- * Sends a start and stays as long as was asked for. The id is told the moment it exists, because whatever happens
- * afterwards (a deadline, a signal, a server that breaks) the run may go on.
+ * Sends a start and waits as long as the flags say. The id is printed as soon as it exists, because the run may
+ * continue whatever happens afterwards (a deadline, a signal, a failing server).
  */
 import type { Context } from '../../context.ts';
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
@@ -175,7 +175,7 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   if (!isAppError(error) || error.exitCode === 141) return error;
   const { announcer } = options;
   const { id, startTaskId } = announcer;
-  // A start that failed, or did not come to its end, may never have made the conversation whose id was told.
+  // A start that failed, or did not come to its end, may never have created the conversation whose id was printed.
   const byTask = error.kind === 'failed' || error.kind === 'timeout';
   const named = (byTask ? startTaskId || id : id || startTaskId) || null;
   if (named === null) return await afterUnansweredStart(ctx, server, error, options);

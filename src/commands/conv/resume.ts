@@ -168,7 +168,7 @@ function refuseGone({ id, status, sandbox_status }: Conversation): void {
   });
 }
 
-/** A conversation that nobody has told anything has no run to go on with. */
+/** A conversation without a user message has no run to continue. */
 async function isUnfinished(server: Server, { id, status }: Conversation): Promise<boolean> {
   if (status === 'finished' || status === 'starting') return false;
   if (status !== 'idle') return true;

@@ -176,8 +176,8 @@ function stepsOf(server: Server, seen: Conversation, { decision, message, start 
 }
 
 /**
- * After an accepted action the agent may soon ask for the next one, and a message that runs would carry that out: so
- * the message is only stored, and the run is told to go on where it stands still and asks for nothing.
+ * After an accepted action the next one may await approval soon, and a message that starts a run would execute it:
+ * the message is only stored, and the run is resumed where it is stopped and no action is pending.
  */
 async function answerThenSend(
   ctx: Context,
@@ -189,7 +189,7 @@ async function answerThenSend(
   await ctx.notice(`${PAST[decision]}: ${answered[0]?.text ?? ''}`);
   await untilAnswered(ctx, server, id, answered);
   await server.conversations.send(id, { ...message, effect: 'store' });
-  // Said before the run is told to go on: that ends with 8 when the next action waits by now.
+  // Printed before the run is resumed, which exits 8 when the next action awaits approval already.
   await ctx.notice(`sent to conversation ${id}`);
   await server.conversations.run(id);
 }

@@ -12,7 +12,7 @@ export interface Settling {
   id: string;
   /** States that end the wait well. */
   wanted: readonly SandboxStatus[];
-  /** Told each new state. */
+  /** Called with each new status. */
   onStatus?: (status: SandboxStatus) => void;
 }
 

@@ -69,7 +69,7 @@ function knownEnds(fields: readonly SettingsField[], prefix: string, group: Json
   });
 }
 
-/** All settings under their names: what `get` prints. A secret is `(set)`, or null where it is not set or not told. */
+/** All settings under their names: what `get` prints. A secret is `(set)`, or null where it is not set or the server does not report it. */
 export function recordOf(snapshot: SettingsSnapshot, fields: readonly SettingsField[]): Record<string, JsonValue> {
   return Object.fromEntries(
     fields.map((field) => [

@@ -32,7 +32,7 @@ export function refuseIds(ctx: Context): void {
 export async function printSettings(ctx: Context, { names, record, extra }: Printed): Promise<void> {
   const isForPeople = ctx.out.format === 'table' || ctx.out.format === 'tsv';
   if (isForPeople && names.length === 0) return;
-  // A script that asks for one setting wants its value; of several it must be told which is which.
+  // A script that asks for one setting wants its value; of several it needs the names, too.
   const asRows = ctx.out.format === 'table' || (ctx.out.format === 'tsv' && names.length > 1);
   if (!asRows || ctx.globals.fields) return await ctx.out.item(settingsView(names), record, extra);
   const rows = names.map((name) => ({ name, value: record[name] ?? null }));

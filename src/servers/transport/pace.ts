@@ -30,7 +30,7 @@ export function createPace(limit: () => PaceLimit | null, clock: Clock): Pace {
   let tokens: number | null = null;
   let countedAtMs = 0;
   let pausedUntilMs = 0;
-  let toldUntilMs = 0;
+  let reportedUntilMs = 0;
   return {
     async turn(signal) {
       for (;;) {
@@ -55,8 +55,8 @@ export function createPace(limit: () => PaceLimit | null, clock: Clock): Pace {
     },
     pausedUntilMs: () => pausedUntilMs,
     isNews(timeMs) {
-      const isFirst = clock.now() >= toldUntilMs;
-      toldUntilMs = Math.max(toldUntilMs, timeMs);
+      const isFirst = clock.now() >= reportedUntilMs;
+      reportedUntilMs = Math.max(reportedUntilMs, timeMs);
       return isFirst;
     },
   };

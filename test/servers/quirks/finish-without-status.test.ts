@@ -12,8 +12,8 @@ afterEach(() => trap.close());
 it('a run is finished when its events end with the finish observation and no status event', async () => {
   const gone = { execution_status: null, conversation_url: null, session_api_key: null, sandbox_status: 'MISSING' };
   trap.addConversation(gone);
-  const told = event('ObservationEvent', { tool_name: 'finish', source: 'environment' });
-  trap.appEvents.push(userMessage('do it'), status('running'), finish('the answer'), told);
+  const observation = event('ObservationEvent', { tool_name: 'finish', source: 'environment' });
+  trap.appEvents.push(userMessage('do it'), status('running'), finish('the answer'), observation);
   expect(JSON.parse((await trap.acs('conv', 'show', ID, '--json')).out)).toMatchObject({ status: 'finished' });
   expect(await trap.acs('conv', 'wait', ID)).toMatchObject({ code: 0 });
   expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: 'the answer' });

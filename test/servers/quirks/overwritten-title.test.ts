@@ -39,11 +39,11 @@ describe('another title over V1', () => {
     await world.close();
   });
 
-  it('is told to the sandbox, behind the record, so that the server reads no other one there', async () => {
+  it('is sent to the sandbox after the record, so that the server reads the same one there', async () => {
     expect(await rename()).toBe('Chosen');
     expect(patches()).toEqual([RECORD, SANDBOX]);
-    const told = world.fake.asked.find(({ method, path }) => `${method} ${path}` === SANDBOX);
-    expect([told?.body, told?.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
+    const request = world.fake.asked.find(({ method, path }) => `${method} ${path}` === SANDBOX);
+    expect([request?.body, request?.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
   });
 
   it('is given again where the server wrote its own over it meanwhile', async () => {
@@ -55,7 +55,7 @@ describe('another title over V1', () => {
     expect(patches()).toEqual([RECORD, SANDBOX, RECORD, SANDBOX]);
   });
 
-  it('is told as it is by a server that changes each', async () => {
+  it('is returned as the server stores it when the server changes every title', async () => {
     afterwards[SANDBOX] = () => world.addConversation({ title: 'chosen' });
     expect(await rename()).toBe('chosen');
     expect(patches()).toHaveLength(6);

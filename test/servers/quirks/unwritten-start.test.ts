@@ -12,17 +12,17 @@ const UNWRITTEN = '(sqlite3.IntegrityError) UNIQUE constraint failed: conversati
 let world: V1World;
 let server: Server;
 let detail: string;
-/** Whether the sandbox has told its server of the conversation. */
-let isTold: boolean;
+/** Whether the sandbox has reported the conversation to its server. */
+let isReported: boolean;
 
 beforeEach(async () => {
   world = await createV1World();
   detail = UNWRITTEN;
-  isTold = true;
+  isReported = true;
   world.before = ({ method, path, query, body }) => {
     if (method === 'POST' && path === '/api/v1/app-conversations') {
       const id = String((body as { conversation_id: string }).conversation_id).replaceAll('-', '');
-      if (isTold) world.addConversation({ id, tags: {} });
+      if (isReported) world.addConversation({ id, tags: {} });
       const task = { id: OTHER_ID, status: 'ERROR', detail, app_conversation_id: null, request: body };
       world.tasks.set(OTHER_ID, task);
       return { json: { ...task, status: 'WORKING', detail: null } };
@@ -49,17 +49,17 @@ async function start(): Promise<Conversation> {
   }
 }
 
-it('is told as what it is, with its repository, by its own id and by that of its start', async () => {
+it('the conversation is returned with its status and repository, by its own id and by the id of its start task', async () => {
   const { id, status, repository } = await start();
   expect({ status, repository }).toEqual({ status: 'running', repository: 'acme/shop' });
   expect(await server.conversations.get(OTHER_ID)).toMatchObject({ id, status: 'running', start_task_id: OTHER_ID });
 });
 
-it('has failed where no sandbox tells of it, or for another reason', async () => {
-  isTold = false;
+it('the start has failed where no sandbox reports the conversation, or for another reason', async () => {
+  isReported = false;
   expect((await failure(start())).kind).toBe('failed');
   expect((await server.conversations.get(OTHER_ID)).status).toBe('failed');
-  isTold = true;
+  isReported = true;
   detail = 'Sandbox not found: sb1';
   expect((await failure(start())).message).toContain('Sandbox not found');
   expect((await server.conversations.get(OTHER_ID)).status).toBe('failed');

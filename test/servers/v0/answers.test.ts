@@ -84,7 +84,7 @@ describe('over V0', () => {
   it.each([
     ['before', () => [message(0), state(1, 'running'), state(2, 'awaiting_user_confirmation'), runAction(3)]],
     ['after', () => [message(0), state(1, 'running'), runAction(2), state(3, 'awaiting_user_confirmation')]],
-  ])('finds what waits when the state is told %s it', async (_order, story) => {
+  ])('finds the pending action when the status event comes %s it', async (_order, story) => {
     events = story();
     const [pending] = await server.conversations.pending(V0_ID);
     looksAfterPost = [() => events.push(state(4, 'user_confirmed'))];
@@ -114,7 +114,7 @@ describe('over V0', () => {
     await server.conversations.answer(V0_ID, accept);
     expect(looksAfterPost).toEqual([]);
     events = [message(0), state(2, 'paused')];
-    await server.conversations.run(V0_ID); // never told, and no failure
+    await server.conversations.run(V0_ID); // the server never reports it, which is not a failure
     expect(posted).toHaveLength(2);
   });
 

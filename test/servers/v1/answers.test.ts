@@ -10,7 +10,7 @@ import { createV1World, event, ID, SANDBOX_KEY, status, userMessage, type V1Worl
 const accept: ConfirmationAnswer = { decision: 'accept', reason: null, action_id: null };
 const AGENT = `/agent/api/conversations/${ID}`;
 
-/** As agent server 1.34.0 tells it. */
+/** As agent server 1.34.0 sends it. */
 function terminalAction(command: string, callId: string): Record<string, unknown> {
   return event('ActionEvent', {
     thought: [{ cache_prompt: false, type: 'text', text: 'Step 1.' }],
@@ -67,23 +67,23 @@ describe('over V1', () => {
     await world.close();
   });
   /** What is said when a signal ends the first wait behind what was sent. */
-  const toldWhenEnded = async (work: (stopped: Server) => Promise<unknown>): Promise<string[]> => {
+  const noticesWhenEnded = async (work: (stopped: Server) => Promise<unknown>): Promise<string[]> => {
     const stop = new AbortController();
     const clock = quickClock();
     const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
       if (posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
       return clock.sleep(ms, signal);
     };
-    const told: string[] = [];
+    const notices: string[] = [];
     const options = {
       signal: stop.signal,
       clock: { now: clock.now, sleep },
-      notice: (text: string) => told.push(text),
+      notice: (text: string) => notices.push(text),
     };
     const stopped = await connectTo(world.fake.url, options);
     expect((await failure(work(stopped))).kind).toBe('interrupted');
     await stopped.close();
-    return told;
+    return notices;
   };
 
   it('finds what waits, whole, and not what was done before', async () => {
@@ -104,7 +104,7 @@ describe('over V1', () => {
     expect(posted).toHaveLength(1);
   });
 
-  it('accepts again what still waits: a server that tells the end of the run before takes it and does nothing', async () => {
+  it('accepts a pending action again: a server that still reports the run before accepts it without effect', async () => {
     const next = terminalAction('two', 'call_2');
     world.agentEvents = [terminalAction('one', 'call_1')];
     reply = () => (posted.length < 3 ? { json: { success: true } } : taken());
@@ -132,8 +132,8 @@ describe('over V1', () => {
 
   it('says that an acceptance has been sent when a signal ends the look at what becomes of it', async () => {
     world.agentEvents = [terminalAction('one', 'call_1')];
-    const told = await toldWhenEnded((stopped) => stopped.conversations.answer(ID, accept));
-    expect(told).toEqual([expect.stringContaining('the acceptance has been sent')]);
+    const notices = await noticesWhenEnded((stopped) => stopped.conversations.answer(ID, accept));
+    expect(notices).toEqual([expect.stringContaining('the acceptance has been sent')]);
     expect(posted).toHaveLength(1);
   });
 
@@ -208,7 +208,7 @@ describe('over V1', () => {
     expect(await server.conversations.run(ID)).toBe('already-running');
   });
 
-  it('runs what is refused only while the end of the run before is told', async () => {
+  it('repeats a refused run only while the server still reports the end of the run before', async () => {
     world.agentState['execution_status'] = 'paused';
     world.agentEvents = [status('paused')];
     reply = () => (posted.length < 3 ? refused : { json: { success: true } });
@@ -220,7 +220,7 @@ describe('over V1', () => {
       return handler(asked);
     };
     expect(await server.conversations.run(ID)).toBe('started');
-    // Under way by then: whoever waits for it is not told of the state before.
+    // Running by then: a wait for it does not see the status before.
     expect([posted.length, looks]).toEqual([3, 3]);
     reply = () => refused;
     const error = await failure(server.conversations.run(ID));
@@ -294,8 +294,10 @@ describe('over V1', () => {
       world.agentEvents = [status('error')];
       world.agentState['execution_status'] = 'error';
       reply = arrives('error');
-      const told = await toldWhenEnded((stopped) => stopped.conversations.send(ID, { text: 'go on', image_urls: [] }));
-      expect(told).toEqual([expect.stringContaining('the message has arrived')]);
+      const notices = await noticesWhenEnded((stopped) =>
+        stopped.conversations.send(ID, { text: 'go on', image_urls: [] }),
+      );
+      expect(notices).toEqual([expect.stringContaining('the message has arrived')]);
     });
 
     it('is no failure where its run cannot be seen, or waits for leave again', async () => {

@@ -30,7 +30,7 @@ describe('a message to a V1 conversation', () => {
     [404, { detail: 'unknown_app_conversation' }, 'not-found'],
     [502, { detail: 'Agent server error: 500' }, 'server'],
     [502, { detail: 'Failed to reach agent v1.server.' }, 'unknown-outcome'],
-  ])('tells a send that got %i %j as %s', async (code, json, kind) => {
+  ])('reports a send that got %i %j as %s', async (code, json, kind) => {
     addFinished();
     v1.on({ [`POST ${path}/send-message`]: () => ({ status: code, json }) });
     expect((await failure(v1.server.conversations.send(ID, { text: 'x', image_urls: [] }))).kind).toBe(kind);

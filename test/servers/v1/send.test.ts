@@ -27,10 +27,10 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
   });
   afterEach(() => trap.close());
 
-  /** What the record says, and what is so in the sandbox. */
-  function standsAt(told: string | null, really: string): void {
-    trap.addConversation({ execution_status: told });
-    trap.agentState['execution_status'] = really;
+  /** What the record says, and the status in the sandbox. */
+  function standsAt(recorded: string | null, actual: string): void {
+    trap.addConversation({ execution_status: recorded });
+    trap.agentState['execution_status'] = actual;
     trap.agentEvents.push(
       userMessage('do it'),
       event('ActionEvent', {
@@ -39,7 +39,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
         action: { kind: 'TerminalAction', command: 'rm -r everything' },
         security_risk: 'HIGH',
       }),
-      status(really),
+      status(actual),
     );
   }
   const paths = (): string[] => written.map(({ path }) => path.slice(path.lastIndexOf('/')));
@@ -48,14 +48,14 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     ['the record says so', WAITING],
     ['the record is older and says that it runs', 'running'],
     ['the record shows no state for a moment', null],
-  ])('a message is not sent when %s', async (_, told) => {
-    standsAt(told, WAITING);
+  ])('a message is not sent when %s', async (_, recorded) => {
+    standsAt(recorded, WAITING);
     const { code, err } = await trap.acs('conv', 'send', ID, 'hello');
     expect({ code, written }).toEqual({ code: 8, written: [] });
     expect(err).toContain(`acs conv confirm ${ID}`);
   });
 
-  it('a message is not sent when the sandbox does not answer and its events tell of the action', async () => {
+  it('a message is not sent when the sandbox does not answer and its events contain the action', async () => {
     standsAt(null, WAITING);
     trap.appEvents.push(...trap.agentEvents);
     const { before } = trap;

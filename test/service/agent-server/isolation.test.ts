@@ -160,15 +160,15 @@ describe('the doors of a worker', () => {
       const worker = await sandbox.start({ spec: 'process' });
       const { port } = worker;
       const answer = await new Promise<string>((resolve) => {
-        let heard = '';
+        let received = '';
         const socket = connect(port, '127.0.0.1', () => {
           const upgrade = 'Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
           socket.write(`GET ${target} HTTP/1.1\r\n${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
         });
-        socket.on('data', (data) => (heard += data.toString('latin1')));
-        socket.on('close', () => resolve(heard));
-        // What it had said by then is looked at.
-        socket.on('error', () => resolve(heard));
+        socket.on('data', (data) => (received += data.toString('latin1')));
+        socket.on('close', () => resolve(received));
+        // The bytes received before the error are examined.
+        socket.on('error', () => resolve(received));
       });
       expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
       expect((await worker.call('GET', '/api/tools')).status).toBe(200);

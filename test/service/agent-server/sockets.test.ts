@@ -123,7 +123,7 @@ describe('a socket of a conversation', () => {
     for (const { client } of [...waiting, known, next]) client.terminate();
   });
 
-  it('tells the service how many follow', async () => {
+  it('reports the number of subscribers to the service', async () => {
     const counts = (): number[] =>
       worker.notices.flatMap((notice) => (notice.type === 'subscribers' ? [notice.count] : []));
     const [one, two] = [worker.socket(path, header), worker.socket('/sockets/bash-events', header)];

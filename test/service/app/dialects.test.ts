@@ -125,7 +125,7 @@ describe('V0 of a service that serves both dialects', () => {
     expect(shown).toMatchObject({ sandbox_id: null, local_sandbox_id: sandbox?.id });
   });
 
-  it('tells how a run of its own stands in the record, for lists', async () => {
+  it('has the status of a run of its own in the record, for lists', async () => {
     const record = await until(
       () => get(`/api/conversations/${ids.v0}`),
       (shown) => (shown as { local_agent_state: string }).local_agent_state === 'finished',

@@ -30,7 +30,7 @@ describe('the secrets as a sandbox reads them', () => {
     expect(JSON.stringify(body)).not.toContain('value');
   });
 
-  it('are told one by one, as text', async () => {
+  it('are returned one by one, as text', async () => {
     const { status, body, headers } = await ask(`${path}/TOKEN_B`, sandbox.session_api_key);
     expect({ status, body }).toEqual({ status: 200, body: 'b-value' });
     expect(headers.get('content-type')).toContain('text/plain');
@@ -41,12 +41,12 @@ describe('the secrets as a sandbox reads them', () => {
   it.each([
     ['no key', null, 'X-Session-API-Key header is required'],
     ['the key of the service', 'test-key', 'Invalid session API key'],
-  ])('are not told to %s', async (_, key, detail) => {
+  ])('are refused to %s', async (_, key, detail) => {
     for (const target of [path, `${path}/TOKEN_B`])
       expect(await ask(target, key)).toMatchObject({ status: 401, body: { detail } });
   });
 
-  it('are told to no other sandbox, and to none that does not run', async () => {
+  it('are refused to any other sandbox, and to one that is not running', async () => {
     const other = (await app.call('POST', '/api/v1/sandboxes')).body as typeof sandbox;
     expect(await ask(`${path}/TOKEN_B`, other.session_api_key)).toMatchObject({
       status: 403,

@@ -39,7 +39,7 @@ const own = async (id: string): Promise<Event[]> =>
   ((await app.call('GET', `/api/v1/conversation/${id}/events/search`)).body as Page).items;
 
 describe('a public conversation', () => {
-  it('is read without a key, and tells nothing of how to reach its sandbox', async () => {
+  it('is read without a key, and has neither URL nor key of its sandbox', async () => {
     const { status, body } = await ask(`/api/shared-conversations?ids=${ids.open}`);
     expect(status).toBe(200);
     const [record] = body as Record<string, unknown>[];

@@ -203,18 +203,18 @@ describe('a conversation of V0', () => {
     });
   });
 
-  it('carries a command of the user out, and tells it as theirs', async () => {
+  it('executes a command of the user, with `user` as the source of its events', async () => {
     const id = await create({ replay_json: TRAJECTORY });
     await stateReached(id, 'finished');
     const command = 'echo mine > mine.txt; echo done';
     expect((await post(at(id, '/events'), { action: 'run', args: {} })).status).toBe(400);
     expect((await post(at(id, '/events'), { action: 'run', args: { command } })).body).toEqual({ success: true });
-    const told = await until(
+    const events = await until(
       async () => (await get<{ events: V0Event[] }>(at(id, '/events?reverse=true&limit=2'))).events,
       ([newest]) => newest?.observation === 'run' && newest.source === 'user',
     );
-    expect(told).toMatchObject([
-      { source: 'user', observation: 'run', content: 'done', cause: told[1]?.id, success: true },
+    expect(events).toMatchObject([
+      { source: 'user', observation: 'run', content: 'done', cause: events[1]?.id, success: true },
       { source: 'user', action: 'run', args: { command } },
     ]);
     expect(await get(at(id, '/select-file?file=mine.txt'))).toEqual({ code: 'mine\n' });

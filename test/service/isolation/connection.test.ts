@@ -38,10 +38,10 @@ const output = (text: string): string => JSON.stringify({ type: 'output', id: 1,
 describe('a helper', () => {
   it('gives the output and the end of a command', async () => {
     const connection = await helper(output('12345678'), result(1, END));
-    const heard: string[] = [];
-    const { answer } = connection.ask('run', RUN, (_, text) => heard.push(text));
+    const received: string[] = [];
+    const { answer } = connection.ask('run', RUN, (_, text) => received.push(text));
     expect(await answer).toEqual(END);
-    expect(heard).toEqual(['12345678']);
+    expect(received).toEqual(['12345678']);
   });
 
   it.each([

@@ -53,17 +53,14 @@ describe('a lock', () => {
     expect(readdirSync(dir)).toEqual(['a.lock']);
   });
 
-  it.runIf(process.platform === 'linux')(
-    'tells a process that has ended but is not yet buried from a living one',
-    async () => {
-      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
-      const identity = { pid: child.pid ?? 0, start: startOf(child.pid ?? 0) };
-      expect(isAlive(identity)).toBe(true);
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-      expect(isAlive(identity)).toBe(false);
-    },
-  );
+  it.runIf(process.platform === 'linux')('treats a killed process as gone', async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const identity = { pid: child.pid ?? 0, start: startOf(child.pid ?? 0) };
+    expect(isAlive(identity)).toBe(true);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(isAlive(identity)).toBe(false);
+  });
 });
 
 describe('the data directory', () => {
@@ -92,7 +89,7 @@ describe('what cannot be done in the data directory', () => {
     [{ code: 'ENOSPC' }, 'the disk is full'],
     [{ code: 'SQLITE_FULL' }, 'the disk is full'],
     [{ code: 'EROFS' }, 'the file system is read-only'],
-  ])('for %j is told as its failure', (members, words) => {
+  ])('for %j is reported with its cause', (members, words) => {
     const refuse = (): never => {
       throw Object.assign(new Error('x'), members);
     };

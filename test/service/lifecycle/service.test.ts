@@ -89,7 +89,7 @@ describe('a service', () => {
     expect(readdirSync(dataDir)).not.toContain('service.json');
   });
 
-  it('owns its data directory: a second one is refused and told the pid', async () => {
+  it('owns its data directory: a second one is refused with the pid of the first', async () => {
     await start();
     await expect(startService(options())).rejects.toMatchObject({
       name: 'ServiceError',

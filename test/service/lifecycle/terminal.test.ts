@@ -22,7 +22,7 @@ const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encodin
 it.runIf(hasScript)('a service whose terminal closes ends in order, with the exit code of a hang-up', async () => {
   const dataDir = path.join(dir, 'data');
   const code = path.join(dir, 'code');
-  // Only the shell, as the leader of the session, is told by the system. Its first wait ends with the signal.
+  // The system sends the signal only to the shell, the leader of the session. Its first wait ends with the signal.
   const serve = `'${process.execPath}' '${PACKAGE_ROOT}/bin/acs.cjs' serve`;
   const command = `trap 'kill -HUP $pid' HUP; ${serve} & pid=$!; wait $pid; wait $pid; echo $? > '${code}'`;
   const terminal = spawn('script', ['-qfc', command, '/dev/null'], {

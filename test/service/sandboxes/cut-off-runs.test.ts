@@ -83,7 +83,7 @@ describe('a run whose worker is killed', () => {
     app = await createTestApp();
     const { id, sandboxId } = await running();
     const pid = app.store.sandboxes.get(sandboxId)?.worker_pid ?? 0;
-    process.kill(pid, 'SIGSTOP'); // it is told to end, and cannot obey
+    process.kill(pid, 'SIGSTOP'); // SIGTERM has no effect on it now
     const closed = app.context.supervisor.close();
     process.kill(pid, 'SIGKILL');
     await closed;

@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('a transaction that the disk has no room for is told as that, and the next one works', () => {
+it('a transaction that does not fit on the disk reports a full disk, and the next one works', () => {
   const sql = openDatabase(path.join(folder, 'service.db'));
   const fill = (size: number): void => {
     sql.transaction(() => sql.run('INSERT OR REPLACE INTO documents VALUES (?, ?)', 'x', 'y'.repeat(size)));
@@ -45,7 +45,7 @@ it('the store belongs to its owner alone', () => {
   store.close();
 });
 
-it('what a worker told while there was no room is written when there is', () => {
+it('states that a worker reports while the disk is full are written when there is space', () => {
   const store = openStore(path.join(folder, 'service.db'));
   const id = 'a'.repeat(32);
   const body = check(appConversationStart, { replay_json: 'demo' }, 'body');
@@ -88,7 +88,7 @@ it('a transaction in which somebody got over the full disk is not taken for writ
   sql.close();
 });
 
-it('what has become of a sandbox counts at once and is written as soon as there is room', async () => {
+it('the status of a sandbox is effective at once and written as soon as the disk has space', async () => {
   const file = path.join(folder, 'service.db');
   const sql = openDatabase(file);
   const disk = { isFull: false };

@@ -63,7 +63,7 @@ describe('the states in the logs of a sandbox', () => {
     );
   });
 
-  it('that cannot be read are told and left out', () => {
+  it('that cannot be read are reported and left out', () => {
     write([1, 2, 3, 4]);
     writeFileSync(eventLogFile(eventsDir, idOf(2)), 'no database at all '.repeat(500));
     truncateSync(eventLogFile(eventsDir, idOf(3)), 5000);

@@ -9,12 +9,12 @@ describe('a storage that refuses', () => {
     ['SQLITE_READONLY', 'attempt to write a readonly database', 500],
     ['EACCES', 'permission denied', 500],
     ['SQLITE_IOERR_WRITE', 'disk I/O error', 500],
-  ])('by %s is told in words', (code, message, status) => {
+  ])('by %s is reported in words', (code, message, status) => {
     const trouble = storageError(Object.assign(new Error(message), { code }));
     expect(trouble).toMatchObject({ status, text: expect.stringContaining('nothing was stored') });
   });
 
-  it('because it is damaged is told as damaged', () => {
+  it('because it is damaged is reported as damaged', () => {
     const trouble = storageError(new Error('database disk image is malformed'));
     expect(trouble).toMatchObject({ status: 500, text: expect.stringContaining('is damaged') });
   });

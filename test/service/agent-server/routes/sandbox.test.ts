@@ -261,7 +261,7 @@ describe('git', () => {
     { status: 'ADDED', path: 'new ü.txt' },
   ];
 
-  it('tells what differs from the remote, commits of the agent included', async () => {
+  it('lists the differences from the remote, commits of the agent included', async () => {
     expect((await get(`/api/git/changes?path=${inside('')}`)).body).toEqual(changes);
     git('-c', 'user.email=ann@example.com', '-c', 'user.name=Ann', 'commit', '-q', '-a', '-m', 'second');
     expect((await get(`/api/git/changes?path=${inside('')}`)).body).toEqual(changes);
