@@ -42,7 +42,7 @@ describe('sandbox changes', () => {
           const { code, err } = await acs(...args, '--no-wait', limit, '1m');
           expect({ code, err }).toEqual({
             code: 2,
-            err: expect.stringContaining(`--no-wait and ${limit} exclude`) as string,
+            err: expect.stringContaining(`${limit} and --no-wait exclude`) as string,
           });
         }
       }
