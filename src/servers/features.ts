@@ -20,13 +20,16 @@ export const STATED_FEATURES = [
   'old-v0-conversations',
   /** The record of a V0 conversation names the sandbox that it runs in. */
   'v0-sandboxes',
+  /** A repository may be the path of a folder, which the server clones itself. */
+  'local-paths',
+  /** A start takes the built-in recorded run `demo` for a replay. */
+  'demo-replay',
 ] as const;
 
 export const FEATURES = [
   'replay',
   'caller-conversation-id',
   'send-message',
-  'git-changes',
   'delete-conversation',
   'rename',
   'v1-settings',

@@ -54,7 +54,6 @@ function featuresOf(
     replay: presenceOf(v0 || takes('replay_json')),
     'caller-conversation-id': presenceOf(takes('conversation_id')),
     'send-message': presenceOf(has(/\/send-message$/)),
-    'git-changes': presenceOf(has(/\/git\/changes$/)),
     'delete-conversation': presenceOf(has(ONE_CONVERSATION, 'delete')),
     rename: presenceOf(has(ONE_CONVERSATION, 'patch') && (titles?.has('title') ?? null)),
     'v1-settings': presenceOf(has(/^\/api\/v1\/settings$/)),
@@ -75,6 +74,8 @@ const UNSTATED: Record<(typeof STATED_FEATURES)[number], boolean> = {
   'immediate-events': false,
   'old-v0-conversations': false,
   'v0-sandboxes': false,
+  'local-paths': false,
+  'demo-replay': false,
 };
 
 function statedFeatures(document: Json): Pick<Features, (typeof STATED_FEATURES)[number]> {

@@ -1,4 +1,4 @@
-/** The first question of `conv new` on a terminal where no model is set: what to start instead, or where. */
+/** The first question of `conv new` on a terminal, where no model is set: what to start instead, or where. */
 import type { Context } from '../../context.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -13,9 +13,9 @@ export interface Start {
 
 const HOW_TO_ADD = 'add one: acs profile add <name> --base-url <url> --api-key-file <file>';
 
-/** Asks only at a local service without a model: it would refuse every message. Throws `config` without a profile. */
+/** Asks only where the server has the demo and no model, and so would refuse every message. Throws `config` without a profile. */
 export async function chooseStart(ctx: Context, server: Server): Promise<Start> {
-  if (server.info.flavour !== 'local' || (await hasModel(server))) return { server, replay: null };
+  if (server.presence('demo-replay') !== 'present' || (await hasModel(server))) return { server, replay: null };
   const prompt = await ctx.prompt();
   const answer = await prompt.select({
     message: 'The local service has no model, so no agent can answer a message. What should be started?',

@@ -29,7 +29,7 @@ export async function choosePlace(ctx: Context, server: Server, options: PlaceOp
   if (checkout === null) {
     throw new AppError('not-found', `no git checkout at ${choice.path}`, { hint: 'nothing was started' });
   }
-  if (isLocal(server)) return await localPlace(ctx, checkout, options);
+  if (takesPaths(server)) return await localPlace(ctx, checkout, options);
   if (checkout.origin?.repository == null) {
     throw new AppError('usage', `the checkout at ${choice.path} has no remote "origin" that a server could clone`, {
       hint: 'give --repo owner/name or a URL; the local service clones the checkout itself: -p local',
@@ -48,7 +48,7 @@ async function defaultPlace(ctx: Context, server: Server, options: PlaceOptions)
     await ctx.notice('no git checkout here: the conversation starts without a repository');
     return NOWHERE;
   }
-  if (isLocal(server)) return await announced(ctx, localPlace(ctx, checkout, options));
+  if (takesPaths(server)) return await announced(ctx, localPlace(ctx, checkout, options));
   if (checkout.origin?.repository == null) {
     await ctx.notice(
       'this checkout has no remote "origin" that a server could clone: the conversation starts without a repository',
@@ -66,11 +66,11 @@ async function announced(ctx: Context, choosing: Promise<Place>): Promise<Place>
   return place;
 }
 
-function isLocal(server: Server): boolean {
-  return server.info.flavour === 'local';
+/** Such a server clones what it is given: a folder, or a URL. */
+function takesPaths(server: Server): boolean {
+  return server.presence('local-paths') === 'present';
 }
 
-/** The local service clones the folder itself. */
 async function localPlace(ctx: Context, checkout: Checkout, options: PlaceOptions): Promise<Place> {
   const branch = await branchOf(ctx, checkout, options);
   await checkBranch(ctx, { remote: checkout.root, branch, shown: checkout.root, dir: checkout.root });
@@ -106,11 +106,11 @@ async function namedPlace(
   options: PlaceOptions,
 ): Promise<Place> {
   const own = await ctx.checkout().catch(noneWithoutGit);
-  if (own !== null && !isLocal(server) && isSameRepository(own, choice))
+  if (own !== null && !takesPaths(server) && isSameRepository(own, choice))
     return await remotePlace(ctx, server, own, options);
   const url = choice.kind === 'url' ? choice.url : null;
   const given = options.gitProvider ?? (choice.kind === 'url' ? choice.git_provider : null);
-  const isCloned = isLocal(server) && url !== null;
+  const isCloned = takesPaths(server) && url !== null;
   const provider = given ?? (isCloned ? null : await onlyProvider(server, choice.repository ?? url ?? ''));
   if (url !== null && options.branch !== undefined) {
     await checkBranch(ctx, { remote: url, branch: options.branch, shown: url });
@@ -183,7 +183,7 @@ async function remoteOf(ctx: Context, server: Server, repo: string | undefined):
   const checkout = await ctx.checkout(choice === null ? undefined : path.resolve(ctx.cwd, choice.path));
   if (checkout === null) return null;
   const { root: dir, origin } = checkout;
-  return isLocal(server)
+  return takesPaths(server)
     ? { remote: dir, shown: dir, dir }
     : { remote: 'origin', shown: origin?.repository ?? dir, dir };
 }

@@ -196,7 +196,7 @@ async function withProvider(server: Server, task: ReadTask | null): Promise<Sugg
 
 /** Throws for what this server lacks, before anything is sent. */
 async function checkServer(server: Server, { api, id, title, replay, sandbox }: NewOptions): Promise<void> {
-  const { dialects, flavour } = server.info;
+  const { dialects } = server.info;
   if (api !== undefined && api !== 'auto' && !dialects.includes(api)) {
     throw new AppError('unsupported', `this server does not speak ${api}; it speaks ${dialects.join(' and ')}`);
   }
@@ -209,8 +209,8 @@ async function checkServer(server: Server, { api, id, title, replay, sandbox }: 
       'this server cannot rename a conversation; --title needs OpenHands 1.11 or later',
     );
   }
-  if (replay === DEMO && flavour !== 'local') {
-    throw new AppError('unsupported', 'the demo is built into the local service, and this is another server', {
+  if (replay === DEMO && server.presence('demo-replay') !== 'present') {
+    throw new AppError('unsupported', 'this server does not have the demo, which is built into the local service', {
       hint: 'use -p local, or replay a file',
     });
   }

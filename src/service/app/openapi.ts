@@ -37,6 +37,8 @@ const STATED_FEATURES = {
   'immediate-events': true,
   'old-v0-conversations': true,
   'v0-sandboxes': true,
+  'local-paths': true,
+  'demo-replay': true,
 };
 
 const BODIES: Record<string, string> = {

@@ -19,7 +19,7 @@ import { type ConversationJson, finish, git, json, jsonLines, makeRepository, re
 /** A server far away: it clones by owner/name, and never sees this machine's folders. */
 const distant = (...providers: string[]) =>
   ({
-    info: { flavour: 'self-hosted' },
+    presence: () => 'absent',
     settings: { read: () => Promise.resolve({ git_providers: providers }) },
   }) as unknown as Server;
 
