@@ -56,7 +56,7 @@ const DAMAGED = /not a database|malformed|SQLITE_NOTADB|SQLITE_CORRUPT/i;
 /** What may be there before the database is, whenever a first start was cut off; a new volume is not quite empty. */
 const BEFORE_THE_DATABASE = /^(?:service\.lock|start\.lock|service\.log)(?:\.|$)|^key\.|^lost\+found$/;
 
-/** Closing a folder to others, and clearing up in it what no sandbox owns, would be the loss of whoever uses it. */
+/** Restricting a folder to its owner and deleting unknown files in it would harm another user of the folder. */
 function refuseForeign(dataDir: string): void {
   const { database, key } = dataPaths(dataDir);
   const names = readdirSync(dataDir);

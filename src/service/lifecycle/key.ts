@@ -5,7 +5,7 @@ import { readSmallFile, refuseUnlessFile, writePrivateFile } from './small-file.
 
 /**
  * The key of the service, made at its first start: 43 letters of base64url, 256 bits. One that is there and is none is
- * not replaced: whoever put it there, or has the right one elsewhere, is to know.
+ * not replaced: its owner has to replace it.
  * @throws ServiceError `data-dir`
  */
 export function ensureKey(file: string): string {

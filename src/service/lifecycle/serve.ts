@@ -5,7 +5,6 @@ import type { AppContext } from '../app/context.ts';
 import { createNoticeKeeper } from '../app/conversation-notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
 import { emptySettings, gitIdentity, readSettings } from '../app/settings/record.ts';
-
 import type { SpecChoice } from '../sandboxes/specs.ts';
 import { createStarter } from '../app/starts/starter.ts';
 import { createSupervisor, type SupervisorOptions } from '../sandboxes/supervisor.ts';
@@ -14,12 +13,12 @@ import { openStore, type Store } from '../storage/index.ts';
 import { readReplayFile } from '../agents/replay/file.ts';
 import type { ReplayStep } from '../agents/replay/steps.ts';
 import { readScenario, type FaultRule } from '../faults/scenario.ts';
+import { closeServer, createHttpServer, listen, listenPreferring, portOf } from '../http/server.ts';
 import { createActivity, watchIdle } from './activity.ts';
 import { createClock, type Clock } from './clock.ts';
 import { inDatabase, inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { ensureKey } from './key.ts';
-import { closeServer, listen, listenSomewhere, portOf } from './listen.ts';
 import { readPort, rememberPort } from './port-file.ts';
 import { chooseSpecs } from './isolation.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
@@ -88,12 +87,13 @@ async function run(
   const { activity } = context;
   const { fetch } = createApp(context);
   const isAnyPort = (options.port ?? 0) === 0;
+  const server = createHttpServer(fetch);
   const listening = isAnyPort
-    ? listenSomewhere(fetch, host, readPort(paths.port))
-    : listen(fetch, host, options.port ?? 0);
-  const server = await listening.catch(async (error: unknown) => {
+    ? listenPreferring(server, host, readPort(paths.port))
+    : listen(server, host, options.port ?? 0);
+  await listening.catch(async (error: unknown) => {
     await end();
-    throw error;
+    throw listenError(error as NodeJS.ErrnoException, host, options.port ?? 0);
   });
   const port = portOf(server);
   if (isAnyPort) rememberPort(paths.port, port, log);
@@ -147,6 +147,11 @@ async function run(
     log('ended');
   });
   return service;
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): ServiceError {
+  const why = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
+  return new ServiceError('listen', `cannot listen on ${host} port ${port}: ${why}`, { cause: error });
 }
 
 interface Parts {

@@ -153,9 +153,9 @@ it('a helper that had to be killed leaves no folder of its own behind', async ()
   expect(left()).toEqual([]);
 });
 
-describe('the doors of a worker', () => {
+describe('the port of a worker', () => {
   it.each(['//', '//x:y/', '/%', '*', ':80', 'http://[', '/sockets//events'])(
-    'stay open after an upgrade to %j',
+    'stays open after an upgrade to %j',
     async (target) => {
       const worker = await sandbox.start({ spec: 'process' });
       const { port } = worker;
