@@ -6,7 +6,7 @@ import { readSources, readTree } from './architecture/sources.ts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Breaches of a made-up tree: one line a file keeps the rule in sight. */
+/** Breaches in a tree of test files, each one line. */
 function breachesOf(files: Record<string, string>): string[] {
   return breaches(readSources(new Map(Object.entries(files))));
 }
@@ -18,7 +18,7 @@ describe('the sources', () => {
 });
 
 describe('the rules', () => {
-  it('let a command load records and name the ports of its context', () => {
+  it('allow a command to load records and to import the types of its ports', () => {
     const found = breachesOf({
       'src/commands/sandbox/list.ts': `
         import type { Context } from '../../context.ts';
@@ -36,11 +36,12 @@ describe('the rules', () => {
     expect(found).toEqual([]);
   });
 
-  it('keep commands away from the dialects, however they ask', () => {
+  it('report a command that imports a dialect, by any form of import', () => {
     const v1 = { 'src/servers/v1/index.ts': `export const list = 1;` };
     const asked = (statement: string) => breachesOf({ ...v1, 'src/commands/conv/list.ts': statement });
 
-    const breach = 'src/commands/conv/list.ts may not import src/servers/v1/index.ts: commands does not know servers';
+    const breach =
+      'src/commands/conv/list.ts may not import src/servers/v1/index.ts: servers is not allowed in commands';
     expect(asked(`import { list } from '../../servers/v1/index.ts';`)).toEqual([breach]);
     expect(asked(`import type { List } from '../../servers/v1/index.ts';`)).toEqual([breach]);
     expect(asked(`export * from '../../servers/v1/index.ts';`)).toEqual([breach]);
@@ -48,7 +49,7 @@ describe('the rules', () => {
     expect(asked(`export type List = import('../../servers/v1/index.ts').List;`)).toEqual([breach]);
   });
 
-  it('keep one noun out of another', () => {
+  it('report an import of one noun by another', () => {
     const found = breachesOf({
       'src/commands/conv/stop.ts': `import { pause } from '../sandbox/pause.ts';`,
       'src/commands/sandbox/pause.ts': `export const pause = 1;`,
@@ -57,12 +58,12 @@ describe('the rules', () => {
     });
 
     expect(found).toEqual([
-      'src/commands/conv/stop.ts may not import src/commands/sandbox/pause.ts: conv does not know the noun sandbox',
-      'src/commands/bulk.ts may not import src/commands/sandbox/pause.ts: what nouns share does not know the noun sandbox',
+      'src/commands/conv/stop.ts may not import src/commands/sandbox/pause.ts: the noun sandbox is not allowed in conv',
+      'src/commands/bulk.ts may not import src/commands/sandbox/pause.ts: the noun sandbox is not allowed in what nouns share',
     ]);
   });
 
-  it('keep the service and the client apart', () => {
+  it('report imports between the service and the client', () => {
     const found = breachesOf({
       'src/service/app/routes.ts': `import { AppError } from '../../errors.ts';`,
       'src/servers/v1/list.ts': `import { page } from '../../service/page.ts';`,
@@ -73,13 +74,13 @@ describe('the rules', () => {
     });
 
     expect(found).toEqual([
-      'src/service/app/routes.ts may not import src/errors.ts: service does not know errors',
-      'src/servers/v1/list.ts may not import src/service/page.ts: servers does not know service',
-      'src/protocol/v1/page.ts may not import src/domain/item.ts: protocol does not know domain',
+      'src/service/app/routes.ts may not import src/errors.ts: errors is not allowed in service',
+      'src/servers/v1/list.ts may not import src/service/page.ts: service is not allowed in servers',
+      'src/protocol/v1/page.ts may not import src/domain/item.ts: domain is not allowed in protocol',
     ]);
   });
 
-  it('let nobody but its owner load a library, but anybody name its types', () => {
+  it('allow only its owner to load a library, and every module to import its types', () => {
     const found = breachesOf({
       'src/commands/conv/list.ts': `import type { Command } from 'commander'; import Table from 'cli-table3';`,
       'src/output/table.ts': `export const table = () => import('cli-table3');`,
@@ -92,7 +93,7 @@ describe('the rules', () => {
     ]);
   });
 
-  it('keep the process, the network and the clock at the edges', () => {
+  it('report uses of the process, the network and the clock outside of the edges', () => {
     const found = breachesOf({
       'src/main.ts': `process.exitCode = Date.now();`,
       'src/service/agent-server/main.ts': `console.log(process.pid);`,
@@ -105,15 +106,15 @@ describe('the rules', () => {
     });
 
     expect(found).toEqual([
-      'src/output/emit.ts:2 uses process: the context hands over what a command needs',
-      'src/output/emit.ts:3 uses console: the context hands over what a command needs',
-      'src/output/emit.ts:3 uses fetch: the context hands over what a command needs',
-      'src/output/emit.ts:4 uses Date.now: the context hands over what a command needs',
-      'src/output/emit.ts:4 uses new Date(): the context hands over what a command needs',
+      'src/output/emit.ts:2 uses process: use the context instead',
+      'src/output/emit.ts:3 uses console: use the context instead',
+      'src/output/emit.ts:3 uses fetch: use the context instead',
+      'src/output/emit.ts:4 uses Date.now: use the context instead',
+      'src/output/emit.ts:4 uses new Date(): use the context instead',
     ]);
   });
 
-  it('find circles of any length, also those closed on use or by a type', () => {
+  it('report import cycles of any length, also through dynamic and type imports', () => {
     const found = breachesOf({
       'src/text/c.ts': `import { a } from './a.ts';`,
       'src/text/a.ts': `import { b } from './b.ts';`,
@@ -128,7 +129,7 @@ describe('the rules', () => {
     ]);
   });
 
-  it('notice a file that grew too long, one that is gone and one that nobody can follow', () => {
+  it('report a file that is too long, an import of a missing file and a computed import', () => {
     const found = breachesOf({
       'src/domain/long.ts': '\n'.repeat(301),
       'src/text/lost.ts': `import { here } from './gone.ts';`,
@@ -137,7 +138,7 @@ describe('the rules', () => {
 
     expect(found).toEqual([
       'src/text/lost.ts imports src/text/gone.ts, which does not exist',
-      'src/text/hidden.ts loads something whose name is computed: nobody can tell what',
+      'src/text/hidden.ts loads a module whose name is computed',
       'src/domain/long.ts has 301 lines: split it by idea (300 at most)',
     ]);
   });

@@ -1,11 +1,12 @@
 /**
- * The rules of the house. One direction: main, wire, then everybody; commands see records and ports, never a dialect;
- * servers and the service read the interface each for themselves, so that the one checks the other.
+ * The rules of architecture. Imports run in one direction: main, wire, then the other modules; commands import records
+ * and ports, never a dialect; servers and the service implement the interface independently, so that each checks the
+ * other.
  */
 import type { Import, Sources } from './sources.ts';
 
-/** What each room may load. A room's own files are always allowed; `types` may be named, but not loaded. */
-const ROOMS: Record<string, { loads: readonly string[]; types?: readonly string[] }> = {
+/** What each module may import. Its own files are always allowed; of `types` only types are. */
+const MODULES: Record<string, { loads: readonly string[]; types?: readonly string[] }> = {
   main: { loads: ['cli', 'wire', 'clock', 'errors', 'text'], types: ['context'] },
   wire: { loads: ['*'] },
   cli: { loads: ['commands', 'errors', 'output', 'domain', 'text'], types: ['context'] },
@@ -28,7 +29,7 @@ const ROOMS: Record<string, { loads: readonly string[]; types?: readonly string[
   processes: { loads: [] },
 };
 
-/** Files at the top of src/ that are part of a room. Any other is a room of its own, by its name. */
+/** Files at the top of src/ that are part of a module. Any other is a module of its own, by its name. */
 const TOP_FILES: Record<string, string> = {
   'src/cli.ts': 'cli',
   'src/global-options.ts': 'cli',
@@ -37,7 +38,7 @@ const TOP_FILES: Record<string, string> = {
   'src/service-control.ts': 'ports',
 };
 
-/** Each library is loaded by one owner; who wants what it does asks the owner. */
+/** Each library is loaded by its owner alone; other modules use the owner. */
 const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   '@hono/node-server': ['src/service/'],
   '@inquirer/prompts': ['src/terminal/'],
@@ -52,18 +53,18 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   ora: ['src/terminal/'],
   'string-width': ['src/text/'],
   undici: ['src/servers/transport/'],
-  // Whoever reads an answer, a request or a trajectory checks its shape.
+  // Readers of answers, requests and trajectories check their shape.
   valibot: ['src/protocol/', 'src/service/'],
   ws: ['src/service/agent-server/', 'src/servers/agent-server/'],
 };
 
-/** Where the process, the network and the clock of the wall may be touched. */
+/** Files that may use the process, the network and the system clock. */
 const EDGES =
   /^src\/(main\.ts|wire\.ts|wire\/|servers\/transport|service\/(.*\/)?(main\.ts|isolation\/|supervisor|lifecycle\/))/;
 
 const FILE_LINES = 300;
 
-/** Every breach as a sentence; none for a house in order. */
+/** Every breach as a sentence; empty when no rule is broken. */
 export function breaches(sources: Sources): string[] {
   return [
     ...sources.imports.flatMap((each) => importBreach(each, sources)),
@@ -76,32 +77,32 @@ export function breaches(sources: Sources): string[] {
   ];
 }
 
-export function roomOf(file: string): string {
+export function moduleOf(file: string): string {
   const [, first = ''] = file.split('/');
   return TOP_FILES[file] ?? first.replace(/\.ts$/, '');
 }
 
 function importBreach({ from, to, origin, loading }: Import, sources: Sources): string[] {
-  if (to === '(computed)') return [`${from} loads something whose name is computed: nobody can tell what`];
+  if (to === '(computed)') return [`${from} loads a module whose name is computed`];
   if (origin !== 'ours') return [];
   if (!sources.lineCounts.has(to)) return [`${from} imports ${to}, which does not exist`];
-  const room = roomOf(from);
-  const target = roomOf(to);
-  const rule = ROOMS[room];
-  if (!rule) return [`${from} is in no room that the rules know`];
-  if (room === 'commands' && target === 'commands') return nounBreach(from, to);
-  if (room === target || allows(rule.loads, target)) return [];
-  if (loading === 'type' && (allows(rule.types ?? [], target) || isPort(room, to, sources))) return [];
-  return [`${from} may not import ${to}: ${room} does not know ${target}`];
+  const module = moduleOf(from);
+  const target = moduleOf(to);
+  const rule = MODULES[module];
+  if (!rule) return [`${from} is in no module that the rules list`];
+  if (module === 'commands' && target === 'commands') return nounBreach(from, to);
+  if (module === target || allows(rule.loads, target)) return [];
+  if (loading === 'type' && (allows(rule.types ?? [], target) || isPort(module, to, sources))) return [];
+  return [`${from} may not import ${to}: ${target} is not allowed in ${module}`];
 }
 
-function allows(rooms: readonly string[], room: string): boolean {
-  return rooms.includes('*') || rooms.includes(room);
+function allows(modules: readonly string[], module: string): boolean {
+  return modules.includes('*') || modules.includes(module);
 }
 
-/** A command may name the types of what its context hands it. */
-function isPort(room: string, to: string, sources: Sources): boolean {
-  return room === 'commands' && sources.imports.some((each) => each.from === 'src/context.ts' && each.to === to);
+/** A command may import the types of the members of its context. */
+function isPort(module: string, to: string, sources: Sources): boolean {
+  return module === 'commands' && sources.imports.some((each) => each.from === 'src/context.ts' && each.to === to);
 }
 
 /** Files that may import from every noun: the tree of commands, and the list of all records in the help. */
@@ -112,7 +113,7 @@ function nounBreach(from: string, to: string): string[] {
   const own = nounOf(from);
   const other = nounOf(to);
   if (other === null || own === other || KNOW_ALL_NOUNS.includes(from)) return [];
-  return [`${from} may not import ${to}: ${own ?? 'what nouns share'} does not know the noun ${other}`];
+  return [`${from} may not import ${to}: the noun ${other} is not allowed in ${own ?? 'what nouns share'}`];
 }
 
 function nounOf(file: string): string | null {
@@ -128,12 +129,12 @@ function libraryBreach({ from, to, origin, loading }: Import): string[] {
 }
 
 function globalBreach({ from, name, line }: Sources['globalUses'][number]): string {
-  return `${from}:${line} uses ${name}: the context hands over what a command needs`;
+  return `${from}:${line} uses ${name}: use the context instead`;
 }
 
 /**
- * Circles among files that name each other, whether they load each other at once, on use, or know a type alone; each
- * once, from its first file in the alphabet.
+ * Import cycles, of any kind of import (at load time, on use, types only); each once, from its first file in
+ * alphabetical order.
  */
 function cycles(imports: readonly Import[]): string[][] {
   const next = new Map<string, string[]>();

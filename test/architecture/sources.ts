@@ -1,6 +1,5 @@
 /**
- * Reading the architecture off the sources: who imports whom, and who touches what belongs to the process.
- * Nothing here knows a rule; rules.ts does.
+ * Reads the imports of each source and its uses of globals of the process. The rules are in rules.ts.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
