@@ -136,7 +136,7 @@ function outputError(error: NodeJS.ErrnoException): AppError {
   return new AppError('config', `cannot write to stdout: ${reason}`, { cause: error });
 }
 
-/** What is said beside the data: that nobody can hear it ends nothing, a run that was started least of all. */
+/** Writes to stderr: an error of stderr does not end the command, so that a started run is still followed. */
 function spoken(stream: OutputStream): OutputStream {
   return {
     write: (chunk) => stream.write(chunk).catch(() => undefined),

@@ -1,4 +1,4 @@
-// Names of chunks that tell what is in them: `undici-7QHW2KXA.js`, not `index-7QHW2KXA.js`.
+// Names chunks after their content: `undici-7QHW2KXA.js`, not `index-7QHW2KXA.js`.
 
 /**
  * A chunk is named by what is loaded with it: a library, or a file of ours. One that others share is named by what fills

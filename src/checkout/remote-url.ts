@@ -9,7 +9,7 @@ export interface RemoteUrl {
   host: string | null;
   /** `owner/name`, with the groups between them where the provider has such; null for a path. */
   repository: string | null;
-  /** The server's word for the provider; null for a host that does not tell. */
+  /** The server's word for the provider; null when the host does not show it. */
   git_provider: string | null;
 }
 
@@ -27,7 +27,7 @@ const PROVIDERS: Record<string, string> = {
   'vs-ssh.visualstudio.com': 'azure_devops',
 };
 
-/** The provider at a host; null when the name alone does not tell. */
+/** The provider at a host; null when the name does not show it. */
 export function providerOf(host: string): string | null {
   if (host.endsWith('.visualstudio.com')) return 'azure_devops';
   return Object.hasOwn(PROVIDERS, host) ? (PROVIDERS[host] ?? null) : null;

@@ -1,4 +1,4 @@
-/** A server with a limit pauses its oldest sandboxes when another one starts (interface 5.3): their owner should hear of it. */
+/** A server with a limit pauses its oldest sandboxes when another one starts (interface 5.3); a notice names them. */
 import type { Context } from '../context.ts';
 import { isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';

@@ -56,7 +56,7 @@ const NEVER_ASKED_V0 = new Set([
 ]);
 
 /**
- * The action of V0 that waits; null when none does. A server may tell the action before or after the state, so only
+ * The pending action of V0; null when there is none. A server may send the action before or after the state, so only
  * their being the newest counts.
  */
 export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): PendingAction | null {
@@ -84,7 +84,7 @@ function argsToShow(args: Members): Members {
   return Object.fromEntries(Object.entries(args).filter(([name]) => !NOT_SHOWN_V0.has(name)));
 }
 
-/** Nothing of it may be left out: whoever reads it decides by it. */
+/** Complete: the user decides by this text. */
 function actionText(tool: string, members: Members): string {
   const { command, path, ...rest } = members;
   if (typeof command === 'string' && typeof path !== 'string') {

@@ -76,7 +76,7 @@ export type SandboxStatus = 'starting' | 'running' | 'paused' | 'error' | 'missi
 
 export const SANDBOX_STATUSES = ['starting', 'running', 'paused', 'error', 'missing'] as const;
 
-/** The id to tell of a conversation: its own, or the one it was given with the start that is under way. */
+/** The id to print for a conversation: its own, or the one chosen by a start in progress. */
 export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'>): string | null {
   return id || chosen_id || null;
 }

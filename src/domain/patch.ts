@@ -3,7 +3,7 @@
 export interface ChangedFile {
   path: string;
   status: 'added' | 'modified' | 'deleted' | 'renamed';
-  /** Lines; null where the diff does not tell (binary content, a change without its text). */
+  /** Lines; null where the diff does not have them (binary content, a change without its text). */
   added: number | null;
   removed: number | null;
 }

@@ -120,7 +120,7 @@ export function currentValue(snapshot: SettingsSnapshot, field: SettingsField): 
   return snapshot.values[field.name] ?? (Object.hasOwn(snapshot.values, field.name) ? null : field.default);
 }
 
-/** What a secret is shown as in a record: nothing when it is not set, or when the server does not tell. */
+/** What a secret is shown as in a record: null when it is not set, or when the server does not report it. */
 export function shownSecret(state: SettingsSnapshot['secrets'][string] | undefined): string | null {
   return state === 'set' ? '(set)' : null;
 }
@@ -160,7 +160,7 @@ function plainChange(snapshot: SettingsSnapshot, field: SettingsField, value: Js
   return { name, before, after: before === after ? '(changed)' : after };
 }
 
-/** Some servers then tell the default, others nothing: both are named. */
+/** Some servers then return the default, others null: both are named. */
 function unsetting(snapshot: SettingsSnapshot, field: SettingsField): Difference | null {
   const shown = plainChange(snapshot, field, field.default);
   if (shown === null || field.default === null) return shown;

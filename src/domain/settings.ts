@@ -16,7 +16,7 @@ export interface SettingsSnapshot {
   stored: boolean;
   /** By name; a secret is never here: see `secrets`. */
   values: Record<string, JsonValue>;
-  /** Secret fields: set, not set, or `unknown` where the server does not tell. */
+  /** Secret fields: set, not set, or `unknown` where the server does not report it. */
   secrets: Record<string, 'set' | 'unset' | 'unknown'>;
   /** Git providers the server holds a token for. */
   git_providers: string[];

@@ -73,7 +73,7 @@ export function fileDestination(file: string, cwd: string): Destination {
 }
 
 async function openFile(wanted: string): Promise<OpenFile> {
-  // What a descriptor is open on belongs to whoever opened it, and may be half written.
+  // An open descriptor belongs to the process that opened it; its file may be half written.
   if (/^\/(dev\/fd|proc\/[^/]+\/fd)\/|^\/dev\/stderr$/.test(wanted)) {
     return { handle: await open(wanted, 'a'), temporary: wanted, target: wanted };
   }

@@ -16,7 +16,7 @@ export interface Outlet {
   abandon(): Promise<void>;
 }
 
-/** How many columns a terminal has that does not tell. */
+/** The columns of a terminal that does not report its width. */
 const UNKNOWN_COLUMNS = 80;
 
 export function createOutlet({ io, globals, cwd = '.', now, palette }: EmitterOptions): Outlet {

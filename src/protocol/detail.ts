@@ -42,7 +42,7 @@ export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
 export const oneOf = <const Options extends readonly string[]>(options: Options) =>
   v.picklist(options, words('enum', `Input should be ${choices(options)}`, { expected: choices(options) }));
 
-/** The same for a member that is a literal at genuine servers, which they tell by another word. */
+/** The same for a member that is a literal at genuine servers; their error type differs. */
 export const literal = <const Options extends readonly string[]>(options: Options) =>
   v.picklist(options, words('literal_error', `Input should be ${choices(options)}`, { expected: choices(options) }));
 

@@ -1,4 +1,4 @@
-/** The user's secrets at both dialects (interface 2.4, 2.8). Servers tell names and descriptions, never values. */
+/** The user's secrets at both dialects (interface 2.4, 2.8). Servers return names and descriptions, never values. */
 import { AppError, isAppError } from '../errors.ts';
 import type { Dialect } from '../domain/conversation.ts';
 import type { Secret } from '../domain/secret.ts';

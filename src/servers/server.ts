@@ -71,7 +71,7 @@ export interface WorkspaceDiff {
   /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
   patch: Uint8Array;
   changes: FileChange[];
-  /** What this server cannot tell (binary content, file modes), one line each. */
+  /** What this server cannot return (binary content, file modes), one line each. */
   omissions: string[];
 }
 
@@ -101,7 +101,7 @@ export interface Server {
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
     /** By conversation id or start task id; throws `not-found`. */
     get(id: string): Promise<Conversation>;
-    /** As get, with the last state of the run and its reason looked up where the record does not tell. */
+    /** As get, with the last state of the run and its reason looked up where the record does not have them. */
     getSettled(id: string): Promise<Conversation>;
     /** Whether the sandbox itself has the run as running; false where it does not run, and where none can be asked. */
     runsInSandbox(id: string): Promise<boolean>;

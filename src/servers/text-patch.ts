@@ -29,7 +29,7 @@ const UNTOLD = [
 /** How many files are read at the same time; the rate limit of the server applies beside it. */
 const READ_AT_ONCE = 24;
 
-/** What such a server cannot tell is named in `omissions`. */
+/** What such a server cannot return is named in `omissions`. */
 export async function diffFromFiles(
   listChanges: () => Promise<GitChange[]>,
   readSides: (path: string) => Promise<FileSides>,

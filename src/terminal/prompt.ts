@@ -88,7 +88,7 @@ export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions)
           ),
         until,
       ),
-    // No way to show what was typed, and no star per character, which would tell the length.
+    // The input is not shown, nor a star per character, which would disclose the length.
     secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
     async editor({ message, ...text }) {
       await io.stderr.write(`${safeLine(message)}\n`);

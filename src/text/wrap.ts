@@ -7,8 +7,8 @@ export interface Room {
   /** Columns that are taken at the start of each line but the first. */
   indent: number;
   /**
-   * What becomes of a word that is longer than a line: broken where the line ends, or left to the terminal, which keeps
-   * it one word for whoever copies it. An address (`https://…`) is always kept.
+   * How a word longer than a line is handled: broken at the end of the line, or left to the terminal, which copies it as
+   * one word. An address (`https://…`) is always kept.
    */
   longWords: 'break' | 'keep';
 }

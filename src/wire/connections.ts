@@ -78,8 +78,8 @@ export function createConnections({ platform, context, targets, cache, secrets }
         mode: context.globals.mode,
         requestTimeoutMs: context.globals.requestTimeoutMs,
         rate: context.globals.rate,
-        ...(context.globals.debug === 'on' ? { log: (line: string) => tell(context, line) } : {}),
-        notice: (text) => tell(context, text),
+        ...(context.globals.debug === 'on' ? { log: (line: string) => notify(context, line) } : {}),
+        notice: (text) => notify(context, text),
         cache: local ? await localProbeCache(cache, pid) : await probeCache(cache, key),
       });
       open.push(opened);
@@ -100,7 +100,7 @@ function shownBase({ origin, pathname }: URL): string {
 }
 
 /** Nobody waits for these lines: they must not hold up a request. */
-function tell(context: Context, text: string): void {
+function notify(context: Context, text: string): void {
   context.notice(text).catch(() => undefined);
 }
 

@@ -1,4 +1,4 @@
-/** What a command that watches a run does when the agent asks for leave: `--on-confirm`. */
+/** `--on-confirm`: what a command that watches a run does about a pending action. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';

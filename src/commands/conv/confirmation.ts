@@ -76,7 +76,7 @@ export async function refuseNeedlessStart(server: Server, id: string, purpose: '
 
 export const PAST = { accept: 'accepted', reject: 'rejected' } as const;
 
-/** Puts the whole action before a person, then asks. Null: neither, it shall go on waiting. */
+/** Prints the whole action, then asks. Null: neither yes nor no, the action stays pending. */
 export async function askDecision(
   ctx: Context,
   pending: readonly PendingAction[],

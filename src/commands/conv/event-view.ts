@@ -17,7 +17,7 @@ const REQUEST: Most = { lines: 40, characters: 2_000 };
 /** What the agent answers is what a person came for. */
 const ANSWER: Most = { lines: Number.POSITIVE_INFINITY, characters: Number.POSITIVE_INFINITY };
 
-/** @param startedAt RFC 3339; the lines of a stream tell the time since then */
+/** @param startedAt RFC 3339; the lines of a stream show the time since then */
 export function eventView(startedAt: string | null): View<ConversationEvent> {
   const startMs = parseTime(startedAt);
   let firstMs: number | null = null;

@@ -41,7 +41,7 @@ export class Announcer {
     if (id === null || this.id === id) return;
     const shownUrl = url ?? this.urlOf(id);
     const { id: before } = this;
-    await this.tell(id, shownUrl, shownUrl === null ? '' : `  ${shownUrl}`);
+    await this.print(id, shownUrl, shownUrl === null ? '' : `  ${shownUrl}`);
     if (before !== null) this.refuseSecondId(before, id);
   }
 
@@ -56,10 +56,10 @@ export class Announcer {
 
   /** The same start was made before: reports its conversation instead of a new one. */
   async existing({ id, url }: Conversation): Promise<void> {
-    await this.tell(id, url, ' exists already; nothing was sent');
+    await this.print(id, url, ' exists already; nothing was sent');
   }
 
-  private async tell(id: string, shownUrl: string | null, remark: string): Promise<void> {
+  private async print(id: string, shownUrl: string | null, remark: string): Promise<void> {
     const isFirst = this.id === null;
     this.id = id;
     if (this.ctx.globals.mode !== 'dry-run') {

@@ -9,7 +9,7 @@ import { findField, requireField } from './fields.ts';
 import { checkedValue, placeOf } from './parse.ts';
 import { accepted } from './wish.ts';
 
-/** Members of servers' own answers that only tell; a document that was saved from one may hold them. */
+/** Read-only members of servers' answers; a document that was saved from one may contain them. */
 const READ_ONLY = new Set([
   'provider_tokens_set',
   'llm_api_key_set',

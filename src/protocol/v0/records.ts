@@ -18,7 +18,7 @@ export interface ConversationInfo {
   conversation_version: string | null;
   /** The sandbox that a V0 conversation of the local service runs in; genuine servers have none. */
   local_sandbox_id: string | null;
-  /** How a run stands at the local service, in the words of the agent's state; genuine servers tell it in events only. */
+  /** How a run stands at the local service, in the words of the agent's state; genuine servers report it in events only. */
   local_agent_state: string | null;
 }
 

@@ -88,7 +88,7 @@ export interface SandboxRecord {
   session_api_key: string | null;
   exposed_urls: { name: string; url: string }[];
   created_at: string | null;
-  /** The local service's own; genuine servers do not tell. */
+  /** Sent by the local service only. */
   last_active_at: string | null;
 }
 
@@ -127,7 +127,7 @@ export function readSpec(value: unknown, place = 'spec'): SpecRecord {
   };
 }
 
-/** One event of V1, as both servers tell it (interface 7.2); everything but the common members stays as it is. */
+/** One event of V1, as both servers send it (interface 7.2); everything but the common members stays as it is. */
 export interface EventRecord {
   id: string;
   timestamp: string | null;

@@ -24,7 +24,7 @@ const MOST_TASKS = 500;
 const MOST_MISSED = 10;
 /** The same of a whole run: a list of many pages must not take minutes at the pace that a server allows. */
 const MOST_MISSED_IN_ALL = 30;
-/** What was asked for is there already: a server that is slow to tell the rest is not waited for. */
+/** The requested records are already there: a server that is slow with the rest is not waited for. */
 const TIMEOUT_MS = 5_000;
 
 /** The records, each doubtful one with what its start task asked for. Each is looked up once; nothing of it fails. */

@@ -23,7 +23,7 @@ export interface Answer {
   bytes: Uint8Array;
   /** An earlier try of the same request may have been carried out: its answer was lost, or a gateway answered. */
   afterLostTry?: true;
-  /** What it answers: for errors that only its reader can tell. */
+  /** The request it answers: for errors that only the reader of the answer finds. */
   request: NamedRequest;
 }
 

@@ -13,7 +13,7 @@ export interface Call {
   query?: Query;
   /** Sent as JSON. */
   body?: unknown;
-  /** Members of the body that are secrets though their names do not tell: `value`. Not shown anywhere. */
+  /** Members of the body that are secrets although their names do not show it, as `value`. Never printed. */
   hidden?: readonly string[];
   /** Sent as it is, instead of `body`. */
   raw?: { contentType: string; bytes: Uint8Array };

@@ -49,7 +49,7 @@ export function peerOf(error: unknown, url: string, proxy: string | null): strin
   const way = new URL(proxy);
   const failed = failedPeer(error);
   if (failed === null) return target.host;
-  // An address may be that of either name; where the ports differ, they tell.
+  // An address may belong to either name; different ports distinguish them.
   const isItsAddress = failed.isAddress && failed.port === portOf(way) && portOf(target) !== portOf(way);
   const isItsName = failed.host === way.hostname && way.hostname !== target.hostname;
   return isItsName || isItsAddress ? `${THE_PROXY}${way.host}` : target.host;

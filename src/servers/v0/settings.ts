@@ -28,7 +28,7 @@ export function createSettingsV0(links: Links, _facts: ProbeFacts): Server['sett
       const store = change.set['secrets_store'];
       if (!('sandbox_api_key' in change.set) && record !== null) {
         links.notice(
-          'V0 servers do not tell whether sandbox_api_key is set, and drop it with every write: give it again if it was',
+          'V0 servers do not report whether sandbox_api_key is set, and drop it with every write: set it again if it was set',
         );
       }
       const body = v0SettingsBody(record ?? {}, changes);

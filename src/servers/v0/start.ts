@@ -159,12 +159,8 @@ async function findLostStart(
   if (ours !== undefined) return normalId(ours.conversation_id);
   const since = new Date(sentAtMs).toISOString();
   const newest = items.map((info) => `${normalId(info.conversation_id)} (${info.created_at ?? 'no time'})`);
-  throw new AppError(
-    'unknown-outcome',
-    'no answer came to the start, and V0 gives no way to tell which conversation it was',
-    {
-      ...lost.details,
-      hint: `it went out at ${since}; the newest conversations are: ${newest.join(', ') || 'none'}`,
-    },
-  );
+  throw new AppError('unknown-outcome', 'the start was not answered, and V0 cannot say which conversation it created', {
+    ...lost.details,
+    hint: `it went out at ${since}; the newest conversations are: ${newest.join(', ') || 'none'}`,
+  });
 }

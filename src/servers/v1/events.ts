@@ -36,7 +36,7 @@ export async function* eventPagesV1(
   }
 }
 
-/** From whoever answers, and from both where one gives up on the way; each record once. */
+/** From the server that answers, and from both where one fails midway; each record once. */
 async function* wholeRecords(
   links: Links,
   copy: CopyNotices,

@@ -87,7 +87,7 @@ export function startFailureText(detail: string | null): string {
   return 'the server gives no reason (some do that when no settings are stored: see acs settings get)';
 }
 
-/** What the conversations of a sandbox tell about it. */
+/** Facts of a sandbox from the records of its conversations. */
 export interface SandboxUse {
   conversation_ids: string[];
   repositories: string[];

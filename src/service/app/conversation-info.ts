@@ -62,7 +62,8 @@ export function conversationInfo(
     sandbox_id: row.dialect === 'V1' ? row.sandbox_id : null,
     // Our own: here those of V0 run in sandboxes too. Without V1 nobody could do anything with one.
     ...(context.api === 'v0' ? {} : { local_sandbox_id: row.sandbox_id }),
-    // Our own: elsewhere only the events tell how a run of V0 stands, and a list would have to read those of each.
+    // Sent by the local service only: at other servers the status of a V0 run is in its events alone, which a list would
+    // have to read for each conversation.
     ...(row.dialect === 'V0' ? { local_agent_state: agentStateOf(row) } : {}),
   };
 }

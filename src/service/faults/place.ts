@@ -1,7 +1,7 @@
 /**
- * Where JSON breaks off, as an editor counts: `line 3, column 7: Expected double-quoted property name`. JSON.parse does
- * not always tell the position; then its words show the text around it.
- * @param message what JSON.parse said
+ * The place of a JSON syntax error, counted from 1: `line 3, column 7: Expected double-quoted property name`. The
+ * message of JSON.parse does not always contain the position; then it quotes the text around it.
+ * @param message of the error of JSON.parse
  */
 export function linePlace(text: string, message: string): string {
   const [position, end] = [/ in JSON at position (\d+)/.exec(message), /^Unexpected end/.test(message)];

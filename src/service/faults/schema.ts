@@ -33,7 +33,7 @@ export interface FaultRule {
   cut: Cut | null;
   /** Frames that a web socket still sends before it is cut. */
   frames: number;
-  /** The service gets the request and acts on it, whatever the client hears. */
+  /** The service gets the request and executes it, whatever the client is answered. */
   delivered: boolean;
 }
 

@@ -11,7 +11,7 @@ export const SANDBOX_MARKER = 'ACS_SANDBOX_ID';
 /** The same for one command. */
 export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 
-/** States of a process as /proc and ps tell them: zombie and dead; stopped and traced. */
+/** Process states in /proc and ps: zombie and dead; stopped and traced. */
 const ENDED = new Set(['Z', 'X']);
 const STANDING = new Set(['T', 't']);
 const STOP_ROUNDS = 500;

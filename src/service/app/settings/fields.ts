@@ -1,6 +1,6 @@
 /**
  * Every member of the nested settings of V1: one table for what is shown, what is accepted, and what the schema routes
- * tell (interface section 2.5).
+ * return (interface section 2.5).
  */
 import type { MASK } from './mcp.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';

@@ -189,7 +189,7 @@ function replayOf(
   }
 }
 
-/** A replay may be large: what is shown of it is its digest, enough to tell two of them apart. */
+/** A replay may be large: its digest is shown, which distinguishes two of them. */
 function digestOf(text: string | null): string | null {
   return text === null ? null : `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }

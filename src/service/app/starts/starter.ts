@@ -90,7 +90,7 @@ class ConversationStarter implements Starter {
       }
     });
     const before = this.#underWay.get(conversationId) ?? Promise.resolve();
-    // Not before the answer is under way, and whoever asked can watch from the first state on.
+    // Not before the answer is sent, so that the client can watch from the first state on.
     const work = before.then(() => soon()).then(() => this.#run(task, conversationId, request));
     this.#underWay.set(conversationId, work);
     void work.finally(() => {
