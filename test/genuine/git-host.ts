@@ -1,6 +1,6 @@
 /**
  * A small git host on loopback: enough of the Forgejo interface, and git over HTTP, for a conversation with a
- * repository. It serves demo/hello with the branches main and next, to whoever has the token.
+ * repository. It serves demo/hello with the branches main and next, to clients that send the token.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
 Call it with the Python of an environment made by set-up.mjs:
     ENV/bin/python serve.py --port 3111 --data DIR [--key KEY] [--model-url URL]
 Prints "ready http://127.0.0.1:PORT" when it answers. SIGTERM, Ctrl-C or the end of stdin ends it and its sandboxes:
-whoever started it may die as it likes.
+the process that started it may end in any way.
 """
 import argparse
 import asyncio

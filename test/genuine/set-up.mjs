@@ -22,7 +22,7 @@ const STEP_TIMEOUT_MS = 20 * 60_000;
 const LOCK_TIMEOUT_MS = 40 * 60_000;
 /** A lock that names nobody after so long was left by somebody who was killed in between. */
 const NAMELESS_LOCK_MS = 10_000;
-/** It waits for whoever else installs something. */
+/** Waits while another process installs something. */
 const APT = ['apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300'];
 const SYSTEM_PACKAGES = { chromium: ['chromium', 'chromium-browser', 'google-chrome'], tmux: ['tmux'] };
 
@@ -249,7 +249,7 @@ async function holds(pid, start) {
   return start === '' || start === (await startOf(pid));
 }
 
-/** When the process began, in ticks since the machine did; empty where the system does not tell. */
+/** When the process began, in ticks since the machine did; empty where the system does not report it. */
 async function startOf(pid) {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
@@ -265,9 +265,9 @@ function run(program, args, complaint, env = process.env) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });
     let said = '';
-    const hear = (chunk) => (said = (said + chunk).slice(-4000));
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    const keep = (chunk) => (said = (said + chunk).slice(-4000));
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
     child.on('error', (error) => reject(new SetUpError(`${complaint}: ${error.message}`)));
     child.on('close', (code, signal) => {
       if (code === 0) return resolve();

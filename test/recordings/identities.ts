@@ -25,7 +25,7 @@ export class Identities {
     this.#texts.push([recorded, ours]);
   }
 
-  /** Takes over what two answers tell about each other. */
+  /** Learns which ids of two answers correspond. */
   learn(recorded: Json, ours: Json | undefined, key = ''): void {
     if (typeof recorded === 'string' && typeof ours === 'string') {
       if (ID.test(recorded) || (CURSORS.has(key) && recorded !== '')) this.#add(recorded, ours);

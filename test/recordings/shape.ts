@@ -48,7 +48,7 @@ function isMap(place: string): boolean {
 
 /** Members that only the local service has, or that say that a conversation has a replay and no model. */
 const OWN = new Set([
-  // Settings that tell the client more.
+  // Settings with more information for the client.
   'required',
   'title_llm_profile',
   'transport',
@@ -74,7 +74,7 @@ const OF_A_MODEL = new Set([
   'dynamic_context',
 ]);
 
-/** What would tell about the machine. */
+/** Values that identify the machine. */
 const OF_THE_MACHINE = new Set(['username', 'hostname', 'py_interpreter_path']);
 
 const FORMS: [string, RegExp][] = [

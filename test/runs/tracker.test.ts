@@ -63,7 +63,7 @@ class Stage {
   private readonly wakers: (() => void)[] = [];
   private isOver = false;
 
-  tell(...items: FollowItem[]): Promise<void> {
+  deliver(...items: FollowItem[]): Promise<void> {
     this.items.push(...items);
     for (const wake of this.wakers.splice(0)) wake();
     return settled();
@@ -71,7 +71,7 @@ class Stage {
 
   over(): Promise<void> {
     this.isOver = true;
-    return this.tell();
+    return this.deliver();
   }
 
   state(status: Conversation['status']): FollowItem {
@@ -136,19 +136,19 @@ describe('watching a run', () => {
   it('ends with the status that the server reports', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.tell(message(), word('running'), stage.state('running'), word('finished'), stage.state('finished'));
+    await stage.deliver(message(), word('running'), stage.state('running'), word('finished'), stage.state('finished'));
     expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
 
   it('does not believe a state that is older than the message, and sees a run that ends where it began', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.tell(word('finished'), message(), stage.state('finished'));
+    await stage.deliver(word('finished'), message(), stage.state('finished'));
     await stage.clock.pass(1_000);
     // The record never changes in between: the server reports no new status.
-    await stage.tell(word('running'));
+    await stage.deliver(word('running'));
     await stage.clock.pass(1_000);
-    await stage.tell(word('finished'));
+    await stage.deliver(word('finished'));
     await stage.clock.pass(1_000);
     expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
@@ -156,7 +156,7 @@ describe('watching a run', () => {
   it('believes it in the end when no event speaks up', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.tell(message(), stage.state('failed'));
+    await stage.deliver(message(), stage.state('failed'));
     await stage.clock.pass(10_000);
     expect((await watched).outcome).toMatchObject({ status: 'failed', exit_code: 1 });
   });
@@ -164,7 +164,7 @@ describe('watching a run', () => {
   it('looks once more before it gives up at a deadline', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
-    await stage.tell(message(), word('running'), stage.state('running'));
+    await stage.deliver(message(), word('running'), stage.state('running'));
     // The machine was suspended: the run ended meanwhile, and no event reported it.
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(60_000);
@@ -176,10 +176,10 @@ describe('watching a run', () => {
     const shown: string[] = [];
     const onEvent = (one: { text: string }) => Promise.resolve(void shown.push(one.text));
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent });
-    await stage.tell(message(), word('running'), stage.state('running'));
+    await stage.deliver(message(), word('running'), stage.state('running'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(60_000);
-    await stage.tell(event('activity'), word('finished'));
+    await stage.deliver(event('activity'), word('finished'));
     await stage.clock.pass(1_000);
     expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
     expect(shown).toContain('the event activity');
@@ -188,7 +188,7 @@ describe('watching a run', () => {
   it('does not wait for ever for events of a run that ended while the machine slept', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent: () => Promise.resolve() });
-    await stage.tell(message(), word('running'), stage.state('running'));
+    await stage.deliver(message(), word('running'), stage.state('running'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(63_000);
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
@@ -204,10 +204,10 @@ describe('watching a run', () => {
       close: () => {},
     };
     const watched = stage.watch({ onEvent, answer });
-    await stage.tell(message(), word('running'), word('waiting_for_confirmation'), stage.state('waiting'));
+    await stage.deliver(message(), word('running'), word('waiting_for_confirmation'), stage.state('waiting'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(1_000);
-    await stage.tell(event('activity'), word('finished'), stage.state('finished'));
+    await stage.deliver(event('activity'), word('finished'), stage.state('finished'));
     expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
     expect(shown).toContain('the event activity');
   });
@@ -215,7 +215,7 @@ describe('watching a run', () => {
   it('gives up at its deadline and names the last state', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
-    await stage.tell(stage.state('running'));
+    await stage.deliver(stage.state('running'));
     await stage.clock.pass(60_000);
     const { outcome, failure } = await watched;
     expect(outcome).toMatchObject({ status: 'running', exit_code: 124, reason: { code: 'timeout' } });
@@ -225,7 +225,7 @@ describe('watching a run', () => {
   it('names the last status at its deadline although a busy sandbox reports none at that time', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
-    await stage.tell(stage.state('running'));
+    await stage.deliver(stage.state('running'));
     stage.state(NO_STATUS);
     await stage.clock.pass(60_000);
     expect((await watched).outcome).toMatchObject({ status: 'running', exit_code: 124 });
@@ -234,7 +234,7 @@ describe('watching a run', () => {
   it('says after ten minutes without an event what the last one was', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 1_500_000, waitMs: 1_500_000 });
-    await stage.tell(stage.state('running'), event('activity'));
+    await stage.deliver(stage.state('running'), event('activity'));
     await stage.clock.pass(599_000);
     expect(stage.notices).toEqual([]);
     await stage.clock.pass(2_000);
@@ -246,7 +246,7 @@ describe('watching a run', () => {
   it('says after ten minutes also that there is no status', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 700_000, waitMs: 700_000 });
-    await stage.tell(stage.state('unknown(no-status)'));
+    await stage.deliver(stage.state('unknown(no-status)'));
     await stage.clock.pass(601_000);
     expect(stage.notices).toEqual(['no event of c for 10m, and its status is unknown(no-status)']);
     await stage.clock.pass(100_000);
@@ -256,18 +256,18 @@ describe('watching a run', () => {
   it('ends on a silence that was said to be too long', async () => {
     const stage = new Stage();
     const watched = stage.watch({ failOnStallMs: 30_000 });
-    await stage.tell(stage.state('running'));
+    await stage.deliver(stage.state('running'));
     await stage.clock.pass(20_000);
-    await stage.tell(event('activity'));
+    await stage.deliver(event('activity'));
     await stage.clock.pass(29_000);
     await stage.clock.pass(2_000);
     expect((await watched).outcome).toMatchObject({ exit_code: 124, reason: { code: 'no-events' } });
   });
 
-  it('ends as the record stands when the server has no more to tell', async () => {
+  it('ends as the record stands when the server has no more events', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.tell(stage.state('running'));
+    await stage.deliver(stage.state('running'));
     stage.record = { ...stage.record, status: 'archived' };
     await stage.over();
     expect((await watched).outcome).toMatchObject({ status: 'archived', exit_code: 6 });
@@ -285,7 +285,7 @@ describe('watching a run', () => {
   it('does not say of a run that rests that it goes on', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, judge: () => null });
-    await stage.tell(stage.state('paused'));
+    await stage.deliver(stage.state('paused'));
     await stage.clock.pass(60_000);
     expect((await watched).failure?.message).toBe('conversation c is still paused after 1m; it stays so');
   });
@@ -293,7 +293,7 @@ describe('watching a run', () => {
   it('ends on a signal with its code, and says that the run goes on', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.tell(stage.state('running'));
+    await stage.deliver(stage.state('running'));
     stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
     const { outcome, failure } = await watched;
     expect(outcome).toMatchObject({ status: 'running', exit_code: 130 });

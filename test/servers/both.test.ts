@@ -107,7 +107,7 @@ describe('the list of a server that speaks both dialects', () => {
     expect(await listed({ pageSize: 100 })).toEqual(expected);
   });
 
-  it('reads no more of either than the page needs', async () => {
+  it('reads of each dialect only the records that the page needs', async () => {
     newer = Array.from({ length: 250 }, (_, index) => ({ id: idOf('b', index), minute: index }));
     old = [{ id: idOf('a', 1), minute: 1000 }];
     const { items, next } = await server.conversations.list({ pageSize: 31 }, null);
@@ -115,7 +115,7 @@ describe('the list of a server that speaks both dialects', () => {
     expect(fake.lines().sort()).toEqual(['GET /api/conversations', 'GET /api/v1/app-conversations/search']);
   });
 
-  it('has each once where the server does not say which are of V1', async () => {
+  it('has each conversation once when the server does not say which are of V1', async () => {
     saysVersions = false;
     newer = [{ id: idOf('b', 1), minute: 1 }];
     old = [{ id: idOf('a', 2), minute: 2 }];
@@ -134,7 +134,7 @@ describe('the list of a server that speaks both dialects', () => {
     expect(fake.lines()).toEqual(['GET /api/v1/app-conversations/search']);
   });
 
-  it('fails when one of the two cannot be read, rather than show half', async () => {
+  it('fails when one of the two dialects cannot be read, instead of showing half', async () => {
     newer = [{ id: idOf('b', 1), minute: 1 }];
     before = ({ path }) =>
       path === '/api/conversations' ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : null;
@@ -148,7 +148,7 @@ describe('the list of a server that speaks both dialects', () => {
 });
 
 describe('one conversation of a server that speaks both dialects', () => {
-  it('that neither knows is not found, whatever is asked of it, and nothing is sent', async () => {
+  it('that neither dialect knows is not found by any command, and no change is sent', async () => {
     const id = idOf('b', 9);
     before = ({ path }) => {
       if (path === '/api/v1/app-conversations' || path === '/api/v1/app-conversations/start-tasks')
@@ -179,7 +179,7 @@ describe('one conversation of a server that speaks both dialects', () => {
     expect(fake.asked.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('is of V1 when it appears there between the looks at V1 and at V0', async () => {
+  it('is of V1 when it appears there between the read over V1 and the read over V0', async () => {
     const kept = { id: idOf('b', 1), minute: 1 };
     let looks = 0;
     before = ({ path }) => {

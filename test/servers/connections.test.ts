@@ -57,12 +57,12 @@ async function ask(kind: 'kept' | 'fresh'): Promise<void> {
 }
 
 describe('connections', () => {
-  it('are kept for reads, and made anew for each request that must not meet a dropped one', async () => {
+  it('are reused for reads, and opened for each request that must not be sent on a dropped one', async () => {
     for (const kind of ['kept', 'fresh'] as const) await ask(kind);
     expect(connectionHeaders).toEqual(['keep-alive', 'close']);
   });
 
-  it('end with the network, web sockets included whose peer never answers their close', async () => {
+  it('end with the network, including web sockets whose peer never answers the close frame', async () => {
     const socket = await network.openSocket(`${url.replace('http', 'ws')}/sockets/events/1`, {});
     await new Promise((resolve) => socket.addEventListener('open', resolve));
     const [peer] = upgraded;
@@ -75,7 +75,7 @@ describe('connections', () => {
 });
 
 describe('a connection that is lost', () => {
-  it('may have carried the request, unless it was still being made', () => {
+  it('may have sent the request, unless it was not established yet', () => {
     const lost = (syscall: string): unknown => Object.assign(new Error('gone'), { code: 'ETIMEDOUT', syscall });
     expect(classifyFailure(lost('read'), 'host', 1000)).toMatchObject({ class: 'reset', sent: 'maybe' });
     expect(classifyFailure(lost('connect'), 'host', 1000)).toMatchObject({ class: 'timeout', sent: 'no' });

@@ -71,7 +71,7 @@ function transportOver(way: 'straight' | 'proxy'): Transport {
   });
 }
 
-describe.each(['straight', 'proxy'] as const)('an answer that comes %s', (way) => {
+describe.each(['straight', 'proxy'] as const)('an encoded answer over a connection of the kind %s', (way) => {
   it.each([
     ['gzip', gzipSync(TEXT)],
     ['x-gzip', gzipSync(TEXT)],
@@ -85,7 +85,7 @@ describe.each(['straight', 'proxy'] as const)('an answer that comes %s', (way) =
     expect((await transportOver(way).request(READ)).body).toEqual(BODY);
   });
 
-  it('is refused with the bound when it is larger after decoding', async () => {
+  it('is refused, with the limit, when it is too large after decoding', async () => {
     answer = { encoding: 'gzip', body: gzipSync(Buffer.alloc(2_000_001, 0x20)) };
     const error = await failure(transportOver(way).request({ ...READ, maxBytes: 2_000_000 }));
     expect([error.kind, error.exitCode]).toEqual(['server', 9]);
@@ -93,7 +93,7 @@ describe.each(['straight', 'proxy'] as const)('an answer that comes %s', (way) =
     expect(error.details.request?.method).toBe('GET');
   });
 
-  it('is refused with the bound when it is larger as it comes', async () => {
+  it('is refused, with the limit, when it is too large before decoding', async () => {
     answer = { encoding: 'identity', body: Buffer.alloc(200_001, 0x20) };
     const error = await failure(transportOver(way).request({ ...READ, maxBytes: 200_000 }));
     expect([error.kind, error.message.includes('larger than the 200000 bytes')]).toEqual(['server', true]);
@@ -111,7 +111,7 @@ describe.each(['straight', 'proxy'] as const)('an answer that comes %s', (way) =
   });
 });
 
-it('servers on the same machine are asked for no encoding, others for those that are decoded', async () => {
+it('requests accept no encoding from servers on the same machine, and the supported encodings from others', async () => {
   answer = { encoding: 'identity', body: Buffer.from(TEXT) };
   await transportOver('straight').request(READ);
   await network.close();

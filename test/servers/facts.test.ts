@@ -41,7 +41,7 @@ describe('a server whose route is missing', () => {
     expect(count()).toBe(1);
   });
 
-  it('has not changed when it only cannot tell everything just now', async () => {
+  it('has not changed when the new probe is incomplete', async () => {
     const { found } = await remembering({ ...FACTS, version: null, features: UNKNOWN }, 'for-now');
     expect(await found.lookAgain()).toBeNull();
   });

@@ -88,7 +88,7 @@ describe('whoami shows dialect, version and features of', () => {
     expect(await whoami(hidden, page)).toMatchObject({ dialects: ['v1'], version: null });
   });
 
-  it('all of it on a terminal too, each in a row of its own', async () => {
+  it('the same facts on a terminal, each in a row of its own', async () => {
     trap = await fakeTrap(routes(V1_ONLY));
     const { out } = await trap.invoke({ args: ['whoami'], columns: 100, env: { NO_COLOR: '1' } });
     expect(out).toMatch(/^dialect +v1$/m);

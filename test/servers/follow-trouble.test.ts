@@ -64,7 +64,7 @@ function rawSocket(socket: unknown): Duplex {
 const events = (): string[] => lines.filter((one) => !one.startsWith('='));
 
 describe('following', () => {
-  it('goes on where it was when the first reading is cut, and repeats nothing', async () => {
+  it('continues where it was when the first read is cut, and repeats no event', async () => {
     const all = Array.from({ length: 250 }, (_, index) => finish(`step ${index}`));
     world.agentEvents.push(...all);
     let cuts = 0;
@@ -76,7 +76,7 @@ describe('following', () => {
     expect(events()).toEqual(all.map((_, index) => `step ${index}`));
   });
 
-  it('shows what a socket that died without a word did not tell, and opens another', async () => {
+  it('shows the events that a half-open socket did not deliver, and opens another one', async () => {
     follow();
     await until(() => lines.includes('=running') && world.fake.sockets.length === 1);
     // Stored, and never sent.
@@ -126,7 +126,7 @@ describe('following', () => {
     expect(clock.now() - fromMs).toBeGreaterThan(20_000);
   });
 
-  it('reads the copy of the app server at its usual pace while the sandbox swallows every request', async () => {
+  it('reads the copy of the app server at its usual interval while the sandbox answers no request', async () => {
     // Silence is waited for on the wall; a busy machine must be able to send what is not silent meanwhile.
     const { now } = await hurry(2_000);
     world.fake.acceptSocket = () => false;
@@ -151,7 +151,7 @@ describe('following', () => {
     expect(lines.at(-1)).toContain('it was deleted there');
   });
 
-  it('shows events that reach the app server after younger ones', async () => {
+  it('shows events that reach the app server after newer ones', async () => {
     Object.assign(world.conversations.get(ID)!, {
       sandbox_status: 'STARTING',
       execution_status: null,
@@ -181,7 +181,7 @@ describe('following', () => {
 
   const broken = { sandbox_status: 'ERROR', execution_status: null, conversation_url: null, session_api_key: null };
 
-  it('takes no busy sandbox that is called in error for a while for the end of the run', async () => {
+  it('does not end the run when a busy sandbox is reported as in error for a while', async () => {
     follow();
     await until(() => lines.includes('=running'));
     const before = { ...world.conversations.get(ID)! };

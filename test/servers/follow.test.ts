@@ -134,7 +134,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('keeps the key in the header where that worked once, however often it fails later', async () => {
+  it('keeps the key in the header after it has worked once, however often it fails later', async () => {
     const paths: string[] = [];
     world.fake.acceptSocket = (path) => paths.push(path) === 1;
     const follower = following();
@@ -145,7 +145,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('loses and repeats nothing when the socket is cut again and again', async () => {
+  it('loses and repeats no event when the socket is cut again and again', async () => {
     const follower = following();
     await follower.until(() => world.fake.sockets.length === 1);
     const expected: string[] = [];
@@ -165,7 +165,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('misses nothing that happens between the opening of the socket and the reading', async () => {
+  it('misses no event between the opening of the socket and the read', async () => {
     let raced = false;
     world.fake.onSocket = (socket: WebSocket) => {
       if (raced) return;
@@ -182,7 +182,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('goes on by reading when the sandbox is paused, and listens again when it is resumed', async () => {
+  it('continues with reads when the sandbox is paused, and opens a socket again when it is resumed', async () => {
     const follower = following();
     await follower.until((lines) => lines.includes('=running'));
     const record = world.conversations.get(ID)!;
@@ -214,7 +214,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('takes a status that flashes null for no news', async () => {
+  it('ignores a status that is null for a moment', async () => {
     const follower = following();
     await follower.until((lines) => lines.includes('=running'));
     const record = world.conversations.get(ID)!;
@@ -290,7 +290,7 @@ describe('following', () => {
     expect((await failure(other.ended)).kind).toBe('auth');
   });
 
-  it('goes through a restart of the app server with one notice at most', async () => {
+  it('continues through a restart of the app server with at most one notice', async () => {
     const follower = following();
     await follower.until((lines) => lines.includes('=running'));
     let refused = 0;
@@ -326,7 +326,7 @@ describe('following', () => {
     await follower.stop();
   });
 
-  it('reads where there is no socket at all', async () => {
+  it('reads when there is no socket', async () => {
     world.fake.acceptSocket = () => false;
     const follower = following();
     await follower.until((lines) => lines.includes('=running'));

@@ -142,7 +142,7 @@ describe.each(['v1', 'v0'] as const)('the local service over %s', (api) => {
     expect((await failure(server.conversations.remove(id))).kind).toBe('not-found');
   });
 
-  it('gives the difference of the workspace against what was cloned', async () => {
+  it('returns the difference between the workspace and the clone', async () => {
     const { id } = await start(server, {
       repository,
       replay: replayOf(
@@ -301,7 +301,7 @@ describe('V1 of the local service', () => {
     expect((await server.specs.list(null)).items.filter((spec) => spec.default)).toHaveLength(1);
   });
 
-  it('repeats nothing when the same id is started twice', async () => {
+  it('starts one conversation when the same id is started twice', async () => {
     const conversation_id = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
     const first = await start(server, { conversation_id, replay: replayOf('true') });
     expect(first.id).toBe(conversation_id);

@@ -40,7 +40,7 @@ async function start(members: Parameters<typeof newConversation>[0] = {}): Promi
 const cut = (): Reply => ({ cut: true });
 const sent = (line: string): number => fake.lines().filter((one) => one === line).length;
 
-describe('what a document does not list', () => {
+describe('a member that the document of a server does not list', () => {
   it.each([
     [{ replay: '[]' }, '--replay'],
     [{ secrets: { TOKEN: 'v' } }, '--secret'],
@@ -56,20 +56,20 @@ describe('what a document does not list', () => {
 });
 
 describe('a create whose answer was lost', () => {
-  it('stays unknown when a V0 server cannot be asked for it either', async () => {
+  it('has an unknown outcome when a V0 server cannot be read afterwards', async () => {
     await serve(['/api/conversations'], [], { 'POST /api/conversations': cut, 'GET /api/conversations': cut });
     const error = await failure(start());
     expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
     expect(sent('POST /api/conversations')).toBe(1);
   });
 
-  it('of V0 that a deadline cut short ends with the deadline, and says when it went out', async () => {
+  it('of V0 that a deadline ends is a timeout, with the time at which the request was sent', async () => {
     await serve(['/api/conversations'], [], { 'POST /api/conversations': () => ({ silence: true }) });
     const deadline = new AbortController();
     const options = { signal: deadline.signal, until: 'started' } as const;
     const limited = await server.withSignal(deadline.signal);
     const starting = failure(limited.conversations.start(newConversation(), options).next());
-    // No answer comes, so whoever has sent it can do nothing but wait.
+    // No answer comes: the sender can only wait.
     await until(() => sent('POST /api/conversations') > 0);
     deadline.abort(new AppError('timeout', 'it took too long'));
     const error = await starting;
@@ -78,7 +78,7 @@ describe('a create whose answer was lost', () => {
     expect(error.details.hint).toMatch(/^it went out at .*acs conv list/);
   });
 
-  it('stays unknown when the sandboxes cannot be listed after it', async () => {
+  it('has an unknown outcome when the sandboxes cannot be listed afterwards', async () => {
     await serve(['/api/v1/app-conversations', '/api/v1/sandboxes'], [], {
       'POST /api/v1/sandboxes': cut,
       'GET /api/v1/sandboxes/search': cut,
@@ -87,7 +87,7 @@ describe('a create whose answer was lost', () => {
     expect(sent('POST /api/v1/sandboxes')).toBe(1);
   });
 
-  it('stays unknown when the key is refused afterwards', async () => {
+  it('has an unknown outcome when the key is refused afterwards', async () => {
     const refused = (): Reply => ({ status: 401, json: { detail: 'Unauthorized' } });
     await serve(['/api/v1/app-conversations'], ['conversation_id'], {
       'POST /api/v1/app-conversations': cut,
@@ -97,7 +97,7 @@ describe('a create whose answer was lost', () => {
     expect((await failure(start())).kind).toBe('unknown-outcome');
   });
 
-  it('is not sent again, not even into a given sandbox, to a server that ignores the id of the caller', async () => {
+  it('is not repeated at a server that ignores the id of the caller, not even into a given sandbox', async () => {
     await serve(['/api/v1/app-conversations'], ['initial_message', 'sandbox_id'], {
       'POST /api/v1/app-conversations': cut,
       'GET /api/v1/app-conversations': ({ query }) => ({ json: query.getAll('ids').map(() => null) }),
@@ -108,7 +108,7 @@ describe('a create whose answer was lost', () => {
   });
 });
 
-it('a start goes on through a restart of the server while its task is worked at', async () => {
+it('a start continues through a restart of the server while its task is in progress', async () => {
   const id = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
   const task = { id, request: {}, app_conversation_id: id };
   let polls = 0;

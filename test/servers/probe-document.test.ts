@@ -71,12 +71,12 @@ describe.each<[string, LooseOptions]>([
     }
   });
 
-  it.each([[false], [true]])('reads its settings where they are (V0 served: %s)', async (v0) => {
+  it.each([[false], [true]])('reads its settings over the dialect that has them (V0 served: %s)', async (v0) => {
     trap = await looseTrap({ ...options, v0, lacks: v0 ? ['GET /api/v1/settings', 'POST /api/v1/settings'] : [] });
     expect(await trap.acs('settings', 'get', 'llm_model')).toMatchObject({ code: 0, out: 'openai/gpt-4o\n' });
   });
 
-  it('settings get is an error where no settings can be read', async () => {
+  it('settings get fails when no settings can be read', async () => {
     trap = await looseTrap({ ...options, lacks: ['GET /api/v1/settings', 'POST /api/v1/settings'] });
     const { code, out } = await trap.acs('settings', 'get', 'llm_model');
     expect({ code, out }).toEqual({ code: 12, out: '' });
@@ -90,14 +90,14 @@ describe.each<[string, LooseOptions]>([
     expect(messages).toHaveLength(2);
   });
 
-  it('conv delete is exit 12 where neither dialect has the route', async () => {
+  it('conv delete exits 12 when neither dialect has the route', async () => {
     trap = await looseTrap({ ...options, lacks: ['DELETE /api/v1/app-conversations/:id'] });
     await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
     expect(await trap.acs('conv', 'delete', CHOSEN, '-y')).toMatchObject({ code: 12 });
     expect(trap.conversations.size).toBe(1);
   });
 
-  it('conv delete is exit 12 where the route answers 404 in its own words and the conversation is there', async () => {
+  it('conv delete exits 12 when the route answers 404 with its own message and the conversation exists', async () => {
     trap = await looseTrap(options);
     await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
     trap.before = ({ method }) => (method === 'DELETE' ? { status: 404, json: { error: 'no such path' } } : null);
@@ -107,7 +107,7 @@ describe.each<[string, LooseOptions]>([
   });
 });
 
-it('the presence of a route is read without side effects, once, and remembered', async () => {
+it('the presence of a route is read without side effects, once, and cached', async () => {
   trap = await looseTrap({ openapi: NOT_FOUND });
   await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
   await trap.acs('conv', 'send', CHOSEN, 'again');

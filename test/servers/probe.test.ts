@@ -40,7 +40,7 @@ const RELEASE_1_6 = {
 };
 
 describe('the probe', () => {
-  it('finds V1 alone, with its release, flavour and features', async () => {
+  it('finds a server of V1 only, with its release, flavour and features', async () => {
     fake.handler = routes(RELEASE_1_11);
     const server = await connectTo(fake.url);
     expect(server.info).toMatchObject({
@@ -57,7 +57,7 @@ describe('the probe', () => {
     await server.close();
   });
 
-  it('finds both dialects, and what that release lacks', async () => {
+  it('finds both dialects, and the features that the release lacks', async () => {
     fake.handler = routes(RELEASE_1_6);
     const server = await connectTo(fake.url);
     expect(server.info).toMatchObject({ dialect: 'v1', dialects: ['v1', 'v0'], version: '1.6.0' });
@@ -70,7 +70,7 @@ describe('the probe', () => {
     await server.close();
   });
 
-  it('finds V0 alone where only its options answer', async () => {
+  it('finds a server of V0 only when nothing but its options answers', async () => {
     fake.handler = routes({ '/api/options/config': older.reply('probe.options-config') });
     const server = await connectTo(fake.url);
     expect(server.info).toMatchObject({ dialect: 'v0', dialects: ['v0'], version: null });
@@ -78,7 +78,7 @@ describe('the probe', () => {
     await server.close();
   });
 
-  it('finds V1 without a document, and the cloud by its mode', async () => {
+  it('finds V1 without a document, and the cloud by its reported mode', async () => {
     fake.handler = routes({
       '/api/v1/web-client/config': { json: { app_mode: 'saas', feature_flags: { deployment_mode: 'cloud' } } },
       '/api/v1/app-conversations/count': { json: 3 },
@@ -99,7 +99,7 @@ describe('the probe', () => {
     await server.close();
   });
 
-  it('sends the key under both names', async () => {
+  it('sends the key in both headers', async () => {
     fake.handler = routes(RELEASE_1_11);
     await (await connectTo(fake.url)).close();
     expect(fake.asked[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-session-api-key': KEY });
@@ -120,7 +120,7 @@ describe('a probe that fails', () => {
     }
   });
 
-  it('asks whether a web page is the right server', async () => {
+  it('suggests checking the URL when a web page answers', async () => {
     fake.handler = () => ({ text: '<html><body>hello</body></html>', type: 'text/html' });
     const error = await failure(connectTo(fake.url));
     expect([error.kind, error.exitCode]).toEqual(['server', 9]);
@@ -129,7 +129,7 @@ describe('a probe that fails', () => {
     expect(error.details.request).toEqual({ method: 'GET', url: `${fake.url}/openapi.json` });
   });
 
-  it('names a JSON server that is none of ours', async () => {
+  it('reports a server that answers other JSON', async () => {
     const error = await failure(connectTo(fake.url));
     expect([error.kind, error.message]).toEqual([
       'server',
@@ -161,7 +161,7 @@ describe('a probe that fails', () => {
     },
   );
 
-  it('is a network error where nothing answers', async () => {
+  it('is a network error when nothing answers', async () => {
     // None of the ports that the system gives out.
     expect((await failure(connectTo('http://127.0.0.1:1'))).kind).toBe('network');
   });
@@ -178,7 +178,7 @@ describe('a probe that fails', () => {
   });
 });
 
-describe('a probe that is remembered', () => {
+describe('a cached probe', () => {
   function memory() {
     const kept = new Map<string, unknown>();
     return {
@@ -189,7 +189,7 @@ describe('a probe that is remembered', () => {
     };
   }
 
-  it('makes a list one request', async () => {
+  it('reduces a list to one request', async () => {
     fake.handler = routes(RELEASE_1_11);
     const cache = memory();
     await (await connectTo(fake.url, { cache })).close();
@@ -200,7 +200,7 @@ describe('a probe that is remembered', () => {
     await server.close();
   });
 
-  it('is not kept when the document could not be had this time', async () => {
+  it('is not stored when the document could not be read', async () => {
     const cache = memory();
     for (const document of [{ status: 502, text: 'bad gateway', type: 'text/html' }, { cut: true }] as Reply[]) {
       fake.handler = routes({ ...RELEASE_1_11, '/openapi.json': document });
@@ -212,7 +212,7 @@ describe('a probe that is remembered', () => {
     expect(cache.kept.size).toBe(1);
   });
 
-  it('is dropped when a promised route is gone', async () => {
+  it('is deleted when a route of it is missing', async () => {
     fake.handler = routes(RELEASE_1_11);
     const cache = memory();
     const server = await connectTo(fake.url, { cache });
@@ -225,7 +225,7 @@ describe('a probe that is remembered', () => {
 });
 
 describe('a 401 after the probe', () => {
-  it('is not blamed on a key that still works', async () => {
+  it('does not name the key when the key still works', async () => {
     fake.handler = routes(RELEASE_1_11);
     const server = await connectTo(fake.url);
     const usual = fake.handler;

@@ -48,7 +48,7 @@ describe('a deletion without an answer', () => {
   it.each([
     ['V1', {}, '/api/v1/app-conversations/', { status: 404, json: { detail: 'unknown_app_conversation' } }],
     ['V0', ONLY_V0_ROUTE, '/api/conversations/', { json: false }],
-  ])('of a conversation over %s is reported as done', async (_, options, route, found) => {
+  ])('of a conversation over %s is reported as successful', async (_, options, route, found) => {
     const { ids } = await sharing(1, options);
     loseFirst(found);
     const ended = await trap.acs('conv', 'delete', ids[0] ?? '', '-y', '--json');
@@ -73,16 +73,19 @@ describe('a deletion without an answer', () => {
     ['conv', 'not-carried-out', 10],
     ['sandbox', 'carried-out', 0],
     ['sandbox', 'not-carried-out', 10],
-  ] as const)('and whose repetitions are cut too is read back: %s delete, %s', async (noun, effect, code) => {
-    const { ids, sandbox } = await sharing(1, {});
-    cutAll(effect);
-    const ended = await trap.acs(noun, 'delete', noun === 'conv' ? (ids[0] ?? '') : sandbox, '-y', '--json');
-    expect(ended.code, ended.err).toBe(code);
-    if (code === 0) expect(json(ended)).toMatchObject({ changed: true });
-    else expect(ended.err).toContain('is still there');
-  });
+  ] as const)(
+    'whose repetitions are not answered either is checked by a read: %s delete, %s',
+    async (noun, effect, code) => {
+      const { ids, sandbox } = await sharing(1, {});
+      cutAll(effect);
+      const ended = await trap.acs(noun, 'delete', noun === 'conv' ? (ids[0] ?? '') : sandbox, '-y', '--json');
+      expect(ended.code, ended.err).toBe(code);
+      if (code === 0) expect(json(ended)).toMatchObject({ changed: true });
+      else expect(ended.err).toContain('is still there');
+    },
+  );
 
-  it('of a sandbox is reported as done', async () => {
+  it('of a sandbox is reported as successful', async () => {
     const { sandbox } = await sharing(1, {});
     loseFirst({ status: 404, json: { detail: 'Sandbox not found' } });
     const ended = await trap.acs('sandbox', 'delete', sandbox, '-y', '--json');

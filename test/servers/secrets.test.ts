@@ -49,7 +49,7 @@ describe('secrets', () => {
     expect(world.fake.asked.at(-1)?.body).toEqual({ name: 'TOKEN_B', value: 'v', description: 'old' });
   });
 
-  it('are sent again after a lost answer where the request replaces them', async () => {
+  it('are sent again after a lost answer when the request replaces them', async () => {
     let isLost = false;
     await open(
       '1.11.0',
@@ -63,7 +63,7 @@ describe('secrets', () => {
     expect(writes()).toEqual(['POST /api/v1/secrets', 'POST /api/v1/secrets']);
   });
 
-  it('are deleted and created where a V1 server refuses a name that exists', async () => {
+  it('are deleted and created when a V1 server refuses a name that exists', async () => {
     const refused: Reply = { status: 400, json: { detail: 'Secret TOKEN_B already exists' } };
     const answers = [refused, created];
     await open(
@@ -110,7 +110,7 @@ describe('model profiles', () => {
   };
   const ROOT = '/api/v1/settings/profiles';
 
-  it('are read, and a server that deletes any name is asked first', async () => {
+  it('are read, and read before a delete because the server accepts any name', async () => {
     await open('1.11.0', ({ method, path }) => {
       if (method === 'GET' && path === ROOT) return { json: LISTED };
       return path.startsWith(ROOT) ? { json: { name: 'x', message: 'done' } } : null;
@@ -124,7 +124,7 @@ describe('model profiles', () => {
     expect(world.fake.lines().filter((line) => line.startsWith('DELETE'))).toEqual([`DELETE ${ROOT}/first`]);
   });
 
-  it('say in words why they are not saved', async () => {
+  it('report why they are not saved', async () => {
     const refusals: Reply[] = [
       { status: 404, json: { detail: 'Settings not found' } },
       { status: 409, json: { detail: 'Profile limit reached' } },
@@ -137,7 +137,7 @@ describe('model profiles', () => {
       expect((await failure(server.modelProfiles.save('x', null))).kind).toBe(kind);
   });
 
-  it('are not there on a server without them', async () => {
+  it('are unsupported on a server without them', async () => {
     await open('1.6.0', () => null);
     for (const call of [server.modelProfiles.list(), server.modelProfiles.use('x'), server.modelProfiles.remove('x')])
       expect((await failure(call)).kind).toBe('unsupported');

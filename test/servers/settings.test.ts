@@ -56,7 +56,7 @@ describe('settings of V0', () => {
     await serve('1.6.0');
   });
 
-  it('are read with their secrets as words, keys of MCP servers included', async () => {
+  it('are read with their secrets as `(set)` and `null`, keys of MCP servers included', async () => {
     const { stored: there, values, secrets } = await server.settings.read();
     expect(there).toBe(true);
     expect(values).toMatchObject({ max_iterations: 44, language: 'de', git_user_name: 'Ann' });
@@ -72,7 +72,7 @@ describe('settings of V0', () => {
     expect(Object.keys(values).length + Object.keys(secrets).length).toBe(25);
   });
 
-  it('are written whole: everything that is not named stays as it is', async () => {
+  it('are written as a whole: members that are not changed keep their values', async () => {
     await server.settings.write(change({ set: { max_iterations: 7 } }));
     const {
       secrets_store,
@@ -97,7 +97,7 @@ describe('settings of V0', () => {
     expect(notices.join()).toContain('sandbox_api_key');
   });
 
-  it('clear what null would keep with an empty text', async () => {
+  it('are cleared by an empty text where null would keep the value', async () => {
     await server.settings.write(
       change({ unset: ['llm_base_url', 'llm_api_key', 'language', 'enable_default_condenser'] }),
     );
@@ -109,7 +109,7 @@ describe('settings of V0', () => {
     });
   });
 
-  it('put a masked key of an MCP server back from what is stored, and refuse one that is nowhere', async () => {
+  it('replace a masked key of an MCP server with the stored one, and refuse a mask without a stored key', async () => {
     const mcp = (url: string) => ({ sse_servers: [{ url, api_key: '<redacted>' }] });
     await server.settings.write(change({ set: { mcp_config: mcp('http://127.0.0.1:9/sse') } }));
     expect(posted('/api/settings')).toMatchObject({
@@ -134,7 +134,7 @@ describe('settings of V0', () => {
     expect(fake.asked).toEqual([]);
   });
 
-  it('write secrets_store where servers take it, keeping the other providers', async () => {
+  it('write secrets_store where servers accept it, and keep the other providers', async () => {
     stored = { ...stored, provider_tokens_set: { gitlab: null } };
     const secrets_store = {
       provider_tokens: { github: { token: 'ght' } },
@@ -161,7 +161,7 @@ describe('settings of V1', () => {
     await serve('1.11.0');
   });
 
-  it('are read under the flat names, the rest under dotted ones', async () => {
+  it('are read under the flat names of V0, the other members under dotted names', async () => {
     const { values, secrets } = await server.settings.read();
     expect(values).toMatchObject({
       llm_model: 'openai/gpt-4o',
@@ -177,7 +177,7 @@ describe('settings of V1', () => {
     expect(Object.keys(values).filter((name) => /api_key/.test(name))).toEqual([]);
   });
 
-  it('are written where V1 keeps them, and nothing else is', async () => {
+  it('are written to their place in V1, and no other member is', async () => {
     await server.settings.write(
       change({
         set: { max_iterations: 7, llm_model: 'm/n', language: 'fr' },
@@ -193,18 +193,18 @@ describe('settings of V1', () => {
     });
   });
 
-  it('refuse a wrong enumeration value, which would poison some releases', async () => {
+  it('refuse a wrong enumeration value, which some releases store and then cannot read', async () => {
     const error = await failure(server.settings.write(change({ set: { sandbox_grouping_strategy: 'RANDOM' } })));
     expect([error.kind, error.exitCode]).toEqual(['usage', 2]);
     expect(posted('/api/v1/settings')).toBeUndefined();
   });
 
-  it('say what V1 has no more', async () => {
+  it('report members that V1 does not have', async () => {
     const error = await failure(server.settings.write(change({ set: { enable_solvability_analysis: false } })));
     expect([error.kind, error.exitCode]).toEqual(['unsupported', 12]);
   });
 
-  it('turn MCP servers into the map of V1', async () => {
+  it('convert MCP servers into the map of V1', async () => {
     const mcp_config = {
       sse_servers: [{ url: 'http://s/sse', api_key: 'k' }],
       shttp_servers: [{ url: 'https://h/mcp', timeout: 30 }],

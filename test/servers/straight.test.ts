@@ -55,7 +55,7 @@ async function serve(handler: http.RequestListener): Promise<Served> {
   return { url: `http://127.0.0.1:${await listen(server)}/`, sockets, closed };
 }
 
-/** A server of raw bytes: what it says to whoever has sent something. */
+/** A server of raw bytes: its answer to the first bytes of a client. */
 async function say(text: string): Promise<string> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
@@ -77,8 +77,8 @@ async function classOf(answer: Promise<unknown>): Promise<string> {
     : `${classifyFailure(error, 'host', 100).class}: ${classifyFailure(error, 'host', 100).text}`;
 }
 
-describe('a request that goes straight to a server', () => {
-  it('says how long its body is, whatever the method', async () => {
+describe('a request without a proxy', () => {
+  it('sends the length of its body with every method', async () => {
     const { url } = await serve((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -90,7 +90,7 @@ describe('a request that goes straight to a server', () => {
     }
   });
 
-  it('uses a connection again, but not one that was idle for too long', async () => {
+  it('reuses a connection, but not one that was idle for too long', async () => {
     const { url, sockets, closed } = await serve((_, response) => response.end('x'));
     const straight = client({ idleMs: 100 });
     for (let count = 0; count < 3; count++) await straight.send(url, 'kept', sending());
@@ -103,7 +103,7 @@ describe('a request that goes straight to a server', () => {
     expect(new Set(sockets).size).toBe(4);
   });
 
-  it('waits for an answer longer than for the next request', async () => {
+  it('waits longer for an answer than a connection is kept idle', async () => {
     const { url, sockets } = await serve((_, response) => setTimeout(() => response.end('late'), 300));
     const straight = client({ idleMs: 100 });
     for (let count = 0; count < 2; count++)
@@ -134,7 +134,7 @@ describe('a request that goes straight to a server', () => {
     return straight;
   }
 
-  it('fails on silence', async () => {
+  it('fails when the server sends nothing', async () => {
     const { url } = await serve(({ url: path }, response) => void (path === '/first' && response.end()));
     const straight = await connectedTo(url);
     expect(await classOf(straight.send(url, 'kept', sending({ silenceMs: 300 })))).toBe(
@@ -142,7 +142,7 @@ describe('a request that goes straight to a server', () => {
     );
   });
 
-  it('fails on silence in the middle of an answer', async () => {
+  it('fails when the server stops in the middle of an answer', async () => {
     const { url } = await serve(({ url: path }, response) => {
       if (path === '/first') return void response.end();
       response.writeHead(200, { 'content-length': '10' });
@@ -159,7 +159,7 @@ describe('a request that goes straight to a server', () => {
     expect((await client().send(url, 'kept', sending({ maxBytes: 100_000 }))).bytes).toHaveLength(100_000);
   });
 
-  it('fails when TLS does not come about in time, which is no silence of the server', async () => {
+  it('fails with a connection error when TLS is not established in time', async () => {
     const url = (await say('')).replace('http:', 'https:');
     const failed = classOf(client({ connectTimeoutMs: 200 }).send(url, 'kept', sending()));
     expect(await failed).toBe('timeout: no connection to host within 0.1 s');
@@ -180,12 +180,12 @@ describe('a request that goes straight to a server', () => {
     },
   );
 
-  it('fails on a server that goes on in another protocol unasked', async () => {
+  it('fails when a server switches protocols without a request', async () => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\nconnection: upgrade\r\n\r\n';
     expect(await classOf(client().send(await say(upgrade), 'kept', sending()))).toContain('reset');
   });
 
-  it('may wait for its turn and for its answer longer than a connection may take to come about', async () => {
+  it('may wait for its turn and its answer longer than the connection time-out', async () => {
     const { url } = await serve((request, response) =>
       setTimeout(() => response.end('x'), request.url === '/slow' ? 3_000 : 20),
     );
@@ -197,13 +197,13 @@ describe('a request that goes straight to a server', () => {
     expect(await classOf(queued)).toBe('answered');
   });
 
-  it('ends with its signal', async () => {
+  it('ends when its signal aborts', async () => {
     const stop = new AbortController();
     const { url } = await serve(() => stop.abort());
     await expect(client().send(url, 'kept', sending({ signal: stop.signal }))).rejects.toThrow(/abort/i);
   });
 
-  it('ends with its client', async () => {
+  it('ends when its client is closed', async () => {
     const straight = client();
     const { url } = await serve(() => straight.close());
     expect(await classOf(straight.send(url, 'kept', sending()))).toContain('reset');

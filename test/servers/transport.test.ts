@@ -62,7 +62,7 @@ function transport(options: Partial<TransportOptions> = {}): ReturnType<typeof c
 }
 
 describe('requests', () => {
-  it('send the key, the query and the body, and give back parsed JSON', async () => {
+  it('send the key, the query and the body, and return parsed JSON', async () => {
     const answer = await transport().request({
       method: 'POST',
       path: '/api/x',
@@ -145,7 +145,7 @@ describe('retries', () => {
     expect([error.kind, error.exitCode, fake.asked.length]).toEqual(['rate-limited', 7, 1]);
   });
 
-  it('return apart from others that were refused with them: such a server counts what it refuses', async () => {
+  it('are spread out after requests were refused together, because the server counts refused requests', async () => {
     fake.handler = () => ({ status: 429, headers: { 'retry-after': '1' }, json: { message: 'Too many requests' } });
     const read = { method: 'GET', path: '/', safe: 'read' } as const;
     const waits: number[][] = [];
@@ -183,7 +183,7 @@ describe('retries', () => {
     expect(notices).toEqual([`${fake.url} answers 429 and asks to wait: 7 s`]);
   });
 
-  it('ask nothing more until the time a used-up limit is reset', async () => {
+  it('send no request until a used-up limit is reset', async () => {
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' };
     fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
     const sent = transport();
@@ -227,14 +227,14 @@ describe('retries', () => {
     expect(fake.asked).toHaveLength(1);
   });
 
-  it('never repeat a create that was cut: its outcome is unknown', async () => {
+  it('do not repeat a create that was cut: its outcome is unknown', async () => {
     fake.handler = () => ({ cut: true });
     const error = await failure(transport().request({ method: 'POST', path: '/api/v1/sandboxes', safe: 'once' }));
     expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
     expect(fake.asked).toHaveLength(1);
   });
 
-  it('never repeat a create on 502, 503 and 504, but do so on 429', async () => {
+  it('do not repeat a create on 502, 503 and 504, but repeat it on 429', async () => {
     for (const status of [502, 503, 504]) {
       fake.asked.length = 0;
       fake.handler = () => ({ status, json: { detail: 'no' } });
@@ -258,7 +258,7 @@ describe('errors', () => {
     [413, 'usage'],
     [422, 'server'],
     [500, 'server'],
-  ])('tell status %i as %s with the words of the server', async (status, kind) => {
+  ])('report status %i as %s with the message of the server', async (status, kind) => {
     fake.handler = () => ({ status, json: { detail: 'the words' } });
     const error = await failure(transport().request({ method: 'GET', path: '/api/x', safe: 'read' }));
     expect(error.kind).toBe(kind);
@@ -266,7 +266,7 @@ describe('errors', () => {
     if (kind !== 'auth') expect(error.message).toContain('the words');
   });
 
-  it('read the words from every shape servers use, and cut them at 500 characters', async () => {
+  it('read the message from every error format of servers, and cut it at 500 characters', async () => {
     const shapes: [unknown, string][] = [
       [{ detail: [{ loc: ['body', 'title'], msg: 'too long', input: 'secret' }] }, 'title: too long'],
       [{ detail: { message: 'inner' } }, 'inner'],
@@ -282,7 +282,7 @@ describe('errors', () => {
     }
   });
 
-  it('ask whether this is the right server when HTML, nothing or broken JSON comes', async () => {
+  it('suggest checking the URL when the answer is HTML, empty or broken JSON', async () => {
     const replies = [
       [{ text: '<html>', type: 'text/html; charset=utf-8' }, 'text/html'],
       [{ text: '', type: 'application/json' }, 'an empty answer'],
@@ -297,7 +297,7 @@ describe('errors', () => {
     }
   });
 
-  it('call a failure of the server worth another try, but not a full disk', async () => {
+  it('are retryable for a failure of the server, but not for a full disk', async () => {
     for (const [status, retryable] of [
       [500, true],
       [507, false],
@@ -308,7 +308,7 @@ describe('errors', () => {
     }
   });
 
-  it('name a closed port, and say that it may be tried again', async () => {
+  it('name a closed port, and are retryable', async () => {
     const closed = transport({ baseUrl: `http://${NOBODY}` });
     const error = await failure(closed.request({ method: 'POST', path: '/', safe: 'once' }));
     expect([error.kind, error.exitCode, error.details.retryable]).toEqual(['network', 10, true]);
@@ -323,13 +323,13 @@ describe('errors', () => {
     expect(error.message).toContain('no-such-host.invalid');
   });
 
-  it('come late: each address of a name gets longer than the way to a far server takes', async () => {
+  it('allow each address of a name more time than a distant server needs', async () => {
     const { port } = new URL(fake.url);
     await transport({ baseUrl: `http://localhost:${port}` }).request({ method: 'GET', path: '/', safe: 'read' });
     expect(net.getDefaultAutoSelectFamilyAttemptTimeout()).toBeGreaterThanOrEqual(2_000);
   });
 
-  it('name a server that says nothing in time', async () => {
+  it('name a server that does not answer in time', async () => {
     const read = { method: 'GET', path: '/', safe: 'read' } as const;
     // The connection stands by then, so that no slow making of it is taken for the silence.
     await transport().request(read);
@@ -384,12 +384,12 @@ describe('the pace', () => {
     return clock.waited.length;
   };
 
-  it('lets a burst through and then spaces requests out', async () => {
+  it('allows a burst and then spaces requests', async () => {
     expect(await waitsOf({ perSecond: 8, burst: 10 }, 10)).toBe(0);
     expect(await waitsOf({ perSecond: 8, burst: 10 }, 14)).toBeGreaterThanOrEqual(3);
   });
 
-  it('does not slow the local service down', async () => {
+  it('does not limit the local service', async () => {
     expect(await waitsOf(null, 500)).toBe(0);
   });
 });

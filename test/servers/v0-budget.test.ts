@@ -54,7 +54,7 @@ const works = (): void => add({ source: 'agent', action: 'run', args: { command:
 const becomes = (agent_state: string): void =>
   add({ source: 'environment', observation: 'agent_state_changed', extras: { agent_state, reason: '' } });
 
-it('follows a long V0 run by reading its past once and then only what is new, through a stop and a start', async () => {
+it('a follow of a long V0 run reads its past once and then only new events, through a stop and a start', async () => {
   says('user', 'begin');
   becomes('running');
   while (events.length < LONG) works();
@@ -92,7 +92,7 @@ it('follows a long V0 run by reading its past once and then only what is new, th
   expect(later.length).toBeLessThan(looks);
 });
 
-it('waits for the start of a V0 run without reading its events again', async () => {
+it('a wait for the start of a V0 run does not read its events again', async () => {
   becomes('loading');
   for (let count = 0; count < 60; count++) add({ source: 'environment', observation: 'null', content: '' });
   script = [...Array.from({ length: 8 }, () => () => undefined), () => becomes('running')];
@@ -107,7 +107,7 @@ it('waits for the start of a V0 run without reading its events again', async () 
   expect(all.toSorted((one, other) => one - other)).toEqual(events.map(({ id }) => id));
 });
 
-it('takes a start for begun when the server was started anew before it was seen to run', async () => {
+it('a start counts as begun when the server was restarted before the run was seen', async () => {
   status = 'STOPPED';
   script = [
     () => undefined,

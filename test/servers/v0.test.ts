@@ -65,7 +65,7 @@ const stateChanged = (id: number, agent_state: string, reason = ''): Record<stri
 });
 
 describe('a V0 conversation', () => {
-  it('is listed in the words of the contract', async () => {
+  it('is listed with the statuses of acs', async () => {
     const { items, next } = await server.conversations.list({}, null);
     expect(next).toBeNull();
     expect(items.map((one) => one.status)).toEqual(['running', 'running', 'running', 'stopped', 'stopped']);
@@ -146,7 +146,7 @@ describe('a V0 conversation', () => {
     expect(ids).toEqual([...all.map(({ id }) => String(id)), '1000']);
   });
 
-  it('takes a message as a raw action, and refuses one while it is stopped', async () => {
+  it('sends a message as a raw action, and refuses one while it is stopped', async () => {
     before = ({ method, path }) =>
       method === 'POST' && path === `/api/conversations/${ID}/events` ? { json: { success: true } } : null;
     await server.conversations.send(ID, { text: 'go on', image_urls: [] });
@@ -155,7 +155,7 @@ describe('a V0 conversation', () => {
     expect((await failure(server.conversations.send(ID, { text: 'x', image_urls: [] }))).kind).toBe('conflict');
   });
 
-  it('asks a runtime of its own at its host, with its key and not ours', async () => {
+  it('requests its own runtime at the host and with the key of the runtime', async () => {
     const runtime = await startFake(({ method }) => ({
       json: method === 'GET' ? { events: [], has_more: false } : { success: true },
     }));
@@ -218,7 +218,7 @@ describe('the difference over V0', () => {
     expect(omissions.join('\n')).toMatch(/file modes[\s\S]*image\.png: its content is not text/);
   });
 
-  it('names a path that cannot be compared and goes on, keeps the order, and reports each file', async () => {
+  it('names a path that cannot be compared and continues, keeps the order, and reports each file', async () => {
     const names = ['gone.txt', ...Array.from({ length: 9 }, (_, index) => `new-${index}.txt`)];
     before = ({ path, query }) => {
       if (path.endsWith('/git/changes')) return { json: names.map((name) => ({ path: name, status: 'A' })) };
@@ -253,7 +253,7 @@ describe('starting over V0', () => {
     }
   };
 
-  it('sends every member of the interface under its name, and none that was not asked for', async () => {
+  it('sends every member of the interface under its name, and no member without a flag', async () => {
     post({ json: { status: 'ok', conversation_id: ID, message: null } });
     const suggested_task = {
       git_provider: 'github',
@@ -314,7 +314,7 @@ describe('starting over V0', () => {
     expect(fake.lines().filter((line) => line === 'POST /api/conversations')).toHaveLength(1);
   });
 
-  it('refuses what V0 lacks before anything is sent', async () => {
+  it('refuses flags that V0 does not support before anything is sent', async () => {
     for (const members of [
       { model: 'x' },
       { spec_id: 's' },

@@ -26,7 +26,7 @@ test.each([
   expect(await wrap(text)).toEqual(lines);
 });
 
-test('words stay whole for whoever copies them', async () => {
+test('a long word is kept whole where it may be copied', async () => {
   expect(await wrap('an 0123456789abcdef id', { longWords: 'keep' })).toEqual(['an 0123456789abcdef', 'id']);
 });
 

@@ -32,7 +32,7 @@ const searches = (): URLSearchParams[] =>
   world.fake.asked.filter(({ path }) => path === SEARCH).map(({ query }) => query);
 
 describe('a record that lost its repository', () => {
-  it('shows what its start task asked for, looked up once', async () => {
+  it('shows the repository of its start task, which is looked up once', async () => {
     addLost();
     addTask();
     const expected = { repository: 'acme/shop', branch: 'next', git_provider: 'github' };
@@ -41,7 +41,7 @@ describe('a record that lost its repository', () => {
     expect(searches().map((query) => query.get('conversation_id__eq'))).toEqual([ID]);
   });
 
-  it('is selected by it in lists, and shown with its sandbox', async () => {
+  it('is selected by that repository in lists, and shown with its sandbox', async () => {
     addLost(ID);
     addLost(OTHER_ID, { created_at: '2026-11-21T11:00:00.000000Z' });
     addTask(ID);
@@ -58,7 +58,7 @@ describe('a record that lost its repository', () => {
     expect(searches()).toHaveLength(1);
   });
 
-  it('is found in lists though its record was made anew long after the start', async () => {
+  it('is found in lists although its record was recreated long after the start', async () => {
     addLost(ID);
     addLost(OTHER_ID);
     addTask(ID);
@@ -69,7 +69,7 @@ describe('a record that lost its repository', () => {
     expect(searches().map((query) => query.get('conversation_id__eq'))).toEqual([null, OTHER_ID, ID]);
   });
 
-  it('is looked for among the starts of its time, the oldest first, and among no later ones', async () => {
+  it('is searched among the start tasks up to its creation, oldest first', async () => {
     addLost(ID);
     addLost(OTHER_ID);
     const later = { id: 'later', status: 'READY', request: {}, created_at: '2026-11-21T10:12:31' };
@@ -79,7 +79,7 @@ describe('a record that lost its repository', () => {
     expect(searches().map((query) => query.get('sort_order'))).toEqual(['CREATED_AT', null, null]);
   });
 
-  it('is asked for by its id only so often in a run, which would take minutes where lists are long', async () => {
+  it('is looked up by its id a limited number of times per command, because long lists would take minutes', async () => {
     for (const page of ['a', 'b', 'c', 'd', 'e']) {
       world.conversations.clear();
       for (let count = 0; count < 12; count++) addLost(count.toString(16).padEnd(32, page));
@@ -88,7 +88,7 @@ describe('a record that lost its repository', () => {
     expect(searches().filter((query) => query.has('conversation_id__eq'))).toHaveLength(30);
   });
 
-  it('stays as it is where a start was on no repository, or nobody remembers it', async () => {
+  it('stays without a repository when its start had none, or its start task is gone', async () => {
     addLost(ID);
     addTask(ID, { selected_repository: null, selected_branch: 'next' });
     expect(await server.conversations.get(ID)).toMatchObject({ repository: null, branch: null });
@@ -96,13 +96,13 @@ describe('a record that lost its repository', () => {
     expect(await server.conversations.get(OTHER_ID)).toMatchObject({ repository: null });
   });
 
-  it('is not confused with another by a server that ignores the condition', async () => {
+  it('is not confused with another one when the server ignores the filter', async () => {
     addLost(ID);
     addTask(OTHER_ID);
     expect(await server.conversations.get(ID)).toMatchObject({ repository: null });
   });
 
-  it('is no failure where start tasks cannot be read', async () => {
+  it('is returned without a repository when start tasks cannot be read', async () => {
     addLost();
     world.before = ({ path }) =>
       path === SEARCH ? { status: 500, type: 'text/plain', text: 'Internal Server Error' } : null;
@@ -111,7 +111,7 @@ describe('a record that lost its repository', () => {
 });
 
 describe('a record that lost nothing', () => {
-  it('is believed: no repository is none, and what it holds is not overwritten', async () => {
+  it('is returned as it is, with or without a repository', async () => {
     world.addConversation();
     world.addConversation({ id: OTHER_ID, tags: {}, selected_repository: 'acme/other' });
     addTask(ID);

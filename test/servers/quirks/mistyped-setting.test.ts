@@ -90,7 +90,7 @@ describe('a V1 server', () => {
     expect(written).toEqual([]);
   });
 
-  it('whose other calls fail for it points to its settings', async () => {
+  it('whose other routes fail because of it makes the error name its settings', async () => {
     trap.before = ({ path }) => (path.startsWith('/api/v1/app-conversations/') ? UNHANDLED : null);
     const { code, err } = await trap.acs('conv', 'list');
     expect(code).toBe(9);

@@ -46,7 +46,7 @@ describe('another title over V1', () => {
     expect([request?.body, request?.headers['x-session-api-key']]).toEqual([{ title: 'Chosen' }, SANDBOX_KEY]);
   });
 
-  it('is given again where the server wrote its own over it meanwhile', async () => {
+  it('is sent again when the server has replaced it with its own', async () => {
     afterwards[SANDBOX] = () => {
       afterwards = {};
       world.addConversation({ title: 'Made up' });
@@ -61,7 +61,7 @@ describe('another title over V1', () => {
     expect(patches()).toHaveLength(6);
   });
 
-  it('needs no sandbox that runs, and none that takes it', async () => {
+  it('succeeds without a running sandbox, and when the sandbox refuses it', async () => {
     sandboxAnswer = { status: 500, json: { detail: 'Internal Server Error' } };
     expect(await rename()).toBe('Chosen');
     world.addConversation({ title: null, sandbox_status: 'PAUSED', conversation_url: null });
@@ -69,7 +69,7 @@ describe('another title over V1', () => {
     expect(patches()).toEqual([RECORD, SANDBOX, RECORD]);
   });
 
-  it('is no failure where the look behind it fails', async () => {
+  it('succeeds when the read after it fails', async () => {
     const { before } = world;
     afterwards[SANDBOX] = () => {
       world.before = (asked) =>
@@ -79,7 +79,7 @@ describe('another title over V1', () => {
     expect(patches()).toEqual([RECORD, SANDBOX]);
   });
 
-  it('leaves the sandbox alone once the server has its title, because that would make the record new', async () => {
+  it('is not sent to the sandbox once the server has the title, because that would recreate the record', async () => {
     world.addConversation({ title: 'Made up' });
     expect(await rename()).toBe('Chosen');
     expect(patches()).toEqual([RECORD]);
@@ -148,19 +148,19 @@ describe('another title over V0', () => {
     }
   }
 
-  it('is looked at again while the agent is at work, and given again', async () => {
+  it('is read again while the agent works, and sent again', async () => {
     agentState = 'running';
     written.set(2, 'Made up');
     expect(await rename()).toEqual({ title: 'Chosen', patches: 2 });
   });
 
-  it('is no failure where a look behind it fails', async () => {
+  it('succeeds when a read after it fails', async () => {
     agentState = 'running';
     failsFrom = looks + 2;
     expect(await rename()).toEqual({ title: 'Chosen', patches: 1 });
   });
 
-  it('is given once where the agent stands still', async () => {
+  it('is sent once when the agent does not work', async () => {
     agentState = 'finished';
     expect(await rename()).toEqual({ title: 'Chosen', patches: 1 });
   });

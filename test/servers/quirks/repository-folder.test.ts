@@ -40,7 +40,7 @@ describe('a repository that is cloned below the working directory', () => {
   const begin = (...flags: string[]) =>
     trap.acs('conv', 'new', 'hello', '--repo', 'team/demo', '--git-provider', 'github', '--json', ...flags);
 
-  it('has arrived, and conv diff shows the work in it', async () => {
+  it('is found there, and conv diff shows the changes in it', async () => {
     const { code, err } = await begin();
     expect(code, err).toBe(0);
     await writeFile(path.join(workspace, 'demo', 'work.md'), 'the work\n');
@@ -50,7 +50,7 @@ describe('a repository that is cloned below the working directory', () => {
     expect(diff.out).toContain('b/work.md');
   });
 
-  it('has not arrived when no clone is there', async () => {
+  it('is missing when there is no clone', async () => {
     await rm(path.join(workspace, 'demo'), { recursive: true });
     const { code, err } = await begin();
     expect(code).toBe(5);

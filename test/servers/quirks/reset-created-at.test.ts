@@ -67,7 +67,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-it('the difference begins where the run did, though its record was made anew since', async () => {
+it('the difference begins at the start of the run although the record was recreated later', async () => {
   world.addConversation({ created_at: STOPPED_AT });
   Object.assign(world.agentState, { created_at: BEGUN_AT, workspace: { working_dir: workspace } });
   const server = await connectTo(world.fake.url);

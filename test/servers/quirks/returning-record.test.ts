@@ -35,7 +35,7 @@ describe.each(Object.entries(RELEASES))('deletion over V1 of %s', (release, path
 
   const deletions = (): number => world.fake.lines().filter((line) => line.startsWith('DELETE ')).length;
 
-  it('asks once where it is gone', async () => {
+  it('reads once when it is gone', async () => {
     await server.conversations.remove(ID);
     expect(deletions()).toBe(1);
     expect((await failure(server.conversations.remove(ID))).kind).toBe('not-found');
@@ -48,13 +48,13 @@ describe.each(Object.entries(RELEASES))('deletion over V1 of %s', (release, path
     expect(world.conversations.size).toBe(0);
   });
 
-  it('fails after three tries where it stays', async () => {
+  it('fails after three tries when it stays', async () => {
     comesBack = 100;
     expect((await failure(server.conversations.remove(ID))).kind).toBe('server');
     expect(deletions()).toBe(3);
   });
 
-  it('has deleted it though a signal comes before the look behind it', async () => {
+  it('reports the deletion when a signal comes before the read after it', async () => {
     const stop = new AbortController();
     const clock = quickClock();
     const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
@@ -67,7 +67,7 @@ describe.each(Object.entries(RELEASES))('deletion over V1 of %s', (release, path
     expect([stop.signal.aborted, deletions(), world.conversations.size]).toEqual([true, 1, 0]);
   });
 
-  it('has deleted it though the look behind it fails', async () => {
+  it('reports the deletion when the read after it fails', async () => {
     const { before } = world;
     world.before = (asked) =>
       asked.path === '/api/v1/app-conversations' && world.conversations.size === 0

@@ -23,7 +23,7 @@ const idsOf = (out: string): unknown[] => (JSON.parse(out) as { items: { id: unk
 it.each([
   ['from the beginning', ['--json']],
   ['from the end', ['--json', '--tail', String(MESSAGES)]],
-])('conv events reads the copy %s after one request time-out, and says so', async (_, args) => {
+])('conv events reads the copy %s after one request time-out, with a notice', async (_, args) => {
   trap.before = ({ path }) => (asksSandbox(path) ? { silence: true } : null);
   const { code, out, err } = await trap.acs('conv', 'events', ID, ...args, '--request-timeout', '1s');
   expect(code, err).toBe(0);
@@ -32,7 +32,7 @@ it.each([
   expect(trap.fake.asked.filter(({ path }) => asksSandbox(path))).toHaveLength(1);
 });
 
-it('conv events completes from the copy what a sandbox has begun, after one request time-out', async () => {
+it('conv events continues with the copy when the sandbox stops answering, after one request time-out', async () => {
   trap.before = ({ path, query }) => (asksSandbox(path) && query.get('page_id') !== null ? { silence: true } : null);
   const { code, out, err } = await trap.acs('conv', 'events', ID, '--json', '--request-timeout', '1s');
   expect(code, err).toBe(0);

@@ -39,7 +39,7 @@ function tasksStandAt(status: string, members: (id: string) => Record<string, un
 const start = (...flags: string[]) => trap.acs('conv', 'new', 'hello', '--no-repo', '--json', ...flags);
 
 describe('a start task without an end', () => {
-  it('is replaced by its conversation once that runs', async () => {
+  it('is replaced by its conversation once the conversation runs', async () => {
     tasksStandAt('STARTING_CONVERSATION', (id) => {
       trap.addConversation({ id });
       return {};

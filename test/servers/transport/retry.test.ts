@@ -111,7 +111,7 @@ describe('a rate limit', () => {
     expect(trap.fake.lines().filter((line) => line.endsWith('/search'))).toHaveLength(4);
   });
 
-  it.each(FORMS)('%s does not make a message go out twice: a refused one was not taken', async (_, reply) => {
+  it.each(FORMS)('%s does not send a message twice: a refused one was not stored', async (_, reply) => {
     trap = await v1Trap();
     trap.addConversation({ execution_status: 'finished' });
     trap.agentState['execution_status'] = 'finished';
@@ -129,7 +129,7 @@ describe('a rate limit', () => {
     expect(taken).toBe(1);
   });
 
-  it('of a day is not waited for: exit 7 at once, with what it says', async () => {
+  it('of a day is not waited for: exit 7 at once, with the message of the server', async () => {
     trap = await v1Trap();
     const detail = {
       code: 'daily_conversation_limit_reached',

@@ -95,7 +95,7 @@ describe('over V0', () => {
     ]);
   });
 
-  it('finds what waits after another action was rejected, which servers tell a second time', async () => {
+  it('finds the pending action after another one was rejected, which servers send a second time', async () => {
     const again = { ...runAction(4), args: { command: 'ls -la', confirmation_state: 'rejected' } };
     const rejected = { ...state(6, ''), observation: 'user_rejected', source: 'agent', cause: 4, extras: {} };
     const nothing = { ...state(12, ''), observation: 'null', source: 'agent', cause: 11, extras: {} };
@@ -108,7 +108,7 @@ describe('over V0', () => {
     expect(await server.conversations.pending(V0_ID)).toMatchObject([{ action_id: '11' }]);
   });
 
-  it('waits until the agent has taken an answer: until then the events tell that it waits', async () => {
+  it('waits until the agent has processed an answer: until then the events show it as pending', async () => {
     events = [message(0), runAction(1), state(2, 'awaiting_user_confirmation')];
     looksAfterPost = [() => undefined, () => events.push(runAction(3)), () => events.push(state(4, 'user_confirmed'))];
     await server.conversations.answer(V0_ID, accept);
@@ -118,7 +118,7 @@ describe('over V0', () => {
     expect(posted).toHaveLength(2);
   });
 
-  it('answers in no other state: a finished conversation would hang', async () => {
+  it('sends an answer in no other state: a finished conversation would hang', async () => {
     for (const word of ['finished', 'running', 'awaiting_user_input', 'error']) {
       events = [message(0), runAction(1), state(2, word)];
       expect((await failure(server.conversations.answer(V0_ID, accept))).kind).toBe('conflict');
@@ -126,7 +126,7 @@ describe('over V0', () => {
     expect(posted).toEqual([]);
   });
 
-  it('takes no reason with a rejection', async () => {
+  it('refuses a reason with a rejection', async () => {
     events = [message(0), runAction(1), state(2, 'awaiting_user_confirmation')];
     const refused = await failure(
       server.conversations.answer(V0_ID, { decision: 'reject', reason: 'no', action_id: null }),
@@ -135,14 +135,14 @@ describe('over V0', () => {
     expect(posted).toEqual([]);
   });
 
-  it('sends no message while an action waits', async () => {
+  it('sends no message while an action is pending', async () => {
     events = [message(0), runAction(1), state(2, 'awaiting_user_confirmation')];
     expect((await failure(server.conversations.send(V0_ID, { text: 'x', image_urls: [] }))).kind).toBe('needs-input');
     expect((await failure(server.conversations.run(V0_ID))).kind).toBe('needs-input');
     expect(posted).toEqual([]);
   });
 
-  it('does not tell an agent to run that waits for a message: it would say so and take no step', async () => {
+  it('does not resume an agent that waits for a message, because it would do nothing', async () => {
     events = [message(0), runAction(1), state(2, 'stopped'), state(3, 'loading'), state(4, 'awaiting_user_input')];
     const refused = await failure(server.conversations.run(V0_ID));
     expect(refused.kind).toBe('needs-input');
@@ -153,13 +153,13 @@ describe('over V0', () => {
   it.each([
     ['Conversation is waiting for confirmation. Accept or reject the pending action first.', 'needs-input'],
     ['No conversation', 'conflict'],
-  ])('does not go on where the server says meanwhile: %s', async (words, kind) => {
+  ])('does not continue when the server reports meanwhile: %s', async (words, kind) => {
     events = [message(0), runAction(1), state(2, 'paused')];
     refusal = words;
     expect((await failure(server.conversations.run(V0_ID))).kind).toBe(kind);
   });
 
-  it('wakes with a start, and goes on with an agent that stands still', async () => {
+  it('resumes with a start, and continues an agent that is stopped', async () => {
     events = [message(0), runAction(1), state(2, 'stopped')];
     record = { ...record, status: 'STOPPED' };
     expect((await failure(server.conversations.run(V0_ID))).kind).toBe('conflict');
@@ -176,7 +176,7 @@ describe('over V0', () => {
     expect(posted).toHaveLength(2);
   });
 
-  it('keeps a rejected run waiting for words, whatever the agent said before', async () => {
+  it('keeps a rejected run waiting for a message, whatever the agent sent before', async () => {
     const said = { ...message(1), source: 'agent', args: { content: 'I will look.' } };
     const rejected = {
       ...state(4, ''),

@@ -47,7 +47,7 @@ describe('a failure that only the state of the agent reports', () => {
 });
 
 describe('an answer in text', () => {
-  it('is the end of a run, whose state only says that it waits for its user', async () => {
+  it('ends a run whose agent state is awaiting user input', async () => {
     userSays(server, 'do it');
     stateChanges(server, 'running');
     happens(server, { source: 'agent', message: 'the answer', action: 'message', args: { content: 'the answer' } });

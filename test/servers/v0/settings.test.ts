@@ -24,7 +24,7 @@ describe('a V0 server', () => {
   });
   afterEach(() => trap.close());
 
-  it('which replaces the whole object is sent every member it has, and no mask', async () => {
+  it('that replaces the whole object is sent every stored member, and no mask', async () => {
     const { code, err } = await trap.acs('settings', 'set', 'max_iterations=17');
     expect(code, err).toBe(0);
     const before = older.body('v0.settings.get') as Record<string, unknown>;
@@ -38,12 +38,12 @@ describe('a V0 server', () => {
     expect(written[0]).not.toHaveProperty('secrets_store');
   });
 
-  it('says of the one secret that cannot be known that it may be lost', async () => {
+  it('makes settings set warn that the one unreadable secret may be lost', async () => {
     const { err } = await trap.acs('settings', 'set', 'max_iterations=17');
     expect(err).toContain('sandbox_api_key');
   });
 
-  it('whose 401 is about what it has stored is not blamed on the key', async () => {
+  it('that answers 401 because of a stored value does not make the error name the key', async () => {
     stored = { status: 401, json: { error: 'Invalid token' } };
     const { code, err } = await trap.acs('settings', 'get');
     expect(code).toBe(9);

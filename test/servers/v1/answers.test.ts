@@ -86,7 +86,7 @@ describe('over V1', () => {
     return notices;
   };
 
-  it('finds what waits, whole, and not what was done before', async () => {
+  it('finds the pending action, complete, and no executed one', async () => {
     const done = terminalAction('ls -la', 'call_1');
     const waits = terminalAction('rm -rf ./here\nrm -rf ./there', 'call_2');
     world.agentEvents = [userMessage('go'), done, observed(done), waits, status('waiting_for_confirmation')];
@@ -95,7 +95,7 @@ describe('over V1', () => {
     ]);
   });
 
-  it('finds every action of a step that calls several tools, and any of them names the step', async () => {
+  it('finds every action of a step with several tool calls, and each of them identifies the step', async () => {
     const [one, two] = [terminalAction('one', 'call_1'), terminalAction('two', 'call_2')];
     world.agentEvents = [userMessage('go'), one, two, status('waiting_for_confirmation')];
     expect((await server.conversations.pending(ID)).map(({ text }) => text)).toEqual(['$ one', '$ two']);
@@ -120,7 +120,7 @@ describe('over V1', () => {
     expect(posted).toHaveLength(4);
   });
 
-  it('accepts nothing besides what was accepted, though that is left without an observation', async () => {
+  it('accepts no other action, although the accepted one has no observation', async () => {
     world.agentEvents = [terminalAction('one', 'call_1')];
     reply = () => {
       world.agentEvents.push(terminalAction('two', 'call_2'));
@@ -130,20 +130,20 @@ describe('over V1', () => {
     expect(posted).toHaveLength(1);
   });
 
-  it('says that an acceptance has been sent when a signal ends the look at what becomes of it', async () => {
+  it('reports that an acceptance has been sent when a signal ends the wait for its effect', async () => {
     world.agentEvents = [terminalAction('one', 'call_1')];
     const notices = await noticesWhenEnded((stopped) => stopped.conversations.answer(ID, accept));
     expect(notices).toEqual([expect.stringContaining('the acceptance has been sent')]);
     expect(posted).toHaveLength(1);
   });
 
-  it('says when an acceptance never takes effect', async () => {
+  it('reports an acceptance that never takes effect', async () => {
     world.agentEvents = [terminalAction('one', 'call_1')];
     const error = await failure(server.conversations.answer(ID, accept));
     expect(error.message).toContain('still waits');
   });
 
-  it('shows all that a file edit and an unknown tool would do', async () => {
+  it('shows all arguments of a file edit and of an unknown tool', async () => {
     const edit = event('ActionEvent', {
       action: { kind: 'FileEditorAction', command: 'create', path: '/w/a.txt', file_text: 'x\ny', view_range: null },
       tool_name: 'file_editor',
@@ -161,7 +161,7 @@ describe('over V1', () => {
     ]);
   });
 
-  it('answers at the sandbox, with its key, once', async () => {
+  it('sends the answer to the sandbox, with its key, once', async () => {
     const waits = terminalAction('ls', 'call_1');
     world.agentEvents = [waits];
     reply = () => {
@@ -182,7 +182,7 @@ describe('over V1', () => {
     expect(posted).toHaveLength(2);
   });
 
-  it('sends no answer to another action, or when none waits: the server would take it for the next one', async () => {
+  it('sends no answer to another action, or when none is pending: the server would apply it to the next one', async () => {
     world.agentEvents = [terminalAction('ls', 'call_1')];
     expect((await failure(server.conversations.answer(ID, { ...accept, action_id: 'seen before' }))).kind).toBe(
       'conflict',
@@ -193,7 +193,7 @@ describe('over V1', () => {
     expect(posted).toEqual([]);
   });
 
-  it('runs only what stands still and waits for nothing', async () => {
+  it('resumes only a stopped run without a pending action', async () => {
     expect((await failure(server.conversations.run(ID))).kind).toBe('needs-input');
     world.agentState['execution_status'] = 'running';
     expect(await server.conversations.run(ID)).toBe('already-running');
@@ -231,7 +231,7 @@ describe('over V1', () => {
     });
   });
 
-  it('runs also where the events of the run cannot be read', async () => {
+  it('resumes a run whose events cannot be read', async () => {
     world.agentState['execution_status'] = 'paused';
     const { handler } = world.fake;
     world.fake.handler = (asked) =>
@@ -242,14 +242,14 @@ describe('over V1', () => {
     expect(posted).toMatchObject([{ path: `${AGENT}/run` }]);
   });
 
-  it('wakes the sandbox of a conversation, unless it is gone', async () => {
+  it('resumes the sandbox of a conversation, unless it is gone', async () => {
     await server.conversations.startSandbox(ID);
     expect(posted).toMatchObject([{ path: '/api/v1/sandboxes/sb1/resume' }]);
     world.addConversation({ sandbox_status: 'MISSING', execution_status: null });
     expect((await failure(server.conversations.startSandbox(ID))).kind).toBe('conflict');
   });
 
-  it('stores a message without letting the agent run, when asked to', async () => {
+  it('stores a message without a run when requested', async () => {
     await server.conversations.send(ID, { text: 'later', image_urls: [], effect: 'store' });
     expect(posted[0]?.body).toMatchObject({ role: 'user', run: false });
     world.agentState['execution_status'] = 'finished';
@@ -266,16 +266,19 @@ describe('over V1', () => {
       return posted.length < 3 && posted.length > 1 ? refused : { json: { success: true } };
     };
 
-    it.each(['error', 'paused', 'running'])('that is left lying by a run that was %s makes it run', async (word) => {
-      world.agentEvents = [status(word)];
-      world.agentState['execution_status'] = word;
-      reply = arrives(word === 'running' ? 'idle' : word);
-      await send();
-      expect(posted[0]?.body).toMatchObject({ run: word !== 'running' });
-      expect(paths()).toEqual(['send-message', 'run', 'run']);
-    });
+    it.each(['error', 'paused', 'running'])(
+      'that a run in the status %s has not processed starts a run',
+      async (word) => {
+        world.agentEvents = [status(word)];
+        world.agentState['execution_status'] = word;
+        reply = arrives(word === 'running' ? 'idle' : word);
+        await send();
+        expect(posted[0]?.body).toMatchObject({ run: word !== 'running' });
+        expect(paths()).toEqual(['send-message', 'run', 'run']);
+      },
+    );
 
-    it('that was taken up is left alone, however the run stands by now', async () => {
+    it('that was processed starts no run, whatever the status is by then', async () => {
       world.agentState['execution_status'] = 'error';
       reply = () => {
         world.agentEvents.push(
@@ -290,7 +293,7 @@ describe('over V1', () => {
       expect(paths()).toEqual(['send-message']);
     });
 
-    it('is said to have arrived when a signal ends the look at its run', async () => {
+    it('is reported as arrived when a signal ends the wait for its run', async () => {
       world.agentEvents = [status('error')];
       world.agentState['execution_status'] = 'error';
       reply = arrives('error');
@@ -300,7 +303,7 @@ describe('over V1', () => {
       expect(notices).toEqual([expect.stringContaining('the message has arrived')]);
     });
 
-    it('is no failure where its run cannot be seen, or waits for leave again', async () => {
+    it('succeeds when its run cannot be read, or waits for a confirmation again', async () => {
       world.agentState['execution_status'] = 'error';
       reply = () => {
         world.agentState['execution_status'] = 'waiting_for_confirmation';

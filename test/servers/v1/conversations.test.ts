@@ -24,7 +24,7 @@ describe('a stop of a V1 run', () => {
     ]);
   });
 
-  it('names the way out when the sandbox sleeps', async () => {
+  it('names the next step when the sandbox is paused', async () => {
     v1.world.addConversation({ sandbox_status: 'PAUSED', conversation_url: null });
     const error = await failure(v1.server.conversations.stop(ID));
     expect([error.kind, error.details.hint]).toEqual(['conflict', 'resume it with: acs sandbox resume sb1']);

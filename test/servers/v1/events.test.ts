@@ -7,7 +7,7 @@ import { event, finish, ID, SANDBOX_KEY, userMessage } from '../support/v1-world
 const v1 = connectedV1();
 
 describe('the events of a V1 conversation', () => {
-  it('come from the sandbox while it runs, else from the app server, without noise and repeats', async () => {
+  it('come from the sandbox while it runs, else from the app server, without stream deltas and duplicates', async () => {
     v1.world.addConversation();
     const sent = [userMessage('hello'), finish('bye')];
     v1.world.agentEvents.push(
@@ -58,7 +58,7 @@ describe('the events of a V1 conversation', () => {
     }
   });
 
-  it('come once each when the sandbox repeats one and stops answering, and the copy begins anew', async () => {
+  it('come once each when the sandbox repeats one and stops answering, and the copy is read from its start', async () => {
     v1.world.addConversation();
     const [first, second, third] = [userMessage('first'), userMessage('second'), finish('third')];
     v1.world.appEvents.push(first, second, third);

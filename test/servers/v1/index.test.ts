@@ -6,7 +6,7 @@ import { ID, OTHER_ID } from '../support/v1-world.ts';
 const v1 = connectedV1();
 
 describe('a V1 conversation', () => {
-  it('takes the id of a start that failed, though it names a conversation that never came to be', async () => {
+  it('accepts the id of a failed start whose conversation was never created', async () => {
     const task = { id: OTHER_ID, status: 'ERROR', detail: 'the clone failed', app_conversation_id: ID, request: {} };
     v1.on({ 'GET /api/v1/app-conversations/start-tasks': () => ({ json: [task] }) });
     const failed = { id: '', status: 'failed', reason: { code: 'start-failed', text: 'the clone failed' } };
@@ -14,7 +14,7 @@ describe('a V1 conversation', () => {
     expect(await v1.server.conversations.getSettled(OTHER_ID)).toMatchObject(failed);
   });
 
-  it('lists conversations in the words of the contract', async () => {
+  it('lists conversations with the statuses of acs', async () => {
     v1.world.addConversation();
     const { items, next } = await v1.server.conversations.list({ pageSize: 30 }, null);
     expect(next).toBeNull();
@@ -50,7 +50,7 @@ describe('a V1 conversation', () => {
     expect([error.kind, error.exitCode]).toEqual(['not-found', 5]);
   });
 
-  it('shows a start task that has no conversation yet, or never will', async () => {
+  it('shows a start task without a conversation, in progress or failed', async () => {
     v1.world.tasks.set(OTHER_ID, {
       id: OTHER_ID,
       status: 'PREPARING_REPOSITORY',
@@ -69,7 +69,7 @@ describe('a V1 conversation', () => {
     });
   });
 
-  it('finds a start by the id it was given for its conversation, until that is there', async () => {
+  it('finds a start by the chosen id of its conversation, until the conversation exists', async () => {
     const request = { conversation_id: '0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9' };
     const now = new Date().toISOString();
     const task = {
@@ -103,7 +103,7 @@ describe('a V1 conversation', () => {
     expect(found).toMatchObject({ id: ID, start_task_id: OTHER_ID, status: 'running' });
   });
 
-  it('calls an answer of another shape a server error', async () => {
+  it('reports an answer of another shape as a server error', async () => {
     v1.on({ 'GET /api/v1/app-conversations/search': () => ({ json: [{ conversation: 1 }] }) });
     const error = await failure(v1.server.conversations.list({}, null));
     expect([error.kind, error.message]).toEqual([
@@ -112,7 +112,7 @@ describe('a V1 conversation', () => {
     ]);
   });
 
-  it('lets words through that it does not know', async () => {
+  it('passes unknown statuses through', async () => {
     v1.world.addConversation({ execution_status: 'dreaming', sandbox_status: 'SHELVED', brand_new: { member: 1 } });
     expect(await v1.server.conversations.get(ID)).toMatchObject({
       status: 'unknown(dreaming)',
@@ -123,7 +123,7 @@ describe('a V1 conversation', () => {
   it.each([
     ['flashes null', {}],
     ['is missing from a sandbox that is called in error, too busy to say that it is well', { sandbox_status: 'ERROR' }],
-  ])('asks again while the status only %s', async (_, busy) => {
+  ])('reads again while the status only %s', async (_, busy) => {
     v1.world.addConversation();
     let looks = 0;
     v1.on({

@@ -25,13 +25,13 @@ describe('the result while the sandbox does not answer', () => {
     v1.world.agentEvents.push(...v1.world.appEvents, userMessage('two'), finish('second'));
   });
 
-  it('is asked for there again, because the copy may lack the newest message', async () => {
+  it('is read there again, because the copy may lack the newest message', async () => {
     let failures = 3;
     v1.on({ [`GET ${atSandbox}`]: () => (failures-- > 0 ? { cut: true } : filtered()) });
     expect(await v1.server.conversations.result(ID)).toBe('second');
   });
 
-  it('is that of the copy in the end, with a word about it', async () => {
+  it('is read from the copy in the end, with a notice', async () => {
     const notices: string[] = [];
     const server = await connectTo(v1.world.fake.url, { notice: (text) => notices.push(text) });
     v1.on({ [`GET ${atSandbox}`]: () => ({ cut: true }) });

@@ -23,7 +23,7 @@ describe('the status of a V1 run', () => {
     ['missing', 'archived'],
     ['error', 'failed'],
     [null, 'unknown(no-status)'],
-  ] as const)('without a word follows the sandbox: %s is %s', (sandbox, status) => {
+  ] as const)('follows the sandbox when there is no execution status: %s is %s', (sandbox, status) => {
     expect(runStateV1(null, sandbox).status).toBe(status);
   });
 
@@ -38,12 +38,9 @@ describe('the status of a V1 run', () => {
     ['paused', 'starting', 'starting'],
     ['running', 'missing', 'archived'],
     ['deleting', 'paused', 'paused'],
-  ] as const)(
-    'keeps an ended run ended when its sandbox does not run, and no other: %s, %s is %s',
-    (word, sandbox, status) => {
-      expect(runStateV1(word, sandbox)).toEqual({ status, waiting_for: null });
-    },
-  );
+  ] as const)('of an ended run stays when its sandbox does not run: %s, %s is %s', (word, sandbox, status) => {
+    expect(runStateV1(word, sandbox)).toEqual({ status, waiting_for: null });
+  });
 
   it('is waiting for a confirmation while its sandbox is paused, and no longer when the sandbox is gone', () => {
     const word = 'waiting_for_confirmation';

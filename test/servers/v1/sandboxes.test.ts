@@ -16,7 +16,7 @@ describe('sandboxes of V1', () => {
     exposed_urls: [{ name: 'VSCODE', url: `http://h/?tkn=${SANDBOX_KEY}&folder=x`, port: 1 }],
   };
 
-  it('tell their conversations and repositories, and no key', async () => {
+  it('have their conversations and repositories, and no key', async () => {
     v1.world.addConversation({ selected_repository: 'a/b' });
     v1.on({
       'GET /api/v1/sandboxes/search': () => ({

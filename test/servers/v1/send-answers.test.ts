@@ -36,7 +36,7 @@ describe('a message to a V1 conversation', () => {
     expect((await failure(v1.server.conversations.send(ID, { text: 'x', image_urls: [] }))).kind).toBe(kind);
   });
 
-  it('does not know of a message whether it arrived when a gateway gave up on it', async () => {
+  it('reports an unknown outcome when a gateway timed out', async () => {
     addFinished();
     v1.on({ [`POST ${path}/send-message`]: () => ({ status: 502, type: 'text/html', text: '<h1>Bad Gateway</h1>' }) });
     const error = await failure(v1.server.conversations.send(ID, { text: 'x', image_urls: [] }));

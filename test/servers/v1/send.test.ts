@@ -88,7 +88,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(paths()).toEqual([release === '1.11.0' ? '/send-message' : '/events', '/run']);
   });
 
-  it('a message that has arrived is sent, though the sandbox does not answer any more', async () => {
+  it('a message that has arrived is reported as sent although the sandbox stops answering', async () => {
     standsAt('running', 'running');
     const { before } = trap;
     moves = () => {
@@ -101,7 +101,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(written).toHaveLength(1);
   });
 
-  it('a message goes to the sandbox where the app server has no call for it, though it seemed to', async () => {
+  it('a message goes to the sandbox when the app server lacks the route that its document lists', async () => {
     standsAt('finished', 'finished');
     const { before } = trap;
     trap.before = (asked) => (asked.path === '/openapi.json' ? NOT_FOUND : before(asked));

@@ -25,7 +25,7 @@ describe('a V1 server', () => {
   });
   afterEach(() => trap.close());
 
-  it('is sent the members that differ, and no whole that it would refuse or null that it would clear', async () => {
+  it('is sent only the changed members, because it refuses some whole objects and clears members that are null', async () => {
     const { code, err } = await trap.acs('settings', 'set', 'max_iterations=17', 'git_user_name=Someone');
     expect(code, err).toBe(0);
     expect(written).toEqual([{ git_user_name: 'Someone', conversation_settings_diff: { max_iterations: 17 } }]);

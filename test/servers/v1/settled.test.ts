@@ -5,7 +5,7 @@ import { event, finish, ID, status, userMessage } from '../support/v1-world.ts';
 const v1 = connectedV1();
 
 describe('a settled V1 conversation', () => {
-  it('keeps a finished run finished when its sandbox sleeps or is gone', async () => {
+  it('keeps a finished run finished when its sandbox is paused or gone', async () => {
     v1.world.appEvents.push(status('running'), finish('done'), status('finished'));
     for (const sandbox_status of ['PAUSED', 'MISSING']) {
       v1.world.addConversation({
@@ -20,7 +20,7 @@ describe('a settled V1 conversation', () => {
     expect((await v1.server.conversations.getSettled(ID)).status).toBe('archived');
   });
 
-  it('reads the reason of a failure at the sandbox', async () => {
+  it('reads the reason of a failure from the sandbox', async () => {
     v1.world.addConversation({ execution_status: 'error' });
     v1.world.agentEvents.push(
       userMessage('go'),

@@ -25,7 +25,7 @@ describe('a start of a V1 conversation', () => {
   }
   const ready = { status: 'READY', app_conversation_id: ID, sandbox_id: 'sb1' };
 
-  it('sends only what was asked for, with an id of its own, and yields each step', async () => {
+  it('sends only the given members, with a chosen id, and yields each step', async () => {
     v1.world.addConversation({ llm_model: 'openai/o' });
     tasks(
       { status: 'WAITING_FOR_SANDBOX' },
@@ -66,7 +66,7 @@ describe('a start of a V1 conversation', () => {
     expect(conversation).toMatchObject({ id: ID, start_task_id: OTHER_ID, status: 'running' });
   });
 
-  it('fails with the words of the task', async () => {
+  it('fails with the detail of the task', async () => {
     tasks({ status: 'ERROR', detail: '500: Sandbox not found: X' });
     const error = await failure(v1.start(newConversation()));
     expect([error.kind, error.exitCode, error.message]).toEqual([
@@ -76,12 +76,12 @@ describe('a start of a V1 conversation', () => {
     ]);
   });
 
-  it('says so when the task fails without a word', async () => {
+  it('reports that the failed task has no detail', async () => {
     tasks({ status: 'ERROR', detail: '' });
     expect((await failure(v1.start(newConversation()))).message).toContain('the server gives no reason');
   });
 
-  it('takes a refusal of the values for a matter of usage, and a missing model for one of configuration', async () => {
+  it('reports refused values as a usage error, and a missing model as a configuration error', async () => {
     v1.on({
       [post]: () => ({
         status: 422,
@@ -96,7 +96,7 @@ describe('a start of a V1 conversation', () => {
     expect((await failure(v1.start(newConversation()))).kind).toBe('config');
   });
 
-  it('refuses what V1 lacks before anything is sent', async () => {
+  it('refuses flags that V1 does not support before anything is sent', async () => {
     for (const members of [{ microagent: { repo: 'a/b' } }, { mcp_config: {} }]) {
       const error = await failure(v1.start(newConversation(members)));
       expect([error.kind, error.exitCode]).toEqual(['unsupported', 12]);
@@ -120,7 +120,7 @@ describe('a start of a V1 conversation', () => {
     expect(v1.world.fake.lines().filter((line) => line === post)).toHaveLength(1);
   });
 
-  it('says that it does not know when nothing of a lost start is to be seen', async () => {
+  it('reports an unknown outcome when nothing shows a start whose answer was lost', async () => {
     v1.on({ [post]: () => ({ cut: true }) });
     const error = await failure(v1.start(newConversation()));
     expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
@@ -152,7 +152,7 @@ describe('a start of a V1 conversation', () => {
     expect(ids[2]).toBe(ids[3]);
   });
 
-  it('looks a task up by its conversation when it never ends', async () => {
+  it('finds the conversation of a task that never ends', async () => {
     let id = '';
     v1.on({
       [post]: ({ body }) => {
@@ -166,7 +166,7 @@ describe('a start of a V1 conversation', () => {
     expect((await v1.start(newConversation())).conversation.id).toBe(id);
   });
 
-  it('does not trust READY: a branch that did not arrive is not found', async () => {
+  it('reports a missing branch as not found although the task is READY', async () => {
     v1.world.addConversation({ selected_repository: 'a/b' });
     const commands: unknown[] = [];
     let exit = 42;

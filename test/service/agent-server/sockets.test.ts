@@ -144,7 +144,7 @@ describe('a socket of a conversation', () => {
     expect((await worker.socket(path, header).closed).code).toBe(1013);
     sockets[0]?.client.close();
     await sockets[0]?.closed;
-    // The worker may hear of the end later than the one who ended it.
+    // The worker may notice the end later than the client that closed the socket.
     let next = worker.socket(path, header);
     await until('its state', () => {
       if (next.client.readyState === next.client.CLOSED) next = worker.socket(path, header);
