@@ -90,11 +90,7 @@ async function startWithin(
   try {
     conversation = await start(ctx, bound, request, options);
     if (ctx.globals.mode !== 'dry-run' && title !== undefined)
-      conversation = await named(ctx, bound, conversation, {
-        title,
-        limit,
-        isWatched: options.stay === 'ended',
-      });
+      conversation = await named(bound, conversation, title, limit);
   } catch (error) {
     throw await afterFailedStart(ctx, server, error, options);
   }

@@ -52,13 +52,23 @@ describe.each([
     expect(errorOf(ended).hint).toContain(`acs conv stop ${onlyId()}`);
   });
 
-  it('exits 0 with a warning when the server fails for the moment', async () => {
-    trap = await looseTrap(served);
-    answerRenames({ status: 500, json: { detail: 'Internal Server Error' } });
-    const ended = await start();
-    expect(ended.code, ended.err).toBe(0);
-    expect(ended.err).toContain(`acs conv rename ${onlyId()}`);
-  });
+  it.each<[string, number, Reply]>([
+    ['server', 9, { status: 500, json: { detail: 'Internal Server Error' } }],
+    ['rate-limited', 7, { status: 429, json: { detail: 'Too Many Requests' } }],
+    ['network', 10, { cut: true }],
+  ])(
+    'exits with the code of %s, the id of the run and the commands when the rename fails so',
+    async (kind, code, reply) => {
+      trap = await looseTrap(served);
+      answerRenames(reply);
+      const ended = await start('--wait');
+      expect([ended.code, startsSent()], ended.err).toEqual([code, 1]);
+      expect(errorOf(ended)).toMatchObject({ code: kind, conversation_id: onlyId(), retryable: false });
+      expect(errorOf(ended).message).toContain('--title was not set');
+      expect(errorOf(ended).hint).toContain(`acs conv rename ${onlyId()}`);
+      expect(errorOf(ended).hint).toContain(`acs conv stop ${onlyId()}`);
+    },
+  );
 
   it('exits 130 with the id of the run when the rename is interrupted', async () => {
     trap = await looseTrap(served);
