@@ -1,5 +1,6 @@
 /** Deletions that a server carries out differently from what was asked, or whose answer is lost. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Reply } from '../servers/support/fake-server.ts';
 import type { LooseOptions } from '../servers/support/loose-server.ts';
 import { looseTrap, type LooseTrap } from './support/trap.ts';
 
@@ -59,4 +60,23 @@ it.each([
   const { code, err } = await trap.acs('conv', 'delete', ids[0] ?? '', '-y');
   expect(code).toBe(9);
   expect(err).toContain('was not deleted');
+});
+
+describe('conv delete --with-sandbox names the conversation that was deleted and the sandbox that was not', () => {
+  it.each<[string, number, Reply]>([
+    ['accepts its deletion and keeps it', 9, { json: { success: true } }],
+    ['has no route to delete it', 12, { status: 404, json: { detail: 'Not Found' } }],
+    ['does not allow it', 4, { status: 403, json: { detail: 'not yours' } }],
+    ['fails', 9, { status: 500, json: { detail: 'Internal Server Error' } }],
+  ])('when the server %s', async (_, code, reply) => {
+    const { ids, sandbox } = await sharing(1, {});
+    const [id = ''] = ids;
+    trap.before = ({ method, path }) => (method === 'DELETE' && path.includes('/sandboxes/') ? reply : null);
+    const ended = await trap.acs('conv', 'delete', id, '--with-sandbox', '-y', '--json');
+    expect([ended.code, ended.out, trap.conversations.size], ended.err).toEqual([code, '', 0]);
+    const { error } = JSON.parse(ended.err.trim().split('\n').at(-1) ?? '') as { error: Record<string, unknown> };
+    expect(error).toMatchObject({ sandbox_id: sandbox, retryable: false });
+    expect(error['message']).toContain(`conversation ${id} was deleted, but its sandbox was not: `);
+    expect(error['hint']).toContain(`acs sandbox delete ${sandbox}`);
+  });
 });

@@ -4,11 +4,14 @@ import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversat
 import { byId, collectPages } from '../../domain/pages.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError, isAppError } from '../../errors.ts';
+import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
+import { poll, QUICK } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
+import { isNotFound } from '../resource/find.ts';
 import type { Preview, Target } from '../resource/resource.ts';
 import { conversationLine, conversations } from './conversations.ts';
 import { conversationView, idOf } from './view.ts';
@@ -180,14 +183,54 @@ async function refuseRuns(
   });
 }
 
-/** The server may have deleted it together with the conversation. */
-async function removeSandboxOf(ctx: Context, server: Server, { sandbox_id: id }: Conversation): Promise<void> {
-  if (id === null) return;
+/**
+ * The server may have deleted it together with the conversation.
+ * @throws AppError that names both when the sandbox is not deleted
+ */
+async function removeSandboxOf(
+  ctx: Context,
+  server: Server,
+  { id, sandbox_id: sandboxId }: Conversation,
+): Promise<void> {
+  if (sandboxId === null) return;
   try {
-    await server.sandboxes.remove(id);
-    const { status } = await server.sandboxes.get(id);
-    if (status !== 'missing') await ctx.warn(`sandbox ${id} is still ${status}; see: acs sandbox show ${id}`);
+    await server.sandboxes.remove(sandboxId).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    if (ctx.globals.mode !== 'dry-run') await untilMissing(ctx, server, sandboxId);
   } catch (error) {
-    if (!isAppError(error) || error.kind !== 'not-found') throw error;
+    if (!isAppError(error) || ctx.globals.mode === 'dry-run') throw error;
+    throw new AppError(error.kind, `conversation ${id} was deleted, but its sandbox was not: ${error.message}`, {
+      ...error.details,
+      exitCode: error.exitCode,
+      // The conversation is no longer there.
+      retryable: false,
+      hint: `delete the sandbox: acs sandbox delete ${sandboxId}`,
+      data: { ...error.details.data, sandbox_id: sandboxId },
+    });
   }
+}
+
+/** A server may take the deletion before its record shows it. */
+async function untilMissing(ctx: Context, server: Server, sandboxId: string): Promise<void> {
+  const limit = timeLimit(ctx, LAST_LOOK_MS, keptSandbox());
+  const signal = AbortSignal.any([ctx.signal, limit.signal]);
+  try {
+    const bounded = await server.withSignal(signal);
+    const gone = async (): Promise<true | undefined> => {
+      try {
+        return (await bounded.sandboxes.get(sandboxId)).status === 'missing' ? true : undefined;
+      } catch (error) {
+        if (isNotFound(error)) return true;
+        throw error;
+      }
+    };
+    await poll(gone, { clock: ctx.clock, signal, every: QUICK });
+  } finally {
+    limit.clear();
+  }
+}
+
+function keptSandbox(): AppError {
+  return new AppError('server', 'the server accepted the deletion and still returns it');
 }
