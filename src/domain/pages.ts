@@ -100,7 +100,7 @@ function createEndCheck(): (items: number, news: number, next: string) => void {
   let emptyPages = 0;
   return (items, news, next) => {
     emptyPages = items === 0 ? emptyPages + 1 : 0;
-    if ((items > 0 && news === 0) || emptyPages > MOST_EMPTY_PAGES) throw endless('gives no new items');
+    if ((items > 0 && news === 0) || emptyPages > MOST_EMPTY_PAGES) throw endless('sends pages without new items');
     if (pages.has(next)) throw endless(`repeats the page ${next.slice(0, 60)}`);
     pages.add(next);
   };

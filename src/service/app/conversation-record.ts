@@ -98,10 +98,13 @@ function sharedRepository(repository: string | null): string | null {
   return repository === null || /^(?:\/|file:)/i.test(repository) ? null : shownRepository(repository);
 }
 
-/** Where the run works and what it started from: of use to a client that wants to see or fetch the changes. */
+/**
+ * Where the run works and what it started from, for a client that shows or retrieves the changes. A conversation that
+ * has no folder yet has `.`, as on genuine servers: clients take a record without this tag for one that lost members.
+ */
 function tagsOf(row: ConversationRow): Record<string, string> {
   return {
-    ...(row.working_dir === null ? {} : { archiveworkspacepath: row.working_dir }),
+    archiveworkspacepath: row.working_dir ?? '.',
     ...(row.base_commit === null ? {} : { basecommit: row.base_commit }),
   };
 }

@@ -38,7 +38,7 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, read })
     const { code, err } = await acs('set', '--file', name);
     expect({ code, changed: err.split('\n').filter((line) => line.includes('->')) }).toEqual({
       code: 0,
-      changed: [`language: ${String(printed['language'])} -> fr`],
+      changed: [`language: ${printed['language'] === null ? '(unset)' : String(printed['language'])} -> fr`],
     });
     expect(JSON.stringify(at.proxy.writes()[0]?.body)).not.toContain('(set)');
     expect(await settings()).toEqual({ ...printed, language: 'fr' });
