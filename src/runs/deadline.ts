@@ -3,6 +3,7 @@
  * the command. At the deadline the request in flight is aborted. After it LAST_LOOK_MS may be used for one read, or for
  * a stop.
  */
+import type { Clock } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { AppError, isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
@@ -113,14 +114,15 @@ export interface TimeLimit {
  */
 export function timeLimit({ clock }: Pick<Context, 'clock'>, dueMs: number, reason?: AppError): TimeLimit {
   const limit = new AbortController();
+  const clear = dueMs < LONGEST_TIMER_MS ? startTimer(clock, dueMs, () => limit.abort(reason)) : () => undefined;
+  return { signal: limit.signal, clear };
+}
+
+/** @returns ends the timer, which otherwise keeps the process alive */
+function startTimer(clock: Clock, dueMs: number, onTime: () => void): () => void {
   const timer = new AbortController();
-  if (dueMs < LONGEST_TIMER_MS) {
-    clock.sleep(Math.max(dueMs, 0), timer.signal).then(
-      () => limit.abort(reason),
-      () => undefined,
-    );
-  }
-  return { signal: limit.signal, clear: () => timer.abort() };
+  clock.sleep(Math.max(dueMs, 0), timer.signal).then(onTime, () => undefined);
+  return () => timer.abort();
 }
 
 /** The first of these that settles, or `time` when none does within so many milliseconds (Infinity: no limit). */
@@ -130,15 +132,14 @@ export async function beforeTime<T>(
   promises: readonly Promise<T>[],
 ): Promise<T | 'time'> {
   if (dueMs === Number.POSITIVE_INFINITY) return await Promise.race(promises);
-  const timer = new AbortController();
-  const time = clock.sleep(Math.min(Math.max(dueMs, 0), LONGEST_TIMER_MS), timer.signal).then(
-    () => 'time' as const,
-    () => 'time' as const,
-  );
+  let clear = (): void => undefined;
+  const time = new Promise<'time'>((resolve) => {
+    clear = startTimer(clock, Math.min(dueMs, LONGEST_TIMER_MS), () => resolve('time'));
+  });
   try {
     return await Promise.race([...promises, time]);
   } finally {
-    timer.abort();
+    clear();
   }
 }
 

@@ -5,7 +5,8 @@
  * record, and its caller stops when it has what it needs.
  */
 import { AppError } from '../errors.ts';
-import { isPassing } from './deadline.ts';
+import { beforeTime, isPassing } from './deadline.ts';
+import { poll, type Cadence } from './poll.ts';
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
@@ -18,7 +19,8 @@ const GIVE_UP_MS = 300_000;
 const LONGEST_BACKOFF_MS = 5_000;
 /** How long a status may be missing before it is reported as missing. */
 const NULL_STATUS_MS = 15_000;
-const WORD_LOOKS = 5;
+/** For a record that is older than an event: four reads within a second. */
+const WORD_READS: Cadence = { firstMs: 125, mostMs: 500 };
 /** A socket that stood for less than this was refused rather than cut: the next one waits. */
 const STABLE_MS = 10_000;
 /** A socket that is silent for this long may be dead without a close: the stored events show it. */
@@ -59,13 +61,13 @@ class Follower {
   private openedAtMs = 0;
   private frameAtMs = 0;
   private quickCuts = 0;
-  private resting: AbortController | null = null;
+  private wake: (() => void) | null = null;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
     this.source = source;
     this.clock = clock;
     this.signal = signal;
-    signal.addEventListener('abort', () => this.resting?.abort(), { once: true });
+    signal.addEventListener('abort', () => this.wake?.(), { once: true });
     this.window = createFollowWindow(parseTime(options.since ?? null));
     this.skipTo = options.afterEventId ?? null;
   }
@@ -106,8 +108,9 @@ class Follower {
       } catch (error) {
         this.failed(error);
       }
+      this.end();
       yield* this.reportCut();
-      await this.clock.sleep(Math.max(this.reopenAtMs - this.clock.now(), 20), this.signal);
+      await this.rest();
     }
   }
 
@@ -212,20 +215,16 @@ class Follower {
 
   /** The record, read again while its status is older than the one that an event reported. */
   private async freshLook(): Promise<Conversation> {
-    const { word } = this;
+    const { clock, signal, word } = this;
     this.word = null;
     let conversation = await this.source.look();
-    for (
-      let look = 1;
-      word !== null &&
-      conversation.execution_status !== null &&
-      conversation.execution_status !== word &&
-      look < WORD_LOOKS;
-      look++
-    ) {
-      await this.clock.sleep(100 * look, this.signal);
+    const isOlder = (): boolean =>
+      word !== null && conversation.execution_status !== null && conversation.execution_status !== word;
+    const look = async (): Promise<true | undefined> => {
       conversation = await this.source.look();
-    }
+      return isOlder() ? undefined : true;
+    };
+    if (isOlder()) await poll(look, { clock, signal, every: WORD_READS, until: clock.now() + 800, readBefore: true });
     return conversation;
   }
 
@@ -260,12 +259,10 @@ class Follower {
     const now = this.clock.now();
     const untilMs = this.socket === null ? Math.min(this.reopenAtMs, this.lookAtMs) : this.lookAtMs;
     const waitMs = Math.max(untilMs - now, 20);
-    // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
-    const rest = (this.resting = new AbortController());
     this.signal.throwIfAborted();
-    const timer = this.clock.sleep(waitMs, rest.signal).catch(() => undefined);
-    await Promise.race([timer, this.socket?.activity() ?? timer]);
-    rest.abort();
+    // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
+    const woken = new Promise<void>((resolve) => (this.wake = resolve));
+    await beforeTime({ clock: this.clock }, waitMs, this.socket === null ? [woken] : [woken, this.socket.activity()]);
     this.signal.throwIfAborted();
   }
 }

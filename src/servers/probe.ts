@@ -4,6 +4,7 @@
  * Unknown paths answer HTML with 200 where a frontend is mounted, so only JSON counts.
  */
 import { AppError } from '../errors.ts';
+import { beforeTime } from '../runs/deadline.ts';
 import type { Dialect } from '../domain/conversation.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { documentFacts, isAgentServer, type DocumentFacts } from './probe-document.ts';
@@ -51,10 +52,8 @@ export async function probe(
   options: KeyInUse & Pick<ConnectOptions, 'clock' | 'requestTimeoutMs'>,
 ): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
   const { clock, requestTimeoutMs } = options;
-  const ended = new AbortController();
   const longestMs = Math.max(PROBE_LONGEST_MS, 2 * (requestTimeoutMs ?? 0));
-  const endless = (): AppError => endlessAnswer(app.baseUrl, longestMs);
-  const tooLong = clock.sleep(longestMs, ended.signal).then(endless, endless);
+  const endsAtMs = clock.now() + longestMs;
   const ask = async (path: string): Promise<Answer | AppError> => {
     const call = {
       method: 'GET',
@@ -65,17 +64,14 @@ export async function probe(
       accept: ANSWERS,
     } as const;
     try {
-      return await Promise.race([app.request(call), tooLong]);
+      const answer = await beforeTime({ clock }, endsAtMs - clock.now(), [app.request(call)]);
+      return answer === 'time' ? endlessAnswer(app.baseUrl, longestMs) : answer;
     } catch (error) {
       if (error instanceof AppError && error.kind !== 'interrupted') return error;
       throw error;
     }
   };
-  try {
-    return await askAll(ask, options, clock.now());
-  } finally {
-    ended.abort();
-  }
+  return await askAll(ask, options, clock.now());
 }
 
 function endlessAnswer(baseUrl: string, longestMs: number): AppError {

@@ -1,5 +1,6 @@
 /** A deletion whose answer was lost, and one that has no effect. */
 import { AppError, isAppError } from '../errors.ts';
+import { beforeTime } from '../runs/deadline.ts';
 import type { Links } from './links.ts';
 
 /** For the read after a deletion that was not answered. */
@@ -34,18 +35,13 @@ function isUnanswered({ kind, details: { status } }: AppError): boolean {
 }
 
 async function readOnce(links: Links, isThere: () => Promise<boolean>): Promise<'there' | 'gone' | 'unread'> {
-  const timer = new AbortController();
-  const limit = links.clock.sleep(UNANSWERED_READ_MS, AbortSignal.any([timer.signal, links.signal]));
-  const read = isThere().then((there) => (there ? 'there' : 'gone'));
   try {
-    return await Promise.race([read, limit.then(() => 'unread' as const)]);
+    const there = await beforeTime(links, UNANSWERED_READ_MS, [isThere()]);
+    return there === 'time' ? 'unread' : there ? 'there' : 'gone';
   } catch (error) {
     links.signal.throwIfAborted();
     if (!isAppError(error)) throw error;
     return 'unread';
-  } finally {
-    timer.abort();
-    await Promise.allSettled([limit]);
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Context } from '../../context.ts';
 import { isAppError } from '../../errors.ts';
+import { beforeTime } from '../../runs/deadline.ts';
 import { safeLine } from '../../text/safe-text.ts';
 import type { NameKind } from './tree.ts';
 
@@ -91,12 +92,9 @@ async function fromLocal(ctx: Context, read: (server: LocalServer) => Promise<Na
     const server = await ctx.connect({ base_url: running.url, key: running.key, local: true, sources });
     return await read(await server.withSignal(time.signal));
   })().catch(() => []);
-  const late = ctx.clock.sleep(LIMIT_MS, time.signal).then(
-    () => [],
-    () => [],
-  );
   try {
-    return await Promise.race([asked, late]);
+    const names = await beforeTime(ctx, LIMIT_MS, [asked]);
+    return names === 'time' ? [] : names;
   } finally {
     time.abort();
   }

@@ -6,6 +6,7 @@ import type { WebSocket } from 'undici';
 import { AppError } from '../../errors.ts';
 import { isShapeError } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
+import { beforeTime } from '../../runs/deadline.ts';
 import type { Links } from '../links.ts';
 import type { AgentClient } from './client.ts';
 
@@ -46,32 +47,24 @@ export async function openEventSocket(
   return reader;
 }
 
-function opened(links: Links, socket: WebSocket, baseUrl: string): Promise<void> {
-  const failure = (): AppError =>
-    new AppError('network', `the event socket of ${baseUrl} does not open`, { retryable: true });
-  return new Promise((resolve, reject) => {
-    const timeLimit = new AbortController();
-    const end = (result: () => void): void => {
-      timeLimit.abort();
-      links.signal.removeEventListener('abort', aborted);
-      result();
-    };
-    const aborted = (): void => {
-      socket.close();
-      end(() => reject(links.signal.reason as Error));
-    };
-    links.signal.addEventListener('abort', aborted, { once: true });
-    socket.addEventListener('open', () => end(resolve), { once: true });
-    socket.addEventListener('error', () => end(() => reject(failure())), { once: true });
-    socket.addEventListener('close', () => end(() => reject(failure())), { once: true });
-    links.clock.sleep(OPEN_TIMEOUT_MS, timeLimit.signal).then(
-      () => {
-        socket.close();
-        end(() => reject(failure()));
-      },
-      () => undefined,
-    );
+/** Throws `network` when the socket does not open in time, and the reason of the signal. */
+async function opened(links: Links, socket: WebSocket, baseUrl: string): Promise<void> {
+  links.signal.throwIfAborted();
+  let fail = (): void => undefined;
+  const isOpen = new Promise<boolean>((resolve) => {
+    fail = () => resolve(false);
+    socket.addEventListener('open', () => resolve(true), { once: true });
+    for (const type of ['error', 'close'] as const) socket.addEventListener(type, fail, { once: true });
   });
+  links.signal.addEventListener('abort', fail, { once: true });
+  try {
+    if ((await beforeTime(links, OPEN_TIMEOUT_MS, [isOpen])) === true) return;
+  } finally {
+    links.signal.removeEventListener('abort', fail);
+  }
+  socket.close();
+  links.signal.throwIfAborted();
+  throw new AppError('network', `the event socket of ${baseUrl} does not open`, { retryable: true });
 }
 
 function createReader(socket: WebSocket): EventSocket {

@@ -7,9 +7,9 @@ import type { Clock } from '../../clock.ts';
 export interface Pace {
   /** Resolves when the next request may go out. */
   turn(signal: AbortSignal): Promise<void>;
-  /** Nobody goes out before this time (milliseconds since the epoch). */
+  /** No request is sent before this time (milliseconds since the epoch). */
   pauseUntil(timeMs: number): void;
-  /** Until when nobody goes out; a time that is over where nobody is kept. */
+  /** Until when no request is sent; a past time without a pause. */
   pausedUntilMs(): number;
   /** Whether to report a wait until then: of requests that wait together the first one does. */
   isNews(timeMs: number): boolean;
@@ -31,24 +31,21 @@ export function createPace(limit: () => PaceLimit | null, clock: Clock): Pace {
   let countedAtMs = 0;
   let pausedUntilMs = 0;
   let reportedUntilMs = 0;
+  /** Takes a token: 0, or the milliseconds after which to try again. */
+  const take = (): number => {
+    const now = clock.now();
+    if (now < pausedUntilMs) return pausedUntilMs - now;
+    const current = limit();
+    if (current === null) return 0;
+    tokens = Math.min(current.burst, (tokens ?? current.burst) + ((now - countedAtMs) / 1000) * current.perSecond);
+    countedAtMs = now;
+    if (tokens < 1) return Math.ceil(((1 - tokens) / current.perSecond) * 1000);
+    tokens -= 1;
+    return 0;
+  };
   return {
     async turn(signal) {
-      for (;;) {
-        const now = clock.now();
-        if (now < pausedUntilMs) {
-          await clock.sleep(pausedUntilMs - now, signal);
-          continue;
-        }
-        const current = limit();
-        if (current === null) return;
-        tokens = Math.min(current.burst, (tokens ?? current.burst) + ((now - countedAtMs) / 1000) * current.perSecond);
-        countedAtMs = now;
-        if (tokens >= 1) {
-          tokens -= 1;
-          return;
-        }
-        await clock.sleep(Math.ceil(((1 - tokens) / current.perSecond) * 1000), signal);
-      }
+      for (let waitMs = take(); waitMs > 0; waitMs = take()) await clock.sleep(waitMs, signal);
     },
     pauseUntil(timeMs) {
       pausedUntilMs = Math.max(pausedUntilMs, timeMs);

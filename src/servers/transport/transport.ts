@@ -38,30 +38,30 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
   const firstAtMs = options.clock.now();
   let afterLostTry: Pick<Answer, 'afterLostTry'> = {};
   for (let attempt = 1; ; attempt++) {
-    tellLongWait(options, 'limits how often it is asked; the next request waits', options.pace.pausedUntilMs());
+    reportLongWait(options, 'limits how often it is asked; the next request waits', options.pace.pausedUntilMs());
     await options.pace.turn(options.signal);
     options.signal.throwIfAborted();
     setDelivery(call, true);
     const outcome = await exchange(call, url);
+    let pauseMs: number;
     if ('failure' in outcome) {
       if (attempt >= TRIES || !mayRepeatFailure(call, outcome.failure)) throw giveUp(call, outcome.failure, details);
       if (outcome.failure.sent === 'maybe') afterLostTry = { afterLostTry: true };
-      setDelivery(call, afterLostTry.afterLostTry === true);
-      await options.clock.sleep(backoffMs(attempt), options.signal);
-      continue;
+      pauseMs = backoffMs(attempt);
+    } else {
+      const answer: Answer = { ...outcome.answer, ...afterLostTry, request };
+      const nowMs = options.clock.now();
+      const resetMs = limitResetMs(answer.headers, nowMs);
+      if (resetMs !== null) options.pace.pauseUntil(resetMs);
+      const waitMs = repeatAfterMs(call, answer, attempt, { nowMs, elapsedMs: nowMs - firstAtMs });
+      if (waitMs === null) return await judge(options, call, answer, details);
+      if (answer.status >= 500) afterLostTry = { afterLostTry: true };
+      reportLongWait(options, `answers ${answer.status} and asks to wait`, nowMs + waitMs);
+      pauseMs = waitMs + spreadMs(answer, waitMs, attempt);
+      if (answer.status === 429) options.pace.pauseUntil(nowMs + pauseMs);
     }
-    const answer: Answer = { ...outcome.answer, ...afterLostTry, request };
-    const nowMs = options.clock.now();
-    const resetMs = limitResetMs(answer.headers, nowMs);
-    if (resetMs !== null) options.pace.pauseUntil(resetMs);
-    const waitMs = repeatAfterMs(call, answer, attempt, { nowMs, elapsedMs: nowMs - firstAtMs });
-    if (waitMs === null) return await judge(options, call, answer, details);
-    if (answer.status >= 500) afterLostTry = { afterLostTry: true };
     setDelivery(call, afterLostTry.afterLostTry === true);
-    tellLongWait(options, `answers ${answer.status} and asks to wait`, options.clock.now() + waitMs);
-    const spreadWaitMs = waitMs + spreadMs(answer, waitMs, attempt);
-    if (answer.status === 429) options.pace.pauseUntil(options.clock.now() + spreadWaitMs);
-    await options.clock.sleep(spreadWaitMs, options.signal);
+    await options.clock.sleep(pauseMs, options.signal);
   }
 }
 
@@ -73,7 +73,7 @@ function setDelivery({ delivery }: Call, isPossible: boolean): void {
 const LONG_WAIT_MS = 5_000;
 
 /** @param why what the server does, in words */
-function tellLongWait({ pace, clock, notice, baseUrl }: TransportOptions, why: string, untilMs: number): void {
+function reportLongWait({ pace, clock, notice, baseUrl }: TransportOptions, why: string, untilMs: number): void {
   const waitMs = untilMs - clock.now();
   if (waitMs <= LONG_WAIT_MS || !pace.isNews(untilMs)) return;
   notice?.(`${new URL(baseUrl).origin} ${why}: ${Math.ceil(waitMs / 1000)} s`);
