@@ -28,7 +28,7 @@ async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status
 }
 
 describe('the agent server', () => {
-  it('refuses any other key, and its own as a bearer token', async () => {
+  it('refuses every other key, and its own key as a bearer token', async () => {
     const refused = { status: 401, body: { detail: 'Unauthorized' } };
     const wrong: Record<string, string>[] = [
       { 'X-Session-API-Key': 'wrong' },

@@ -35,8 +35,8 @@ const STATE = {
   tags: {},
 } as const;
 
-describe('a run that the disk has no room for', () => {
-  it('is in error at once, and its log says so as soon as there is room', async () => {
+describe('a run on a full disk', () => {
+  it('is in error at once, and the error is logged as soon as the disk has space', async () => {
     const log = openEventLog(path.join(folder, 'a.db'));
     const disk = { isFull: true };
     const limited: EventLog = Object.assign(Object.create(log) as EventLog, {
@@ -62,7 +62,7 @@ describe('a run that the disk has no room for', () => {
     log.close();
   });
 
-  it('refuses what is asked of it with 507 and a text', () => {
+  it('refuses requests with 507 and a text', () => {
     const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
     expect(httpErrorOf(full as Error, () => null)).toMatchObject({
       status: 507,

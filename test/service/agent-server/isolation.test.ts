@@ -23,8 +23,8 @@ import {
 
 const sandbox = sandboxOfTest();
 
-describe('what is hidden', () => {
-  it('is the home and the whole data directory, by their real names too', () => {
+describe('the hidden folders', () => {
+  it('are the home and the whole data directory, also by their real paths', () => {
     const events = path.join(sandbox.place.dir, 'data', 'events', 'sandbox');
     const home = path.join(sandbox.place.dir, 'home');
     mkdirSync(events, { recursive: true });
@@ -34,7 +34,7 @@ describe('what is hidden', () => {
     expect(hiddenFolders(events, home)).toEqual([home, path.join(real, 'real'), path.join(real, 'data')]);
   });
 
-  it('is covered where a system folder would show it', () => {
+  it('are covered where a system folder contains them', () => {
     const { options } = bubblewrapPlan({
       workspaceDir: sandbox.place.workspace,
       dist: sandbox.place.dir,
@@ -50,7 +50,7 @@ describe('what is hidden', () => {
 describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
   const spec = 'bubblewrap';
 
-  it('cannot write a setting of the kernel, whoever runs the service', async () => {
+  it('cannot write a kernel setting, whichever user runs the service', async () => {
     const worker = await sandbox.start({ spec });
     const files = '/proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness';
     await startConversation(worker, [
@@ -93,7 +93,7 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
     },
   );
 
-  it('that used up its namespaces does not keep another from being isolated', async () => {
+  it('that has used up its namespaces does not prevent the isolation of another', async () => {
     const worker = await sandbox.start({ spec });
     await startConversation(worker, [
       step.run('for i in $(seq 200); do unshare --user sleep 300 & done 2>/dev/null; echo x > held; wait'),
@@ -110,7 +110,7 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
     }
   });
 
-  it('that was isolated is never continued without isolation', async () => {
+  it('that was isolated is never resumed without isolation', async () => {
     const programs = mkdtempSync(path.join(tmpdir(), 'acs-programs-'));
     try {
       const program = path.join(programs, 'bwrap');
@@ -136,7 +136,7 @@ describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
   });
 });
 
-it('a helper that had to be killed leaves no folder of its own behind', async () => {
+it('a helper that was killed leaves no temporary folder', async () => {
   const worker = await sandbox.start({ spec: 'process' });
   const left = (): string[] =>
     readdirSync(tmpdir()).filter((name) => name.startsWith(`acs-shell-${sandbox.place.sandboxId}-`));

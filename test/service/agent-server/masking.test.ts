@@ -21,7 +21,7 @@ describe('the events of a conversation', () => {
   });
   afterEach(() => worker.close());
 
-  it('hold no value of a secret, wherever it stood', async () => {
+  it('contain no value of a secret in any member', async () => {
     await startConversation(
       worker,
       [
@@ -47,7 +47,7 @@ describe('the events of a conversation', () => {
     });
   });
 
-  it('stay readable where a secret is a word of their structure', async () => {
+  it('keep their structure when a secret equals one of its names', async () => {
     await startConversation(worker, [step.run('echo terminal agent'), step.finish()], {
       secrets: { A: 'terminal', B: 'agent', C: 'finished', D: 'ActionEvent' },
     });
@@ -75,7 +75,7 @@ describe('a mask', () => {
     expect(masked({ PEM }, 'a first-line-of-the-key b')).toBe('a <secret-hidden> b');
   });
 
-  it('replaces what remains of a value where a text was cut', () => {
+  it('replaces the rest of a value where a text was cut', () => {
     const cut = '\n[... 9 characters of output left out ...]\n';
     expect(masked({ A: 'my-secret' }, `x my-se${cut}cret y`)).toBe(`x <secret-hidden>${cut}<secret-hidden> y`);
     expect(masked({ A: 'my-secret' }, 'x my-se\n[... 9 characters left out ...]')).toBe(
@@ -83,7 +83,7 @@ describe('a mask', () => {
     );
   });
 
-  it('leaves a text alone where there is no secret', () => {
+  it('does not change a text without secrets', () => {
     expect(masked({ A: '' }, 'text')).toBe('text');
   });
 });

@@ -58,17 +58,20 @@ const inRepository = (file: string): string => `${worker.workingDir}/repository$
 const encoded = (file: string): string => file.split('/').map(encodeURIComponent).join('/');
 
 describe('files', () => {
-  it.each(['/', '%2F'])('go up and come down by the path form with %s before an absolute path', async (slash) => {
-    const rest = `${worker.workingDir.slice(1)}/by%20path/${encodeURIComponent('ü 100% %41 a+b?#')}.bin`;
-    const form = new FormData();
-    form.set('file', new Blob([`by path ${slash}`]), 'x.bin');
-    const sent = await call('POST', `/api/file/upload/${slash}${rest}`, { body: form });
-    expect(sent).toEqual({ status: 200, body: '{"success":true}' });
-    expect(await get(`/api/file/download/${slash}${rest}`)).toEqual({ status: 200, body: `by path ${slash}` });
-    const name = `${worker.workingDir}/by path/ü 100% %41 a+b?#.bin`;
-    expect(await byQuery('/api/file/download', name)).toEqual({ status: 200, body: `by path ${slash}` });
-    expect((await call('PUT', `/api/file/download/${slash}${rest}`)).status).toBe(405);
-  });
+  it.each(['/', '%2F'])(
+    'are uploaded and downloaded by the path form with %s before an absolute path',
+    async (slash) => {
+      const rest = `${worker.workingDir.slice(1)}/by%20path/${encodeURIComponent('ü 100% %41 a+b?#')}.bin`;
+      const form = new FormData();
+      form.set('file', new Blob([`by path ${slash}`]), 'x.bin');
+      const sent = await call('POST', `/api/file/upload/${slash}${rest}`, { body: form });
+      expect(sent).toEqual({ status: 200, body: '{"success":true}' });
+      expect(await get(`/api/file/download/${slash}${rest}`)).toEqual({ status: 200, body: `by path ${slash}` });
+      const name = `${worker.workingDir}/by path/ü 100% %41 a+b?#.bin`;
+      expect(await byQuery('/api/file/download', name)).toEqual({ status: 200, body: `by path ${slash}` });
+      expect((await call('PUT', `/api/file/download/${slash}${rest}`)).status).toBe(405);
+    },
+  );
 
   it('with a relative path, no path or a malformed path are refused as in the query form', async () => {
     const route = '/api/file/download';
@@ -130,7 +133,7 @@ describe('git', () => {
     expect(JSON.parse(diff.body)).toEqual({ modified: 'new', original: '' });
   });
 
-  it('a path with .., a relative path and a path outside of a repository give what the query form gives', async () => {
+  it('a path with .., a relative path and a path outside of a repository are answered as in the query form', async () => {
     const files = ['/folder/../../repository', '/../..'].map(inRepository);
     for (const route of ['/api/git/changes', '/api/git/diff']) {
       for (const file of [

@@ -64,7 +64,7 @@ async function startStubborn(started: TestWorker): Promise<void> {
 }
 
 describeEachSpec('with %s', (spec) => {
-  it('pause stops every process inside, resume continues them', async () => {
+  it('pause stops every process of the sandbox, resume continues them', async () => {
     const worker = await sandbox.start({ spec });
     await startStubborn(worker);
     const port = worker.port;
@@ -81,7 +81,7 @@ describeEachSpec('with %s', (spec) => {
     expect(await statusOf(worker)).toBe('running');
   });
 
-  it('pause holds a run that goes from command to command', async () => {
+  it('pause holds a run of many short commands', async () => {
     const worker = await sandbox.start({ spec });
     const steps = Array.from({ length: 300 }, () => step.run('echo x >> steps'));
     await startConversation(worker, [...steps, step.finish()]);
@@ -119,7 +119,7 @@ describeEachSpec('with %s', (spec) => {
     await until('all processes end', () => inside().length === 0);
   });
 
-  it('stop ends everything, and the run is paused in the log', async () => {
+  it('stop ends every process, and the run is paused in the log', async () => {
     let worker = await sandbox.start({ spec });
     await startStubborn(worker);
     expect((await worker.command('stop')).type).toBe('stopped');
@@ -130,7 +130,7 @@ describeEachSpec('with %s', (spec) => {
     expect(outline(await eventsOf(worker)).slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
   });
 
-  it('a command that ends everything inside does not end the conversation', async () => {
+  it('a command that ends every process of the sandbox does not end the conversation', async () => {
     const worker = await sandbox.start({ spec });
     // The helper is the parent of the shell.
     await startConversation(worker, [step.run('kill -9 $PPID; sleep 1000'), step.run('echo back'), step.finish()]);
@@ -139,7 +139,7 @@ describeEachSpec('with %s', (spec) => {
     if (spec === 'process') expect(outputs(await eventsOf(worker))[0]).toContain('Everything in the sandbox was ended');
   });
 
-  it('kill -9 of the worker in mid-run loses no event that a client has seen, and the run continues', async () => {
+  it('SIGKILL of the worker during a run loses no event that a client has received, and the run continues', async () => {
     // It goes no further than its middle before it was killed, however late that happens.
     const waits = 'while ! test -e go; do sleep 0.02; done; ';
     const steps = Array.from({ length: 40 }, (_, index) =>
@@ -228,7 +228,7 @@ describe('without bubblewrap', () => {
     ['finds no free user namespace', 'echo "bwrap: Creating new namespace failed (ENOSPC)" >&2; exit 1', 'ENOSPC'],
     ['is killed', 'kill -9 $$', 'SIGKILL'],
     ['ends without a word', 'exit 0', 'exit code 0'],
-  ])('a sandbox that is to be isolated does not start where bubblewrap %s', async (_, script, why) => {
+  ])('a sandbox with isolation does not start when bubblewrap %s', async (_, script, why) => {
     const bin = path.join(sandbox.place.dir, 'bin');
     mkdirSync(bin);
     for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(bin, name));
@@ -238,21 +238,24 @@ describe('without bubblewrap', () => {
     }
   });
 
-  it.runIf(hasPrlimit)('a process that dropped its environment and its session is ended with the rest', async () => {
-    const worker = await sandbox.start({ spec: 'process' });
-    await startConversation(worker, [
-      step.run(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
-      step.finish(),
-    ]);
-    await untilStatus(worker, 'finished');
-    await until('it runs', () => size('dropped') > 2);
-    const dropped = Number(outputs(await eventsOf(worker))[0]);
-    expect(isAlive(dropped)).toBe(true);
-    await worker.command('stop');
-    await until('it has ended', () => !isAlive(dropped));
-  });
+  it.runIf(hasPrlimit)(
+    'a process without the environment and the session of the sandbox is ended with the others',
+    async () => {
+      const worker = await sandbox.start({ spec: 'process' });
+      await startConversation(worker, [
+        step.run(`env -i setsid sh -c '${counter('dropped')}' > /dev/null 2>&1 & echo $!`),
+        step.finish(),
+      ]);
+      await untilStatus(worker, 'finished');
+      await until('it runs', () => size('dropped') > 2);
+      const dropped = Number(outputs(await eventsOf(worker))[0]);
+      expect(isAlive(dropped)).toBe(true);
+      await worker.command('stop');
+      await until('it has ended', () => !isAlive(dropped));
+    },
+  );
 
-  it('a leftover of an earlier life is ended when the sandbox starts again without isolation', async () => {
+  it('a process left by an earlier worker is ended when the sandbox starts again without isolation', async () => {
     let worker = await sandbox.start({ spec: 'process' });
     await startConversation(worker, [
       step.run(`(setsid sh -c '${counter('left')}' > /dev/null 2>&1 &); echo $PPID`),

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => worker.close());
 
 describe('a replay', () => {
-  it('really runs its commands and edits, in the order of a genuine server', async () => {
+  it('executes its commands and edits, in the order of a genuine server', async () => {
     writeFileSync(path.join(worker.place.workspace, 'here.txt'), 'was here\n');
     const { status, body } = await startConversation(worker, [
       step.run('cat here.txt'),
@@ -75,7 +75,7 @@ describe('a replay', () => {
     expect(answer.body).toEqual({ response: 'All of it is done.' });
   });
 
-  it('writes times that only grow, without a zone, and no member that is null', async () => {
+  it('writes increasing times, without a zone, and no member that is null', async () => {
     await startConversation(worker, [step.run('true'), step.finish()]);
     await untilStatus(worker, 'finished');
     const events = await eventsOf(worker);
@@ -85,7 +85,7 @@ describe('a replay', () => {
     expect(JSON.stringify(events.filter((event) => event['key'] !== 'stats'))).not.toContain('null');
   });
 
-  it('carries directory and environment from one command to the next', async () => {
+  it('keeps directory and environment from one command to the next', async () => {
     await startConversation(worker, [
       step.run('mkdir deep && cd deep && export WORD="two words" && other=lost'),
       step.run('basename "$PWD"; echo "$WORD"; echo "[$other]"'),
@@ -101,13 +101,13 @@ describe('a replay', () => {
     expect(fifth).toBe(worker.workingDir);
   });
 
-  it('gives commands nothing to read, so that none waits for input', async () => {
+  it('runs commands with an empty stdin, so that none waits for input', async () => {
     await startConversation(worker, [step.run('cat; echo end'), step.finish()]);
     await untilStatus(worker, 'finished');
     expect(outputs(await eventsOf(worker))).toEqual(['end']);
   });
 
-  it('ends a command at its timeout with everything it started', async () => {
+  it('ends a command at its timeout with every process it started', async () => {
     const tick = 'while :; do echo x >> ticks; sleep 0.02; done';
     await startConversation(worker, [
       step.run(`echo begin; setsid sh -c '${tick}' & sleep 1000`, { timeout_seconds: 4 }),
@@ -122,13 +122,13 @@ describe('a replay', () => {
     });
   });
 
-  it('does not wait for what a command leaves in the background', async () => {
+  it('does not wait for background processes of a command', async () => {
     await startConversation(worker, [step.run('sleep 1000 & echo started'), step.finish()]);
     await untilStatus(worker, 'finished');
     expect(outputs(await eventsOf(worker))).toEqual(['started']);
   });
 
-  it('keeps beginning and end of a large output and says how much is missing', async () => {
+  it('keeps the beginning and the end of a large output with the size of the omitted part', async () => {
     await startConversation(worker, [step.run('seq 1 200000'), step.finish()]);
     await untilStatus(worker, 'finished');
     const [text = ''] = outputs(await eventsOf(worker));
@@ -138,13 +138,13 @@ describe('a replay', () => {
     expect(text.endsWith('199999\n200000')).toBe(true);
   });
 
-  it('shows bytes that are no text as replacement characters', async () => {
+  it('shows invalid UTF-8 as replacement characters', async () => {
     await startConversation(worker, [step.run(String.raw`printf 'a\377b'`), step.finish()]);
     await untilStatus(worker, 'finished');
     expect(outputs(await eventsOf(worker))).toEqual(['a\uFFFDb']);
   });
 
-  it('lets the file editor refuse in words and goes on', async () => {
+  it('continues after an error of the file editor, whose message is the observation', async () => {
     await startConversation(worker, [step.replace('none.txt', 'a', 'b'), step.finish()]);
     await untilStatus(worker, 'finished');
     const refused = (await eventsOf(worker)).find((event) => event.kind === 'ObservationEvent');
@@ -152,7 +152,7 @@ describe('a replay', () => {
     expect(JSON.stringify(refused)).toContain('No such file');
   });
 
-  it('goes on with the next turn when the user speaks again, and says so honestly when nothing is left', async () => {
+  it('continues with the next turn after a message, and reports the end of the recording', async () => {
     await startConversation(worker, [step.say('What else?'), step.run('echo second'), step.finish('Really done.')]);
     await untilStatus(worker, 'finished');
     expect((await worker.call('POST', `/api/conversations/${ID}/events`, message('More.'))).body).toEqual({
@@ -182,7 +182,7 @@ describe('a replay', () => {
     expect(String(last?.['detail'])).toMatch(/replay.*another server/);
   });
 
-  it('ends as the recorded run did when that failed, and goes on behind it', async () => {
+  it('ends in error where the recorded run did, and continues after that step', async () => {
     const failed = { type: 'break', status: 'error', code: 'LLMRateLimitError', detail: 'Too many requests' };
     const circling = { type: 'break', status: 'stuck', code: '', detail: '' };
     await startConversation(worker, [failed, circling, step.finish('Done after all.')]);
@@ -210,7 +210,7 @@ describe('a replay', () => {
     });
   });
 
-  it('plays file paths of a recorded workspace in the one at hand', async () => {
+  it('replaces file paths of the recorded workspace with those of its own', async () => {
     await startConversation(worker, [
       step.create('/workspace/project/a/b.txt', 'x'),
       step.create('/workspace/c.txt', 'y'),
@@ -223,7 +223,7 @@ describe('a replay', () => {
 });
 
 describe('secrets of a conversation', () => {
-  it('are in the environment of its commands and hidden in what is shown', async () => {
+  it('are in the environment of its commands and masked in its events', async () => {
     const secrets = { TOKEN: 'very-secret-value', OTHER: { kind: 'StaticSecret', value: 'another-one' } };
     await startConversation(worker, [step.run('echo "t=$TOKEN o=$OTHER"; echo "$TOKEN" > t.txt'), step.finish()], {
       secrets,
@@ -252,7 +252,7 @@ describe('stopping a run', () => {
     expect(readIfThere('count')).toBe('x\nx\n');
   });
 
-  it('pause answers when the step has ended, and run goes on after it', async () => {
+  it('pause answers when the step has ended, and run continues after it', async () => {
     await startConversation(worker, [
       step.run('echo x >> count; while ! test -e go; do sleep 0.02; done'),
       step.run('echo y >> count'),
@@ -271,7 +271,7 @@ describe('stopping a run', () => {
     expect(readIfThere('count')).toBe('x\ny\n');
   });
 
-  it('refuses a second run while one is under way', async () => {
+  it('refuses a second run while one is in progress', async () => {
     await startConversation(worker, [step.run('sleep 1000'), step.finish()]);
     const { status, body } = await worker.call('POST', `/api/conversations/${ID}/run`);
     expect({ status, body }).toEqual({
@@ -297,7 +297,7 @@ describe('confirmation', () => {
   const respond = (body: unknown) =>
     worker.call('POST', `/api/conversations/${ID}/events/respond_to_confirmation`, body);
 
-  it('runs the pending action when it is accepted', async () => {
+  it('executes the pending action when it is accepted', async () => {
     await startConversation(worker, [step.run('echo x > done'), step.finish()], always);
     await untilStatus(worker, 'waiting_for_confirmation');
     expect(outline(await eventsOf(worker)).slice(-2)).toEqual(['TerminalAction', 'waiting_for_confirmation']);
@@ -307,7 +307,7 @@ describe('confirmation', () => {
     expect(readIfThere('done')).toBe('x\n');
   });
 
-  it('leaves it undone when it is rejected, and goes on after it', async () => {
+  it('skips the pending action when it is rejected, and continues after it', async () => {
     await startConversation(worker, [step.run('echo x > done'), step.say('Then not.')], always);
     await untilStatus(worker, 'waiting_for_confirmation');
     await respond({ accept: false, reason: 'not like that' });
@@ -323,7 +323,7 @@ describe('confirmation', () => {
     expect(readIfThere('done')).toBe(null);
   });
 
-  it('carries nothing out because of a message, a run or words over the socket', async () => {
+  it('executes no pending action because of a message, a run or a message over the socket', async () => {
     await startConversation(worker, [step.run('echo x > done'), step.finish()], always);
     await untilStatus(worker, 'waiting_for_confirmation');
     const before = (await eventsOf(worker)).length;
@@ -350,7 +350,7 @@ describe('confirmation', () => {
     });
   });
 
-  it('asks by the recorded risk when only risky actions are to be confirmed', async () => {
+  it('requires a confirmation by the recorded risk under a policy for risky actions', async () => {
     const policy = { confirmation_policy: { kind: 'ConfirmRisky' } };
     await startConversation(
       worker,

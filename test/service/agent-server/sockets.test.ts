@@ -43,7 +43,7 @@ describe('a socket of a conversation', () => {
   it.each([
     ['the query', `${path}?session_api_key=${KEY}`, {}],
     ['a header', path, header],
-  ])('takes the key from %s and begins with the whole state', async (_where, route, headers) => {
+  ])('accepts the key from %s and begins with the whole state', async (_where, route, headers) => {
     const socket = worker.socket(route, headers);
     await until('a frame', () => socket.frames.length > 0);
     expect(socket.frames).toHaveLength(1);
@@ -55,7 +55,7 @@ describe('a socket of a conversation', () => {
     socket.client.terminate();
   });
 
-  it('takes the key from the first frame', async () => {
+  it('accepts the key from the first frame', async () => {
     const socket = worker.socket(path);
     await until('it is open', () => socket.client.readyState === socket.client.OPEN);
     socket.client.send(JSON.stringify({ type: 'auth', session_api_key: KEY }));
@@ -93,7 +93,7 @@ describe('a socket of a conversation', () => {
     expect(await worker.socket(route, headers).status).toBe(403);
   });
 
-  it('takes no more than the key before the key is there', async () => {
+  it('accepts nothing but the key before the key has come', async () => {
     const socket = worker.socket(path);
     await until('it is open', () => socket.client.readyState === socket.client.OPEN);
     socket.client.send(JSON.stringify({ type: 'auth', session_api_key: KEY, more: 'x'.repeat(100_000) }));
@@ -108,7 +108,7 @@ describe('a socket of a conversation', () => {
     known.client.terminate();
   });
 
-  it('lets only some wait without a key, and those with one in all the same', async () => {
+  it('limits the connections without a key, and accepts those with one beyond that limit', async () => {
     const waiting = Array.from({ length: 50 }, () => worker.socket(path));
     await until('all wait', () => waiting.every(({ client }) => client.readyState === client.OPEN));
     expect(await worker.socket(path).status).toBe(503);
@@ -138,7 +138,7 @@ describe('a socket of a conversation', () => {
     expect(await socket.closed).toEqual({ code: 4004, reason: 'Conversation not found' });
   });
 
-  it('closes with 1013 over fifty subscribers, and lets the next in when one leaves', async () => {
+  it('closes with 1013 above fifty subscribers, and accepts the next after one has left', async () => {
     const sockets = Array.from({ length: 50 }, () => worker.socket(path, header));
     for (const socket of sockets) await until('its state', () => socket.frames.length === 1);
     expect((await worker.socket(path, header).closed).code).toBe(1013);
@@ -161,7 +161,7 @@ describe('a socket of a conversation', () => {
     socket.client.terminate();
   });
 
-  it('resends from a time on, that time included, whatever its form', async () => {
+  it('resends from a time on, inclusive, in every form of the time', async () => {
     const events = await eventsOf(worker);
     const from = events[6]?.timestamp ?? '';
     for (const time of [from, `${from}Z`, `${from}%2B00:00`]) {
@@ -172,7 +172,7 @@ describe('a socket of a conversation', () => {
     }
   });
 
-  it('gives each event once, in order, to one that comes back again and again while it happens', async () => {
+  it('delivers each event once, in order, to a client that reconnects repeatedly during the run', async () => {
     await worker.call('DELETE', `/api/conversations/${ID}`);
     const steps = Array.from({ length: 60 }, (_, index) => step.run(`echo ${index}`));
     await startConversation(worker, [...steps, step.finish()]);
@@ -197,7 +197,7 @@ describe('a socket of a conversation', () => {
     expect(seen).toEqual(await idsOf());
   });
 
-  it('runs what is said over it', async () => {
+  it('starts a run for a message over the socket', async () => {
     const socket = worker.socket(path, header);
     await until('the state', () => socket.frames.length === 1);
     socket.client.send(JSON.stringify({ role: 'user', content: [{ type: 'text', text: 'Go on.' }] }));
@@ -244,7 +244,7 @@ describe('a socket of a conversation', () => {
     again.client.terminate();
   });
 
-  it('does not hold the run up when its reader is slow', async () => {
+  it('does not delay the run when its reader is slow', async () => {
     await worker.call('DELETE', `/api/conversations/${ID}`);
     // More than the buffers of a loopback connection hold.
     const large = 'x'.repeat(2 ** 20);
@@ -264,7 +264,7 @@ describe('a socket of a conversation', () => {
 });
 
 describe('the socket of commands', () => {
-  it('sends what was and what comes', async () => {
+  it('sends stored events, then new ones', async () => {
     await worker.call('POST', '/api/bash/execute_bash_command', { command: 'echo before' });
     const socket = worker.socket('/sockets/bash-events?resend_mode=all', header);
     await until('what was', () => socket.frames.length === 2);

@@ -28,7 +28,7 @@ async function takePort(port: number): Promise<number> {
 }
 
 describe('a worker', () => {
-  it('takes another port when the wanted one is in use, also when it comes back from a pause', async () => {
+  it('listens on another port when the wanted one is in use, also after a pause', async () => {
     const port = await takePort(0);
     const worker = await sandbox.start({ port });
     expect(worker.port).not.toBe(port);
@@ -41,13 +41,13 @@ describe('a worker', () => {
     expect((await worker.call('GET', '/alive')).status).toBe(200);
   });
 
-  it('takes commands twice without harm', async () => {
+  it('accepts each command twice', async () => {
     const worker = await sandbox.start();
     for (const type of ['pause', 'pause', 'resume', 'resume'] as const) await worker.command(type);
     expect((await worker.call('GET', '/alive')).status).toBe(200);
   });
 
-  it('starts beside a damaged log, leaves it as it is, and warns', async () => {
+  it('starts with a damaged log, does not change it, and warns', async () => {
     const damaged = path.join(sandbox.place.events, '7f0c2d4e1a3b4c5d8e9fa1b2c3d4e5f7.db');
     writeFileSync(damaged, 'this is no database, and it is long enough to be looked at as one'.repeat(100));
     const worker = await sandbox.start();
@@ -58,7 +58,7 @@ describe('a worker', () => {
     expect((await worker.call('GET', '/api/conversations/count')).body).toBe(0);
   });
 
-  it('still knows, after a restart, which action waits for the user', async () => {
+  it('has the pending action after a restart', async () => {
     let worker = await sandbox.start();
     await startConversation(worker, [step.run('echo done > done; cat done'), step.finish()], {
       confirmation_policy: { kind: 'AlwaysConfirm' },
@@ -80,7 +80,7 @@ describe('a worker', () => {
     });
   });
 
-  it('serves an old conversation, ended and complete, after a restart', async () => {
+  it('serves a finished conversation completely after a restart', async () => {
     let worker = await sandbox.start();
     await startConversation(worker, [step.run('echo one'), step.finish('End.')]);
     await untilStatus(worker, 'finished');

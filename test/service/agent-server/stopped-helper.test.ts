@@ -68,7 +68,7 @@ describe.concurrent('limits', () => {
       }),
     );
 
-    it.each(['a command', 'an edit'])('a stopped helper does not keep the interrupt of %s from ending', (what) =>
+    it.each(['a command', 'an edit'])('the interrupt of %s ends although the helper is stopped', (what) =>
       withWorker(spec, async (worker) => {
         const stop = 'kill -STOP $PPID';
         const steps =

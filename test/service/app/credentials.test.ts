@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 describe('credentials in the URL of a repository', () => {
-  it('bring git in and are not left where the agent can read them', async () => {
+  it('are used by git and are not stored where the agent can read them', async () => {
     const url = base.replace('//', '//jane:hu%40sh@');
     const task = await startedTask(app, { replay_json: 'demo', selected_repository: `${url}/project.git` });
     expect(task).toMatchObject({ status: 'READY', detail: null });
@@ -62,7 +62,7 @@ describe('credentials in the URL of a repository', () => {
     expect(config).not.toContain('hu%40sh');
   });
 
-  it.each(['V0', 'V1'])('over %s are neither kept nor shown', async (dialect) => {
+  it.each(['V0', 'V1'])('over %s are neither stored nor printed', async (dialect) => {
     const url = `${base.replace('//', '//jane:hushed@')}/project.git`;
     const isV1 = dialect === 'V1';
     const created = isV1
@@ -82,7 +82,7 @@ describe('credentials in the URL of a repository', () => {
 });
 
 describe('the token of a provider', () => {
-  it('goes to the host of the provider and to no other', async () => {
+  it('is sent to the host of the provider and to no other', async () => {
     const tokens = { github: { token: 'provider-token', host: null } };
     await app.call('POST', '/api/add-git-providers', { provider_tokens: tokens });
     brought.length = 0;
@@ -103,7 +103,7 @@ describe('the token of a provider', () => {
     ['https://github.com@evil.example/a/b.git', null],
     ['http://github.com/a/b.git', null],
     ['https://evil.example/github.com/a.git', null],
-  ])('for %s is meant for %s', (given, origin) => {
+  ])('for %s is sent to %s', (given, origin) => {
     expect(repositorySource(given, 'github', null).origin).toBe(origin);
   });
 });
@@ -117,7 +117,7 @@ it.each([
   ['git@host.example:a/b.git', 'git@host.example:a/b.git'],
   ['https://host.example:8443/a@b', 'https://host.example:8443/a@b'],
   ['owner/name', 'owner/name'],
-])('%s is kept and shown as %s', (given, shown) => {
+])('%s is stored and printed as %s', (given, shown) => {
   expect(shownRepository(given)).toBe(shown);
 });
 

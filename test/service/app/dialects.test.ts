@@ -43,7 +43,7 @@ describe('V1 of a service that serves both dialects', () => {
     expect(await get(`${path}/start-tasks?ids=${hidden?.id ?? ''}`)).toEqual([null]);
   });
 
-  it('has no events, files, messages or changes for one of V0', async () => {
+  it('has no events, files, messages or changes for a V0 conversation', async () => {
     const id = ids.v0;
     expect(await get(`/api/v1/conversation/${id}/events/search`)).toEqual({ items: [], next_page_id: null });
     expect(await get(`${path}/${id}/file`)).toBe('');
@@ -58,7 +58,7 @@ describe('V1 of a service that serves both dialects', () => {
     }
   });
 
-  it('refuses to start one under an id, or below a parent, of V0', async () => {
+  it('refuses to start one with the id or the parent of a V0 conversation', async () => {
     const { status } = await app.call('POST', path, { replay_json: 'demo', conversation_id: ids.v0 });
     expect(status).toBe(409);
     const child = await app.call('POST', path, { replay_json: 'demo', parent_conversation_id: ids.v0 });
@@ -75,7 +75,7 @@ describe('V0 of a service that serves both dialects', () => {
     ]);
   });
 
-  it('goes on where a page ended, in either dialect, and leaves nothing out', async () => {
+  it('continues where a page ended, in either dialect, and omits no conversation', async () => {
     const { results, next_page_id } = (await get('/api/conversations?limit=1')) as Page;
     expect(JSON.parse(Buffer.from(next_page_id ?? '', 'base64').toString())).toEqual({ v0: null, v1: '0' });
     const second = (await get(`/api/conversations?limit=1&page_id=${next_page_id}`)) as Page;
@@ -83,7 +83,7 @@ describe('V0 of a service that serves both dialects', () => {
     expect(second.next_page_id).toBeNull();
   });
 
-  it('shows one of V1, but not its events, and does not reach what it runs in', async () => {
+  it('returns a V1 conversation, but neither its events nor its sandbox', async () => {
     const at = `/api/conversations/${ids.v1}`;
     expect(await get(at)).toMatchObject({ conversation_id: ids.v1, conversation_version: 'V1', status: 'RUNNING' });
     for (const route of ['events', 'trajectory', 'list-files']) {
@@ -97,7 +97,7 @@ describe('V0 of a service that serves both dialects', () => {
     expect((await app.call('POST', `${at}/stop`)).body).toMatchObject({ message: 'Conversation was not running' });
   });
 
-  it('renames and deletes one of V1', async () => {
+  it('renames and deletes a V1 conversation', async () => {
     const { app_conversation_id: id } = await startedTask(app, { replay_json: 'demo' });
     const at = `/api/conversations/${id ?? ''}`;
     expect((await app.call('PATCH', at, { title: 'Renamed by V0' })).body).toBe(true);
@@ -107,7 +107,7 @@ describe('V0 of a service that serves both dialects', () => {
     expect((await app.call('DELETE', at)).body).toBe(false);
   });
 
-  it('refuses to create one under an id of V1, also while that one starts', async () => {
+  it('refuses to create one with the id of a V1 conversation, also while that starts', async () => {
     const create = (conversation_id: string) =>
       app.call('POST', '/api/conversations', { replay_json: 'demo', conversation_id });
     expect((await create(ids.v1)).status).toBe(409);
@@ -117,7 +117,7 @@ describe('V0 of a service that serves both dialects', () => {
     expect((await create(conversation_id)).status).toBe(409);
   });
 
-  it('names the sandbox of its own conversations where V1 can do something with it', async () => {
+  it('names the sandbox of its own conversations when V1 can use it', async () => {
     const [sandbox] = app.store.sandboxes
       .all()
       .filter(({ id }) => id === app.store.conversations.get(ids.v0)?.sandbox_id);

@@ -18,7 +18,7 @@ const ask = (target: string, key: string | null) =>
   app.call('GET', target, undefined, key === null ? {} : { 'X-Session-API-Key': key });
 
 describe('the secrets as a sandbox reads them', () => {
-  it('are named to the key of the sandbox, without a value', async () => {
+  it('are listed by name for the key of the sandbox, without values', async () => {
     const { status, body } = await ask(path, sandbox.session_api_key);
     expect(status).toBe(200);
     expect(body).toEqual({

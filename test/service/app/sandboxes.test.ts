@@ -58,7 +58,7 @@ describe('a sandbox', () => {
     expect(await sandbox(running.id)).toBeNull();
   });
 
-  it('is deleted only when path and query name the same one', async () => {
+  it('is deleted only when path and query have the same id', async () => {
     const running = await started();
     expect((await app.call('DELETE', `${SANDBOXES}/${running.id}`)).status).toBe(422);
     expect((await app.call('DELETE', `${SANDBOXES}/nope?sandbox_id=${running.id}`)).status).toBe(400);
@@ -70,7 +70,7 @@ describe('a sandbox', () => {
     expect((await app.call('GET', `${SANDBOXES}/${running.id}`)).status).toBe(405);
   });
 
-  it('whose worker dies is in error, says so, keeps its conversation, and comes back when resumed', async () => {
+  it('whose worker exits is in error with a reason, keeps its conversation, and runs again after a resume', async () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const id = task.sandbox_id ?? '';
     const conversationId = task.app_conversation_id ?? '';
@@ -103,7 +103,7 @@ describe('a sandbox', () => {
     });
     afterEach(() => without.close());
 
-    it('is of the spec process when none is named, and warns', async () => {
+    it('has the spec process when none is named, with a warning', async () => {
       const { id } = (await without.call('POST', SANDBOXES)).body as Sandbox;
       const [shown] = (await without.call('GET', `${SANDBOXES}?id=${id}`)).body as unknown[];
       expect(shown).toMatchObject({
@@ -156,7 +156,7 @@ describe('a sandbox', () => {
     expect(app.store.sandboxes.get(created.id)).toMatchObject({ spec_id: 'process', isolation: 'process' });
   });
 
-  it('beyond the limit pauses the one that has been idle longest, and says why', async () => {
+  it('above the limit pauses the one that has been idle longest, and reports why', async () => {
     const [first, second] = [await started(), await started()];
     const third = await started();
     const paused = await becomes(first.id, 'PAUSED');
@@ -165,7 +165,7 @@ describe('a sandbox', () => {
     expect(await sandbox(third.id)).toMatchObject({ status: 'RUNNING' });
   });
 
-  it('that is paused or gone leaves the events of its conversation readable', async () => {
+  it('that is paused or deleted leaves the events of its conversation readable', async () => {
     const task = await startedTask(app, { replay_json: 'demo' });
     const [id, conversationId] = [task.sandbox_id ?? '', task.app_conversation_id ?? ''];
     await until(

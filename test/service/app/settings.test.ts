@@ -20,7 +20,7 @@ const MCP = {
 };
 
 describe('settings of both dialects', () => {
-  it('are not there until they are stored, but the user is', async () => {
+  it('are absent until they are stored, unlike the user', async () => {
     expect(await app.call('GET', V0)).toMatchObject({ status: 404, body: { error: 'Settings not found' } });
     expect(await app.call('GET', V1)).toMatchObject({ status: 404, body: { error: 'Settings not found' } });
     expect(await get('/api/v1/users/me')).toMatchObject({
@@ -29,7 +29,7 @@ describe('settings of both dialects', () => {
     });
   });
 
-  it('are one record: what V0 stores V1 shows, and back', async () => {
+  it('are one record: V1 returns what V0 stores, and V0 what V1 stores', async () => {
     await post(V0, { llm_model: 'openai/small', llm_api_key: 'sk-secret', max_iterations: 44, git_user_name: 'Ann' });
     expect(await get(V1)).toMatchObject({
       git_user_name: 'Ann',
@@ -47,7 +47,7 @@ describe('settings of both dialects', () => {
     });
   });
 
-  it('never tell a secret', async () => {
+  it('never contain a secret', async () => {
     await post(V0, {
       llm_api_key: 'sk-secret',
       search_api_key: 'tvly-secret',
@@ -60,7 +60,7 @@ describe('settings of both dialects', () => {
   });
 });
 
-describe('a body that is no object of members', () => {
+describe('a body other than a JSON object', () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
 
   it.each([V0, V1, '/api/conversations', '/api/v1/app-conversations', '/api/v1/secrets'])(
@@ -72,7 +72,7 @@ describe('a body that is no object of members', () => {
     },
   );
 
-  it('is refused as a replay too', async () => {
+  it('is refused as a replay, too', async () => {
     const replay = await post('/api/v1/app-conversations', { replay_json: `[${deep}]` });
     expect(replay.status).toBe(422);
     expect(JSON.stringify(replay.body)).toContain('nested too deeply');
@@ -80,7 +80,7 @@ describe('a body that is no object of members', () => {
 });
 
 describe('settings of V0', () => {
-  it('are replaced as a whole, but for the few that are kept', async () => {
+  it('are replaced as a whole, except the members that are kept', async () => {
     await post(V0, {
       language: 'de',
       llm_model: 'openai/small',
@@ -128,7 +128,7 @@ describe('settings of V0', () => {
     expect(await get(V0)).toMatchObject({ language: 'de' });
   });
 
-  it('understand the short forms of MCP servers, and drop a secrets store', async () => {
+  it('accept the short forms of MCP servers, and drop a secrets store', async () => {
     await post(V0, {
       mcp_config: { stdio_servers: [{ name: 'a', command: 'npx', args: '-y "some server"', env: 'K=V,L=W' }] },
       secrets_store: { provider_tokens: { github: { token: 'x' } } },
@@ -141,7 +141,7 @@ describe('settings of V0', () => {
 });
 
 describe('settings of V1', () => {
-  it('are merged: what is left out stays, null clears', async () => {
+  it('are merged: a missing member keeps its value, null clears it', async () => {
     await post(V1, { language: 'de', git_user_name: 'Ann', conversation_settings_diff: { max_iterations: 77 } });
     await post(V1, { git_user_name: null, conversation_settings_diff: { max_iterations: null } });
     expect(await get(V1)).toMatchObject({
@@ -151,7 +151,7 @@ describe('settings of V1', () => {
     });
   });
 
-  it('refuse what is wrong and store nothing of it', async () => {
+  it('refuse invalid values and store none of the request', async () => {
     await post(V1, { language: 'de' });
     const wrong: [unknown, number][] = [
       [{ agent_settings: { llm: {} } }, 422],
@@ -169,7 +169,7 @@ describe('settings of V1', () => {
     expect((await post(V1, { no_such_setting: 1, agent_settings_diff: { nope: 2 } })).status).toBe(200);
   });
 
-  it('show the MCP servers of V0 as a map, and give them back without loss', async () => {
+  it('return the MCP servers of V0 as a map, and accept that map unchanged', async () => {
     await post(V0, { mcp_config: MCP });
     const { agent_settings: agent } = (await get(V1)) as { agent_settings: { mcp_config: Body } };
     expect(agent.mcp_config).toEqual({
@@ -183,7 +183,7 @@ describe('settings of V1', () => {
     expect((await get(V0)).mcp_config).toBeNull();
   });
 
-  it('take what their own schema offers', async () => {
+  it('accept every value of their own schema', async () => {
     const schema = (await get('/api/v1/settings/agent-schema')) as {
       sections: { fields: { key: string; value_type: string; default: unknown; choices: { value: string }[] }[] }[];
     };
@@ -206,7 +206,7 @@ describe('settings of V1', () => {
 });
 
 describe('profiles', () => {
-  it('are active until the model settings become others than theirs', async () => {
+  it('are active until the model settings differ from theirs', async () => {
     await post(V1, { agent_settings_diff: { llm: { model: 'openai/a' } } });
     await post(`${V1}/profiles/first`, undefined);
     await post(`${V1}/profiles/first/activate`, undefined);
@@ -218,7 +218,7 @@ describe('profiles', () => {
     expect(await get(`${V1}/profiles`)).toMatchObject({ active_profile: null });
   });
 
-  it('are not active any more with another key than theirs', async () => {
+  it('are inactive when the key differs from theirs', async () => {
     await post(V1, { agent_settings_diff: { llm: { model: 'openai/a', api_key: 'sk-first' } } });
     await post(`${V1}/profiles/first`, undefined);
     await post(`${V1}/profiles/first/activate`, undefined);
@@ -248,7 +248,7 @@ describe('profiles', () => {
 });
 
 describe('secrets', () => {
-  it('are the same over both dialects, and their values are in no answer', async () => {
+  it('are shared by both dialects, and their values are in no answer', async () => {
     expect(await post('/api/secrets', { name: 'TOKEN_A', value: 'hush', description: 'first' })).toMatchObject({
       status: 201,
     });
@@ -280,7 +280,7 @@ describe('secrets', () => {
     expect(await app.call('DELETE', '/api/v1/secrets/TOKEN_C')).toMatchObject({ status: 404 });
   });
 
-  it('hold tokens of git providers by their host only', async () => {
+  it('contain tokens of git providers by their host only', async () => {
     expect((await post('/api/v1/secrets/git-providers', { provider_tokens: { nope: { token: 'x' } } })).status).toBe(
       422,
     );

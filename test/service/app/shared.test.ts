@@ -62,7 +62,7 @@ describe('a public conversation', () => {
     ]);
   });
 
-  it('looks, when it is not public, as one that is not there', async () => {
+  it('is answered like an unknown one when it is not public', async () => {
     const query = [ids.closed, UNKNOWN, ids.open].map((id) => `ids=${id}`).join('&');
     expect((await ask(`/api/shared-conversations?${query}`)).body).toMatchObject([null, null, { id: ids.open }]);
     expect(await ask('/api/shared-conversations?ids=none')).toMatchObject({ status: 400 });
@@ -80,7 +80,7 @@ describe('a public conversation', () => {
     expect(body).toMatchObject([{ selected_repository: shown }]);
   });
 
-  it('opens nothing else: every other route still wants the key', async () => {
+  it('does not open any other route: they require the key', async () => {
     for (const path of [
       `/api/v1/app-conversations?ids=${ids.open}`,
       `/api/v1/conversation/${ids.open}/events/search`,
@@ -90,7 +90,7 @@ describe('a public conversation', () => {
     }
   });
 
-  it('is closed again by the same member', async () => {
+  it('is made private again by the same member', async () => {
     const id = await finishedConversation();
     const at = `/api/v1/app-conversations/${id}`;
     await app.call('PATCH', at, { public: true });

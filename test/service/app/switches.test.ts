@@ -18,7 +18,7 @@ afterAll(() => app.close());
 const change = (which: string, body: unknown, of = id) =>
   app.call('POST', `/api/v1/app-conversations/${of}/${which}`, body);
 
-it('gives a conversation the model of a profile, at both of its servers', async () => {
+it('the model of a profile is set for a conversation at app server and agent server', async () => {
   expect(await change('switch_profile', { profile_name: 'second' })).toMatchObject({
     status: 200,
     body: { success: true },
@@ -28,7 +28,7 @@ it('gives a conversation the model of a profile, at both of its servers', async 
   expect(JSON.parse(answer.body.toString())).toMatchObject({ agent: { llm: { model: 'openai/second' } } });
 });
 
-it('knows no other profiles, conversations or agents', async () => {
+it('unknown profiles, conversations and agents are refused', async () => {
   expect(await change('switch_profile', { profile_name: 'nope' })).toMatchObject({
     status: 404,
     body: { detail: "Profile 'nope' not found" },
@@ -38,7 +38,7 @@ it('knows no other profiles, conversations or agents', async () => {
   expect((await change('switch_acp_model', { model: 'x' })).status).toBe(400);
 });
 
-it('is refused while the sandbox sleeps', async () => {
+it('the switch is refused while the sandbox is paused', async () => {
   await app.context.supervisor.pause(sandboxId);
   await until(
     () => Promise.resolve(app.store.sandboxes.get(sandboxId)),

@@ -98,7 +98,7 @@ describe('a conversation of V0', () => {
     });
   });
 
-  it('shows, changes and takes files of its workspace', async () => {
+  it('returns, changes and accepts files of its workspace', async () => {
     const id = await create({ replay_json: TRAJECTORY });
     await stateReached(id, 'finished');
     expect(await get(at(id, '/list-files'))).toEqual(['notes.txt']);
@@ -155,7 +155,7 @@ describe('a conversation of V0', () => {
     expect((await app.call('GET', at(first))).body).toBeNull();
   });
 
-  it('that cannot start says why in its state and its events', async () => {
+  it('that cannot start has the reason in its state and its events', async () => {
     const id = await create({ replay_json: 'demo', repository: '/no/such/repository' });
     const state = await stateReached(id, 'error');
     expect(state?.extras?.reason).toContain('/no/such/repository');
@@ -166,7 +166,7 @@ describe('a conversation of V0', () => {
     [{}, 'CONFIGURATION$SETTINGS_NOT_FOUND', /replay/],
     [{ initial_user_msg: 'hi' }, 'CONFIGURATION$SETTINGS_NOT_FOUND', /llm_model/],
     [{ replay_json: 'nonsense' }, 'REPLAY$INVALID', /replay cannot be used/],
-  ])('is refused before anything begins for %j', async (body, msg_id, message) => {
+  ])('is refused before it is created for %j', async (body, msg_id, message) => {
     expect(await post('/api/conversations', body)).toMatchObject({
       status: 400,
       body: { status: 'error', msg_id, message: expect.stringMatching(message) },
@@ -180,7 +180,7 @@ describe('a conversation of V0', () => {
     });
   });
 
-  it('with a model but no replay is refused clearly, for nobody could answer', async () => {
+  it('with a model but no replay is refused with the reason', async () => {
     await post('/api/settings', { llm_model: 'openai/small', llm_api_key: 'sk' });
     expect(await post('/api/conversations', { initial_user_msg: 'hi' })).toMatchObject({
       status: 400,
@@ -196,7 +196,7 @@ describe('a conversation of V0', () => {
     [{ git_provider: 'nope' }, 'enum'],
     [{ suggested_task: { repo: 'a/b' } }, 'missing'],
     [{ create_microagent: {} }, 'missing'],
-  ])('is refused for its form: %j', async (body, type) => {
+  ])('is refused for its shape: %j', async (body, type) => {
     expect(await post('/api/conversations', body)).toMatchObject({
       status: 422,
       body: { detail: expect.arrayContaining([expect.objectContaining({ type })]) },
@@ -220,7 +220,7 @@ describe('a conversation of V0', () => {
     expect(await get(at(id, '/select-file?file=mine.txt'))).toEqual({ code: 'mine\n' });
   });
 
-  it('is not confirmed while nothing waits for it', async () => {
+  it('is not confirmed while no action is pending', async () => {
     const id = await create({ replay_json: TRAJECTORY });
     await stateReached(id, 'finished');
     const confirm = { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } };

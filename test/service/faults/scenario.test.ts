@@ -17,7 +17,7 @@ function fileOf(content: unknown): string {
 const read = (content: unknown): FaultRule[] => readScenario(fileOf(content));
 
 describe('a scenario', () => {
-  it('is a list of rules, or an object that says what it is for', () => {
+  it('is a list of rules, or an object with a description', () => {
     const rule = { path: '/api/**', status: 503 };
     expect(read({ note: 'busy', rules: [rule] })).toEqual(read([rule]));
     expect(read([{ ...rule, note: 'busy', method: ['get', 'POST'], headers: { 'Retry-After': '1' } }])).toEqual([
@@ -41,7 +41,7 @@ describe('a scenario', () => {
     ]);
   });
 
-  it('hands a request on to the service unless another answer, or none, was asked for', () => {
+  it('passes a request to the service unless a rule has another answer, or none', () => {
     const delivered = (rule: object) => read([rule])[0]?.delivered;
     expect(delivered({ latency: '1s' })).toBe(true);
     expect(delivered({ headers: { 'X-Part': '1' } })).toBe(true);
@@ -90,7 +90,7 @@ describe('a scenario', () => {
     ['[{"cut": "before-headers", "status": 500}]', 'nothing of an answer is sent'],
     ['[{"latency": "1s", "delivered": false}]', '"delivered": false needs an answer'],
     ['[{"status": 204, "body": "x"}]', 'status 204 has no body'],
-  ])('%s is refused with the place and what is wrong there', (content, words) => {
+  ])('%s is refused with the position and the error', (content, words) => {
     const file = fileOf(content);
     const refusal = { code: 'scenario', message: expect.stringContaining(words) as string };
     expect(() => readScenario(file)).toThrow(expect.objectContaining(refusal) as Error);
@@ -104,19 +104,19 @@ describe('a scenario', () => {
   });
 });
 
-describe('a faultRules', () => {
+describe('the fault rules', () => {
   const hits = (rules: unknown, paths: string[], method = 'GET') => {
     const faultRules = createFaultRules(read(rules), () => undefined);
     return paths.map((each) => faultRules.next({ method, path: each, isSocket: false })?.name ?? '-');
   };
   const times = (count: number, what = '/a') => Array.from({ length: count }, () => what);
 
-  it('leaves the first ones alone, then hits every so many-th, so many times', () => {
+  it('skip the first requests, then match every n-th, a limited number of times', () => {
     expect(hits([{ status: 500, after: 1, times: 2 }], times(5))).toEqual(['-', 'rule 1', 'rule 1', '-', '-']);
     expect(hits([{ status: 500, every: 3, times: 2 }], times(10)).join('')).toBe('--rule 1--rule 1----');
   });
 
-  it('goes from rule to rule as a sequence: what one hits the next does not count', () => {
+  it('apply in sequence: a request that one rule matches is not counted by the next', () => {
     const rules = [
       { status: 503, times: 2 },
       { cut: 'before-headers', after: 1, times: 1 },
@@ -124,7 +124,7 @@ describe('a faultRules', () => {
     expect(hits(rules, times(6))).toEqual(['rule 1', 'rule 1', '-', 'rule 2', '-', '-']);
   });
 
-  it('takes a star for a part of the path and two for all of it', () => {
+  it('match one path segment by one star and any number by two', () => {
     const hit = (pattern: string, ...paths: string[]) => hits([{ path: pattern, status: 500 }], paths);
     expect(hit('/api/*/x', '/api/v1/x', '/api/v1/y/x', '/api/x')).toEqual(['rule 1', '-', '-']);
     expect(hit('/api/**', '/api/v1/x', '/api', '/apis', '/')).toEqual(['rule 1', 'rule 1', '-', '-']);
@@ -132,7 +132,7 @@ describe('a faultRules', () => {
     expect(hit('/a.b(c)', '/a.b(c)', '/axb(c)')).toEqual(['rule 1', '-']);
   });
 
-  it('asks for the method, and keeps what is for web sockets from requests', () => {
+  it('match by method, and rules for web sockets do not match requests', () => {
     expect(hits([{ method: 'post', status: 500 }], ['/a'])).toEqual(['-']);
     expect(hits([{ method: 'post', status: 500 }], ['/a'], 'POST')).toEqual(['rule 1']);
     const socket = [{ server: 'agent', cut: 'after-frames', frames: 2 }];
@@ -141,7 +141,7 @@ describe('a faultRules', () => {
     expect(faultRules.next({ method: 'GET', path: '/sockets/events/x', isSocket: true })?.frames).toBe(2);
   });
 
-  it('says in the log what met which rule', () => {
+  it('log each request with the rule that it matched', () => {
     const lines: string[] = [];
     const [late] = [{ note: 'slow day', latency: '2s', status: 503 }];
     createFaultRules(read([late]), (line) => lines.push(line)).next({ method: 'GET', path: '/a', isSocket: false });

@@ -9,7 +9,7 @@ function* members(asked: string[]): Generator<ZipMember> {
   }
 }
 
-it('an archive holds every file, and others have their turn while it is made', async () => {
+it('an archive contains every file, and other work continues while it is created', async () => {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 0);
   const count = (): void => {
@@ -26,7 +26,7 @@ it('an archive holds every file, and others have their turn while it is made', a
   expect(turns).toBeGreaterThan(100);
 });
 
-it('a file is asked for when those before it have been taken', async () => {
+it('a file is read when the files before it have been consumed', async () => {
   const asked: string[] = [];
   const reader = zipStream(members(asked)).getReader();
   await reader.read();

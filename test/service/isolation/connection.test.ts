@@ -36,7 +36,7 @@ const result = (id: number, value: unknown): string => JSON.stringify({ type: 'r
 const output = (text: string): string => JSON.stringify({ type: 'output', id: 1, stream: 'stdout', text });
 
 describe('a helper', () => {
-  it('gives the output and the end of a command', async () => {
+  it('returns the output and the result of a command', async () => {
     const connection = await helper(output('12345678'), result(1, END));
     const received: string[] = [];
     const { answer } = connection.ask('run', RUN, (_, text) => received.push(text));

@@ -3,14 +3,14 @@ import { LineReader } from '../../../src/service/isolation/inside/lines.ts';
 import { BoundedText } from '../../../src/service/isolation/inside/output.ts';
 
 describe('the output of a command', () => {
-  it('is whole while it is short, however it comes', () => {
+  it('is complete when it is short, in any chunks', () => {
     const text = new BoundedText(4, 4);
     const live = ['ab', 'cdef', 'gh'].map((piece) => text.push(Buffer.from(piece))).join('');
     expect(text.end()).toBe('');
     expect([live, text.toString()]).toEqual(['abcd', 'abcdefgh']);
   });
 
-  it.each([1, 3, 1000])('keeps its beginning and end when it is long, in pieces of %i', (size) => {
+  it.each([1, 3, 1000])('keeps its beginning and end when it is long, in chunks of %i', (size) => {
     const all = Array.from({ length: 1000 }, (_, index) => String(index % 10)).join('');
     const text = new BoundedText(10, 5);
     for (let at = 0; at < all.length; at += size) text.push(Buffer.from(all.slice(at, at + size)));
@@ -18,7 +18,7 @@ describe('the output of a command', () => {
     expect(text.toString()).toBe('0123456789\n[... 985 characters of output left out ...]\n56789');
   });
 
-  it('does not tear a character that comes in two pieces', () => {
+  it('keeps a character that comes in two chunks', () => {
     const text = new BoundedText(10, 10);
     const [first, second] = [Buffer.from('ü').subarray(0, 1), Buffer.from('ü').subarray(1)];
     expect([text.push(first), text.push(second), text.toString()]).toEqual(['', 'ü', 'ü']);
@@ -26,7 +26,7 @@ describe('the output of a command', () => {
 });
 
 describe('lines', () => {
-  it('are put together from any pieces', () => {
+  it('are assembled from any chunks', () => {
     const lines: string[] = [];
     const reader = new LineReader((line) => lines.push(line));
     const bytes = Buffer.from('one\n\ntwö\nthree');
@@ -36,7 +36,7 @@ describe('lines', () => {
     expect(lines).toEqual(['one', 'twö', 'three', 'four']);
   });
 
-  it('that are too long are refused before they fill the memory', () => {
+  it('that are too long are refused before they use much memory', () => {
     const reader = new LineReader(() => undefined, 10);
     expect(() => {
       reader.push(Buffer.from('x'.repeat(11)));

@@ -32,14 +32,14 @@ afterEach(() => {
 });
 
 describe('processes of a sandbox', () => {
-  it('are found by descent and, where they left the tree, by their mark', async () => {
+  it('are found by descent and, when they have left the tree, by their mark', async () => {
     const pid = await startTree();
     expect(selectProcesses({ below: pid, marked: null, except: [] })).toHaveLength(2);
     expect(selectProcesses({ below: pid, marked: `ACS_SANDBOX_ID=${id}`, except: [pid] })).toHaveLength(3);
     expect(selectProcesses({ below: null, marked: 'ACS_SANDBOX_ID=test', except: [] })).toEqual([]);
   });
 
-  it('are stopped, continued and ended whole', async () => {
+  it('are stopped, continued and ended together', async () => {
     const pid = await startTree();
     const all = { below: pid, marked: `ACS_SANDBOX_ID=${id}`, except: [] };
     expect(stopProcesses(all).sort()).toEqual(marked().sort());

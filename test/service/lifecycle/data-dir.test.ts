@@ -39,16 +39,16 @@ describe.each(['/proc/acs', '/proc/acs/deeper/still', `${file}/below`])('a direc
   });
 });
 
-describe('a directory that is not there, nor the one above it', () => {
-  it('is made, readable by its owner alone', async () => {
+describe('a missing directory in a missing directory', () => {
+  it('is created, readable by its owner alone', async () => {
     const config = path.join(dir, 'a', 'b', 'config');
     expect(await acs(ADD, { ACS_CONFIG_DIR: config })).toMatchObject({ code: 0 });
     expect(statSync(config).mode & 0o777).toBe(0o700);
   });
 });
 
-describe('a directory of somebody else, named by mistake as the data directory', () => {
-  it('is refused and left as it is, also where it has a folder of the name of ours: exit 3', async () => {
+describe('a directory with other content, named by mistake as the data directory', () => {
+  it('is refused with exit 3 and not changed, also when it has a folder with a name that acs uses', async () => {
     const project = path.join(dir, 'project');
     const thesis = path.join(project, 'workspaces', 'mine', 'thesis.txt');
     mkdirSync(path.dirname(thesis), { recursive: true });
@@ -64,7 +64,7 @@ describe('a data directory', () => {
   it.each([
     ['that is not there', null],
     ['that is open to others', 0o755],
-  ])('%s is the service’s alone afterwards', async (_what, mode) => {
+  ])('%s is restricted to its owner afterwards', async (_what, mode) => {
     const data = path.join(dir, `data-${mode}`);
     if (mode !== null) {
       mkdirSync(data);

@@ -57,7 +57,7 @@ describe('where a folder of a service should be', () => {
   });
 });
 
-describe('a key that is none', () => {
+describe('an invalid key', () => {
   it.each(['', 'short', 'with spaces in it, and long enough'])('%j is not replaced', (text) => {
     const { key } = dataPaths(dir);
     writeFileSync(key, text);
@@ -82,7 +82,7 @@ describe('a state file', () => {
     ['members of wrong types', JSON.stringify({ ...good, pid: '1', process_start: [], port: 'x' })],
     ['an address elsewhere', JSON.stringify({ ...good, url: 'ftp://example.test' })],
     ['300 MiB', null],
-  ])('with %s is that of no service', async (_what, text) => {
+  ])('with %s belongs to no service', async (_what, text) => {
     const { state, key } = dataPaths(dir);
     writeFileSync(key, 'k'.repeat(40));
     writeFileSync(state, text ?? Buffer.alloc(300 * 1024 * 1024));
@@ -90,7 +90,7 @@ describe('a state file', () => {
     expect(await stopService(dir)).toEqual({ stopped: false, pid: null });
   });
 
-  it('that names a process of somebody else stops nothing, with or without a lock that names it too', async () => {
+  it('that names a foreign process ends nothing, with or without a lock that names it too', async () => {
     const child = await bystander();
     const { state, lock, key } = dataPaths(dir);
     writeFileSync(key, 'k'.repeat(40));
@@ -106,7 +106,7 @@ describe('a state file', () => {
     await ended;
   });
 
-  it('that is damaged does not keep the service from being stopped', async () => {
+  it('that is damaged does not prevent stopping the service', async () => {
     const child = await bystander();
     const { state, lock } = dataPaths(dir);
     writeFileSync(lock, JSON.stringify({ pid: child.pid, start: startOf(child.pid ?? 0) }));

@@ -26,7 +26,7 @@ async function deadPid(): Promise<number> {
 }
 
 describe('a lock', () => {
-  it('is held by one, names it to others, and is free once released', () => {
+  it('has one holder, whose pid others get, and is free once released', () => {
     const first = takeLock(file, selfIdentity());
     if (!isHeld(first)) throw new Error('not taken');
     expect(takeLock(file, selfIdentity())).toEqual(selfIdentity());
@@ -37,17 +37,17 @@ describe('a lock', () => {
     expect(readdirSync(dir).filter((name) => name !== 'a.lock')).toEqual([]);
   });
 
-  it('of a process that is gone is taken over', async () => {
+  it('of a process that has ended is taken over', async () => {
     writeFileSync(file, JSON.stringify({ pid: await deadPid(), start: '1' }));
     expect(isHeld(takeLock(file, selfIdentity()))).toBe(true);
   });
 
-  it('of a number that now belongs to another process is taken over', () => {
+  it('of a pid that now belongs to another process is taken over', () => {
     writeFileSync(file, JSON.stringify({ pid: process.pid, start: 'long ago' }));
     expect(isHeld(takeLock(file, selfIdentity()))).toBe(true);
   });
 
-  it('that makes no sense is taken over', () => {
+  it('with invalid content is taken over', () => {
     writeFileSync(file, 'nonsense');
     expect(isHeld(takeLock(file, selfIdentity()))).toBe(true);
     expect(readdirSync(dir)).toEqual(['a.lock']);
@@ -74,7 +74,7 @@ describe('the data directory', () => {
     expect(defaultDataDir(env, platform, '/home/a')).toBe(expected);
   });
 
-  it('is made for its owner alone, and named when it cannot be made', () => {
+  it('is created for its owner alone, and named when it cannot be created', () => {
     prepareDataDir(path.join(dir, 'a', 'b'));
     expect(existsSync(path.join(dir, 'a', 'b'))).toBe(true);
     writeFileSync(path.join(dir, 'file'), '');
@@ -84,7 +84,7 @@ describe('the data directory', () => {
   });
 });
 
-describe('what cannot be done in the data directory', () => {
+describe('a failure in the data directory', () => {
   it.each([
     [{ code: 'ENOSPC' }, 'the disk is full'],
     [{ code: 'SQLITE_FULL' }, 'the disk is full'],
@@ -96,7 +96,7 @@ describe('what cannot be done in the data directory', () => {
     expect(() => inDataDir(dir, refuse)).toThrow(`cannot use the data directory ${dir}: ${words}`);
   });
 
-  it('for a damage that is found later has the way out of a damage', () => {
+  it('because of a damaged database found later has the same hint', () => {
     const refuse = (): never => {
       throw new Error('database disk image is malformed');
     };
@@ -109,7 +109,7 @@ describe('what cannot be done in the data directory', () => {
     expect.unreachable();
   });
 
-  it('is a damaged database, which is named, with a way out', () => {
+  it('because of a damaged database names it, with a hint', () => {
     const database = path.join(dir, 'service.db');
     const refuse = (): never => {
       throw new Error('file is not a database');
@@ -124,7 +124,7 @@ describe('what cannot be done in the data directory', () => {
 });
 
 describe('the clock', () => {
-  it('never stamps the same time twice, nor an earlier one, also when it is set back', () => {
+  it('returns increasing times, also after the system clock was set back', () => {
     const times = [1000, 1000, 999, 1001];
     const clock = createClock(() => times.shift() ?? 0);
     const stamps = [clock.stamp(), clock.stamp(), clock.stamp(), clock.stamp()];

@@ -114,7 +114,7 @@ describeEachSpec('a service that is killed and never started again, with a sandb
     await noneLeft();
   });
 
-  it.runIf(canWake)('leaves no process of a sandbox whose worker somebody had stopped', async () => {
+  it.runIf(canWake)('leaves no process of a sandbox whose worker was stopped by a signal', async () => {
     const { pid, worker } = await busyService(spec);
     process.kill(worker, 'SIGSTOP');
     await until(
@@ -127,7 +127,7 @@ describeEachSpec('a service that is killed and never started again, with a sandb
 });
 
 describe('a service that is killed while it clones', () => {
-  it.runIf(canWake)('leaves no git that waits for a host that says nothing', async () => {
+  it.runIf(canWake)('leaves no git process that waits for a silent host', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     try {
@@ -156,7 +156,7 @@ describe('a service that is killed while it clones', () => {
 });
 
 describe('without isolation', () => {
-  it.runIf(canWake)('a helper that a command had stopped does not outlive a worker that is killed', async () => {
+  it.runIf(canWake)('a helper that was stopped by a command ends when its worker is killed', async () => {
     const { worker } = await busyService('process');
     const [helper] = selectProcesses({ below: worker, marked: null, except: [] });
     const inside = selectProcesses({ below: helper ?? 0, marked: null, except: [] });

@@ -40,7 +40,7 @@ function afterCrash(worker_pid: number, worker_start: string | null): string {
 describe('after a crash', () => {
   const pid = (): number => child.pid ?? 0;
 
-  it('ends the worker that is left, and writes its sandbox as paused', async () => {
+  it('ends the remaining worker, and stores its sandbox as paused', async () => {
     const ended = once(child, 'exit');
     const id = afterCrash(pid(), startOf(pid()));
     await ended;
@@ -51,13 +51,13 @@ describe('after a crash', () => {
     ['of another start', pid, '1'],
     ['of no known start', pid, null],
     ['of every process there is', () => -1, null],
-  ])('ends no process by a number %s', (_what, number, start) => {
+  ])('ends no process by a pid %s', (_what, number, start) => {
     const id = afterCrash(number(), start);
     expect(isAlive({ pid: pid(), start: null })).toBe(true);
     expect(store.sandboxes.get(id)).toMatchObject({ status: 'PAUSED', worker_pid: null });
   });
 
-  it('takes over how runs ended in a sandbox that had broken down, where the service was killed before it had noted it', () => {
+  it('reads the ends of runs from the logs of a failed sandbox when the service was killed before it stored them', () => {
     const stamp = createClock().stamp();
     const row = newSandbox('process', stamp);
     store.sandboxes.insert({ ...row, status: 'ERROR' });
@@ -77,7 +77,7 @@ describe('after a crash', () => {
     expect(store.conversations.get(conversation.id)).toMatchObject({ execution_status: 'error' });
   });
 
-  it('removes workspaces of sandboxes that were never written, and nothing of another name', () => {
+  it('removes workspaces of sandboxes that were never stored, and no folder with another name', () => {
     const { workspaces } = dataPaths(dir);
     const orphan = path.join(workspaces, newSandbox('process', '').id);
     const foreign = path.join(workspaces, 'my thesis');

@@ -68,7 +68,7 @@ function clientOf({ url, key }: { url: string; key: string }) {
 }
 
 describe('a service', () => {
-  it('keeps its files to its owner, says where it listens, and leaves nothing behind', async () => {
+  it('keeps its files private, reports where it listens, and leaves no file behind', async () => {
     const service = await start();
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(statSync(path.join(dataDir, 'key')).mode & 0o777).toBe(0o600);
@@ -98,7 +98,7 @@ describe('a service', () => {
     });
   });
 
-  it('cannot start on a port that is taken, and then holds nothing', async () => {
+  it('cannot start on a port in use, and then releases lock and files', async () => {
     const other = http.createServer().listen(0, '127.0.0.1');
     await until(
       () => other.listening,
@@ -113,7 +113,7 @@ describe('a service', () => {
     await start({ port: 0 });
   });
 
-  it('listens where it listened before, and elsewhere when that is taken', async () => {
+  it('listens on its previous port, and on another one when that is in use', async () => {
     const first = await start();
     await first.close();
     const kept = path.join(dataDir, 'port');
@@ -136,7 +136,7 @@ describe('a service', () => {
     }
   });
 
-  it('says clearly that it cannot use its data directory', async () => {
+  it('reports that it cannot use its data directory', async () => {
     writeFileSync(path.join(dir, 'file'), 'not a directory');
     await expect(startService(options({ dataDir: path.join(dir, 'file') }))).rejects.toMatchObject({
       code: 'data-dir',
@@ -153,13 +153,13 @@ describe('a service', () => {
     });
   });
 
-  it('ends by itself when nobody uses it', async () => {
+  it('ends after the idle timeout', async () => {
     const service = await start({ idleTimeoutMs: 50 });
     expect(await service.ended).toContain('nobody');
     expect(serviceStatus(dataDir).running).toBe(false);
   });
 
-  it('does not end while somebody follows over the web socket of a sandbox', async () => {
+  it('does not end while a client follows over the web socket of a sandbox', async () => {
     // Longer than a busy machine may need between one request and the next.
     const idleTimeoutMs = 4_000;
     const service = await start({ idleTimeoutMs });
@@ -187,7 +187,7 @@ describe('a service', () => {
     expect(await service.ended).toContain('nobody');
   });
 
-  it('serves after a restart what was there before: settings, conversations, events and a workspace to resume', async () => {
+  it('serves settings, conversations, events and a workspace to resume after a restart', async () => {
     const first = await start();
     const client = clientOf(first);
     await client.call('POST', '/api/settings', { language: 'de' });
@@ -225,7 +225,7 @@ describe('a service in the background', () => {
     expect(await stopService(dataDir)).toEqual({ stopped: false, pid: null });
   });
 
-  it('says why it cannot start', async () => {
+  it('reports why it cannot start', async () => {
     await (await start()).close();
     writeFileSync(
       path.join(dataDir, 'service.db'),
@@ -234,7 +234,7 @@ describe('a service in the background', () => {
     await expect(ensureLocalService(options())).rejects.toMatchObject({ name: 'ServiceError', code: 'data-dir' });
   });
 
-  it('of an old version is replaced when it is idle, and used and named when it is not', async () => {
+  it('of an older version is replaced when it is idle, and used with a notice when it is not', async () => {
     const old = await ensureLocalService(options());
     const busy = JSON.stringify([
       { source: 'user', action: 'message', args: { content: 'Wait' } },
@@ -261,7 +261,7 @@ describe('a service in the background', () => {
     expect(newer.notice).toContain('newer than this acs (1.10.0)');
   });
 
-  it('that is killed loses nothing it acknowledged, leaves no process, and ends what it was starting', async () => {
+  it('that is killed loses no acknowledged change, leaves no process, and its starts end in error', async () => {
     const first = await ensureLocalService(options());
     const client = clientOf(first);
     await client.call('POST', '/api/settings', { language: 'de' });
@@ -304,8 +304,8 @@ describe('a service in the background', () => {
   });
 });
 
-describe('a run that a kill of the service and of its worker cut off', () => {
-  it('is paused in its log, once, and goes on when it is resumed', async () => {
+describe('a run whose service and worker are killed', () => {
+  it('is paused in its log, once, and continues when it is resumed', async () => {
     const first = await ensureLocalService(options());
     const wait = JSON.stringify([
       { source: 'user', action: 'message', args: { content: 'Wait' } },

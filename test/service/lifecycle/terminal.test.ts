@@ -19,7 +19,7 @@ afterEach(async () => {
 // What makes a terminal here is util-linux's program of that name; others take other options.
 const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 
-it.runIf(hasScript)('a service whose terminal closes ends in order, with the exit code of a hang-up', async () => {
+it.runIf(hasScript)('a service whose terminal closes shuts down with the exit code of SIGHUP', async () => {
   const dataDir = path.join(dir, 'data');
   const code = path.join(dir, 'code');
   // The system sends the signal only to the shell, the leader of the session. Its first wait ends with the signal.

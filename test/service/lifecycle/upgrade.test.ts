@@ -39,7 +39,7 @@ function scenarioFile(): string {
 }
 
 describe('an idle service of an older version', () => {
-  it('is replaced by one that is started as it was', async () => {
+  it('is replaced by one with the same options', async () => {
     const scenario = scenarioFile();
     // The port it had before, and none that the system gives to somebody else meanwhile.
     await (await startService(options('1.0.0'))).close();
@@ -56,7 +56,7 @@ describe('an idle service of an older version', () => {
     expect(runningService(dataDir)?.state.asked).toEqual(asked);
   });
 
-  it('that had a port of its own keeps it, and what is asked for now goes first', async () => {
+  it('with a given port keeps it, and options given now have precedence', async () => {
     const port = await freeBlock();
     await ensureLocalService(options('1.0.0', { port, api: 'v0', idleTimeoutMs: 0 }));
     const fresh = await ensureLocalService(options('2.0.0', { api: 'v1' }));
@@ -64,7 +64,7 @@ describe('an idle service of an older version', () => {
     expect(runningService(dataDir)?.state.asked).toEqual({ port, api: 'v1', idleTimeoutMs: 0 });
   });
 
-  it('in the foreground is used, and named: somebody watches it', async () => {
+  it('in the foreground is used, with a notice', async () => {
     const old = await startService(options('1.0.0', { idleTimeoutMs: 0 }));
     try {
       const found = await ensureLocalService(options('2.0.0'));
@@ -82,7 +82,7 @@ describe('an idle service of an older version', () => {
     expect(found).toMatchObject({ pid: old.pid, started: false, notice: expect.stringContaining(scenario) });
   });
 
-  it('that does not say how it was started is used, and named', async () => {
+  it('whose options are unknown is used, with a notice', async () => {
     const old = await ensureLocalService(options('1.0.0'));
     const file = path.join(dataDir, 'service.json');
     const { life: _life, asked: _asked, ...state } = runningService(dataDir)?.state ?? {};

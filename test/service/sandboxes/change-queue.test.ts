@@ -31,7 +31,7 @@ describe('changes of one sandbox', () => {
     }
   });
 
-  it('the last of many is the one that stands', async () => {
+  it('the last of many decides the status', async () => {
     app = await createTestApp();
     const id = await newSandbox();
     await Promise.all([post(id, 'pause'), post(id, 'resume'), post(id, 'pause')]);

@@ -47,7 +47,7 @@ const becomes = (sandboxId: string, status: string) =>
 const ending = (events: Event[]) => events.slice(-3).map(({ kind, code, value }) => code ?? value ?? kind);
 
 describe('a run whose worker is killed', () => {
-  it('has failed, says why in its log, once, and goes on when the sandbox is resumed', async () => {
+  it('has failed, with the reason once in its log, and continues when the sandbox is resumed', async () => {
     app = await createTestApp();
     const { id, sandboxId } = await running();
     killWorker(sandboxId);
@@ -68,7 +68,7 @@ describe('a run whose worker is killed', () => {
     expect((await eventsOf(id)).map((event) => event.id)).toEqual(events.map((event) => event.id));
   });
 
-  it('while the sandbox was paused is paused: nothing broke that was at work', async () => {
+  it('while the sandbox was paused is paused, not failed', async () => {
     app = await createTestApp();
     const { id, sandboxId } = await running();
     await app.call('POST', `/api/v1/sandboxes/${sandboxId}/pause`);
@@ -91,7 +91,7 @@ describe('a run whose worker is killed', () => {
     expect(app.store.conversations.get(id)?.execution_status).toBe('paused');
   });
 
-  it('is written down once, whoever comes to do it again', async () => {
+  it('is logged once, also when several processes try', async () => {
     app = await createTestApp();
     const { id, sandboxId } = await running();
     killWorker(sandboxId);
@@ -110,7 +110,7 @@ describe('a run whose worker is killed', () => {
 });
 
 describe('a state that a worker has written and not reported when it is killed', () => {
-  it('is read from the log, and the title that the user gave since stays', async () => {
+  it('is read from the log, and a title that the user has set since is kept', async () => {
     app = await createTestApp();
     const task = await startedTask(app, { replay_json: 'demo' });
     const [id, sandboxId] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];

@@ -110,7 +110,7 @@ describe('an event log', () => {
     expect(log.readSecrets()).toEqual({ TOKEN: 'secret' });
   });
 
-  it('is not there to read before it is made, and gone when it is deleted', () => {
+  it('is absent before it is created and after it is deleted', () => {
     expect(openEventLogReadOnly(eventLogFile(folder, ID.replace('7', '8')))).toBe(null);
     log.close();
     deleteEventLog(file);
@@ -121,7 +121,7 @@ describe('an event log', () => {
 });
 
 describe('the clock of events', () => {
-  it('never goes back, not even when the machine does', () => {
+  it('never goes back, not even when the system clock does', () => {
     const times = [5_000_000, 4_000_000, 4_000_000, 7_000_000];
     const clock = new EventClock(() => times.shift() ?? 0, naiveTimestamp(5_500_001));
     expect([clock.next(), clock.next(), clock.next(), clock.next()]).toEqual([
@@ -132,7 +132,7 @@ describe('the clock of events', () => {
     ]);
   });
 
-  it('writes microseconds, with a zone where it is no event', () => {
+  it('writes microseconds, with a zone except in events', () => {
     expect(zonedTimestamp(1_795_255_949_758_035)).toBe('2026-11-21T10:12:29.758035Z');
   });
 });

@@ -76,7 +76,7 @@ it('states that a worker reports while the disk is full are written when there i
   store.close();
 });
 
-it('a transaction in which somebody got over the full disk is not taken for written', () => {
+it('a transaction that continues after a full disk is not reported as written', () => {
   const sql = openDatabase(path.join(folder, 'service.db'));
   expect(() =>
     sql.transaction(() => {

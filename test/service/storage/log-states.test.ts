@@ -51,7 +51,7 @@ function writeAndKill(number: number): void {
 }
 
 describe('the states in the logs of a sandbox', () => {
-  it('are read with what a kill left beside a log, and nothing stays open', () => {
+  it('are read including the write-ahead log that a kill has left, and no file stays open', () => {
     write(Array.from({ length: 40 }, (_, number) => number));
     writeAndKill(40);
     const descriptors = (): number => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0);
@@ -77,7 +77,7 @@ describe('the states in the logs of a sandbox', () => {
     );
   });
 
-  it('of a folder that is not there are none', () => {
+  it('of a missing folder are empty', () => {
     expect(readLogStates(path.join(dir, 'nowhere'), failed).size).toBe(0);
   });
 });

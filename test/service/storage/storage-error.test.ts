@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { storageError } from '../../../src/service/storage/storage-error.ts';
 import { createTestApp } from '../app/support.ts';
 
-describe('a storage that refuses', () => {
+describe('a storage error', () => {
   it.each([
     ['SQLITE_FULL', 'database or disk is full', 507],
     ['ENOSPC', 'no space left on device', 507],
@@ -19,11 +19,11 @@ describe('a storage that refuses', () => {
     expect(trouble).toMatchObject({ status: 500, text: expect.stringContaining('is damaged') });
   });
 
-  it('is not seen in an ordinary failure', () => {
+  it('is not reported for other failures', () => {
     expect(storageError(new TypeError('x is not a function'))).toBeNull();
   });
 
-  it('answers a request with its text, and stores nothing', async () => {
+  it('is answered with its text, and nothing is stored', async () => {
     const app = await createTestApp();
     try {
       await app.call('POST', '/api/settings', { language: 'de' });

@@ -33,7 +33,7 @@ function row(number: number): ConversationRow {
 }
 
 describe('the store', () => {
-  it('gives back what was written, also after it was opened anew', () => {
+  it('returns what was written, also after it was reopened', () => {
     store.conversations.insert({ ...row(1), public: false });
     store.conversations.update(row(1).id, { title: null, public: true });
     store.secrets.put('A', 'value', 'first');
@@ -47,7 +47,7 @@ describe('the store', () => {
     expect(store.documents.read('settings')).toEqual({ deep: [1, null, { x: 'ü' }] });
   });
 
-  it('keeps no value of a secret in a file once it was replaced or removed', () => {
+  it('keeps no value of a secret on disk once it was replaced or removed', () => {
     const held = (value: string): string[] =>
       readdirSync(dir).filter((name) => readFileSync(path.join(dir, name)).includes(value));
     store.secrets.put('A', 'the-first-value', '');
@@ -63,7 +63,7 @@ describe('the store', () => {
     expect([held('the-second-value'), held('another-value')]).toEqual([[], []]);
   });
 
-  it('pages through 5,000 conversations, newest first, each one once', () => {
+  it('pages through 5,000 conversations, newest first, each once', () => {
     store.transaction(() => {
       for (let number = 0; number < 5000; number++) store.conversations.insert(row(number));
     });
@@ -85,7 +85,7 @@ describe('the store', () => {
     expect(store.conversations.childrenOf(row(8).id)).toEqual([row(9).id]);
   });
 
-  it('undoes everything of a transaction that fails', () => {
+  it('rolls back a transaction that fails', () => {
     const fails = (): void => {
       store.transaction(() => {
         store.secrets.put('A', 'x', '');
@@ -118,7 +118,7 @@ describe('the store', () => {
     expect(store.conversations.isAnyRunning()).toBe(false);
   });
 
-  it('knows of rows of version 2 which sandboxes ran without isolation though it was asked for', () => {
+  it('migrates rows of version 2: which sandboxes ran without the requested isolation', () => {
     store.close();
     const older = new Database(path.join(dir, 'service.db'));
     older.exec('ALTER TABLE sandboxes DROP COLUMN isolation');
@@ -143,7 +143,7 @@ describe('the store', () => {
     });
   });
 
-  it('opens what an older version wrote, and knows which start tasks were asked for over V0', () => {
+  it('opens a database of an older version, with the start tasks of V0 marked', () => {
     store.conversations.insert(row(0));
     store.conversations.insert(row(1));
     store.close();

@@ -35,7 +35,7 @@ async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status
 }
 
 describe('conversations', () => {
-  it('are made once for an id', async () => {
+  it('are created once per id', async () => {
     const again = await startConversation(worker, [step.finish()]);
     expect(again.status).toBe(200);
     expect(again.body).toMatchObject({ id: ID, execution_status: 'finished' });
@@ -71,7 +71,7 @@ describe('conversations', () => {
     });
   });
 
-  it('take their title from the first words, and another one by PATCH', async () => {
+  it('take their title from the first message, and another one by PATCH', async () => {
     expect((await get(conversation)).body).toMatchObject({ title: 'Please do it.' });
     const { body } = await worker.call('PATCH', conversation, { title: 'From the agent server' });
     expect(body).toEqual({ success: true });
@@ -80,7 +80,7 @@ describe('conversations', () => {
     expect((await post(`${conversation}/generate_title`)).body).toEqual({ title: 'From the agent server' });
   });
 
-  it('without a replay end with an error that names both ways on', async () => {
+  it('without a replay end with an error that names both next steps', async () => {
     const id = '11111111-2222-4333-8444-55555555555a';
     await startConversation(worker, null, { conversation_id: id });
     const found = await until('the error', async () => {
@@ -97,7 +97,7 @@ describe('conversations', () => {
     await until('the notice', () => worker.notices.find((notice) => notice.type === 'conversation' && notice.deleted));
   });
 
-  it('with a malformed replay are refused, and nothing is made', async () => {
+  it('with a malformed replay are refused, and none is created', async () => {
     for (const replay of [[], [{ type: 'terminal' }], [{ type: 'fly', command: 'x' }]]) {
       const id = '11111111-2222-4333-8444-55555555555b';
       const { status, body } = await startConversation(worker, replay, { conversation_id: id });
@@ -136,7 +136,7 @@ describe('conversations', () => {
     expect((await get('/api/conversations/count')).body).toBe(1);
   });
 
-  it('a status and ids that are none are refused with 422 as on genuine servers', async () => {
+  it('invalid statuses and ids are refused with 422 as on genuine servers', async () => {
     const expected =
       "'idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck' or 'deleting'";
     const bogus = {
@@ -233,14 +233,14 @@ describe('conversations', () => {
     expect((await set({ security_analyzer: 'x' })).status).toBe(422);
   });
 
-  it('the final response is that before a later message of the user', async () => {
+  it('the final response is the one before a later message of the user', async () => {
     const response = async (): Promise<unknown> => (await get(`${conversation}/agent_final_response`)).body;
     expect(await response()).toEqual({ response: 'Well?' });
     expect((await post(`${conversation}/events`, message('And then?', false))).status).toBe(200);
     expect(await response()).toEqual({ response: 'Well?' });
   });
 
-  it('take a policy only when it is one', async () => {
+  it('refuse an invalid policy', async () => {
     const set = (policy: unknown) => post(`${conversation}/confirmation_policy`, { policy });
     expect((await set({ kind: 'Nope' })).status).toBe(422);
     expect((await set({ kind: 'ConfirmRisky' })).status).toBe(200);

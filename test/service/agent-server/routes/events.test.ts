@@ -37,7 +37,7 @@ async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status
 }
 
 describe('messages', () => {
-  it('that are malformed are refused with the place of what is wrong', async () => {
+  it('that are malformed are refused with the path of the wrong member', async () => {
     expect(await post(`${conversation}/events`, { role: 'user', content: 'x' })).toEqual({
       status: 422,
       body: {
@@ -59,14 +59,14 @@ describe('messages', () => {
 });
 
 describe('events', () => {
-  it('have extended_content on messages, and not on observations, where it would be empty', async () => {
+  it('have extended_content on messages, and not on observations without one', async () => {
     const events = await eventsOf(worker);
     const having = new Set(events.filter((event) => 'extended_content' in event).map(({ kind }) => kind));
     expect([...having]).toEqual(['MessageEvent']);
     expect(events.map(({ kind }) => kind)).toContain('ObservationEvent');
   });
 
-  it('come page by page, complete, in both orders', async () => {
+  it('are returned page by page, complete, in both orders', async () => {
     const all = await eventsOf(worker);
     expect(await eventsOf(worker, 2)).toEqual(all);
     const { body } = await get(`${conversation}/events/search?sort_order=TIMESTAMP_DESC&limit=3`);
@@ -93,7 +93,7 @@ describe('events', () => {
     }
   });
 
-  it('refuse a limit outside 1 to 100, and an event that is not there', async () => {
+  it('refuse a limit outside 1 to 100, and an unknown event', async () => {
     for (const limit of [0, 101, 'x']) {
       expect((await get(`${conversation}/events/search?limit=${limit}`)).status).toBe(422);
     }
@@ -102,7 +102,7 @@ describe('events', () => {
     expect((await get(`${conversation}/events/${first?.id ?? ''}`)).body).toEqual(first);
   });
 
-  it('from an unknown page are the first page', async () => {
+  it('of an unknown page id are the first page', async () => {
     const { body } = await get(`${conversation}/events/search?limit=1&page_id=${unknown}`);
     expect((body as { items: unknown[] }).items[0]).toMatchObject({ kind: 'SystemPromptEvent' });
   });

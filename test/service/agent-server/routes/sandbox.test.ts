@@ -33,13 +33,13 @@ async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status
 }
 
 describe('commands', () => {
-  it('give exit code and both outputs', async () => {
+  it('return the exit code and both outputs', async () => {
     const { body } = await post('/api/bash/execute_bash_command', { command: 'echo out; echo err >&2; exit 3' });
     expect(body).toMatchObject({ order: 0, exit_code: 3, stdout: 'out\n', stderr: 'err\n', kind: 'BashOutput' });
     expect(body).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) as string });
   });
 
-  it('a timeout that is no whole number of seconds is refused with 422 as on genuine servers', async () => {
+  it('a timeout other than a whole number of seconds is refused with 422 as on genuine servers', async () => {
     const msg = 'Input should be a valid integer, got a number with a fractional part';
     for (const route of ['execute_bash_command', 'start_bash_command']) {
       expect(await post(`/api/bash/${route}`, { command: 'true', timeout: 1.5 })).toEqual({
@@ -54,19 +54,19 @@ describe('commands', () => {
     expect(body).toMatchObject({ exit_code: -1, stdout: 'x\n', stderr: null });
   });
 
-  it('run with a timeout longer than a timer of Node takes', async () => {
+  it('run with a timeout above the limit of a Node timer', async () => {
     for (const timeout of [2_147_484, 4_294_968, Number.MAX_SAFE_INTEGER]) {
       const { body } = await post('/api/bash/execute_bash_command', { command: 'sleep 0.4; echo x', timeout });
       expect([timeout, body]).toMatchObject([timeout, { exit_code: 0, stdout: 'x\n' }]);
     }
   });
 
-  it('in a folder that is not there do not run', async () => {
+  it('in a missing folder do not run', async () => {
     const { body } = await post('/api/bash/execute_bash_command', { command: 'pwd', cwd: '/no/such' });
     expect(body).toMatchObject({ exit_code: -1, stdout: null, stderr: 'No such directory: /no/such' });
   });
 
-  it('that are started give their output at their end, and in pieces where there is much of it', async () => {
+  it('in the background return their output at the end, and a large one in parts', async () => {
     const command = 'for i in 1 2 3; do head -c 700000 /dev/zero | tr "\\0" x; sleep 0.1; done; exit 4';
     const { body } = await post('/api/bash/start_bash_command', { command });
     expect(body).toMatchObject({ command, cwd: null, timeout: 300, kind: 'BashCommand' });
@@ -84,7 +84,7 @@ describe('commands', () => {
     expect((rest.body as { items: unknown[] }).items).toHaveLength(pieces.length - 1);
   });
 
-  it('that print many control characters, the longest in JSON, do not end what else runs', async () => {
+  it('that print many control characters, which are longest in JSON, do not end other commands', async () => {
     const other = await post('/api/bash/start_bash_command', { command: 'while ! test -e on; do sleep 0.02; done' });
     const print = "head -c 9400000 /dev/zero | tr '\\0' '\\1'";
     const command = `${print}; ${print} >&2`;
@@ -113,7 +113,7 @@ describe('commands', () => {
     });
   });
 
-  it('longer than the system takes in one argument run all the same', async () => {
+  it('longer than the limit of the system for one argument run', async () => {
     const { body } = await post('/api/bash/execute_bash_command', { command: `: ${'x'.repeat(300_000)}\necho end` });
     expect(body).toMatchObject({ exit_code: 0, stdout: 'end\n' });
   });
@@ -130,7 +130,7 @@ describe('files', () => {
     });
   };
 
-  it('go up and come down byte for byte, also large and binary ones', async () => {
+  it('are uploaded and downloaded byte for byte, also large and binary ones', async () => {
     const data = new Uint8Array(3 * 1024 * 1024 + 7).map((_, index) => (index * 31) % 256);
     const target = `${worker.workingDir}/deep/er/ü x.bin`;
     expect(await (await upload(target, data)).json()).toEqual({ success: true });
@@ -179,7 +179,7 @@ describe('files', () => {
     expect([found.size, found.mode & 0o777]).toEqual([0, 0o755]);
   });
 
-  it('are refused in the words of genuine servers', async () => {
+  it('are refused with the messages of genuine servers', async () => {
     const download = '/api/file/download?path=';
     expect(await get(`${download}a.txt`)).toEqual({ status: 400, body: { detail: 'Path must be absolute' } });
     expect(await get(`${download}${worker.workingDir}/zzz`)).toEqual({
@@ -196,7 +196,7 @@ describe('files', () => {
     expect((await upload(`${worker.workingDir}/x`, new Uint8Array(1), 'other')).status).toBe(422);
   });
 
-  it('are neither read nor written with a wrong key of the right length', async () => {
+  it('are neither read nor written with a wrong key of the same length', async () => {
     writeFileSync(path.join(worker.place.workspace, 'secret.txt'), 'secret');
     const file = `${worker.workingDir}/secret.txt`;
     const headers = { 'X-Session-API-Key': KEY.replace(/.$/, '#') };
@@ -219,7 +219,7 @@ describe('files', () => {
     expect((await get(`/api/file/download?path=${worker.workingDir}/pipe`)).status).toBe(400);
   });
 
-  it('tell where home is', async () => {
+  it('have a route that returns the home folder', async () => {
     expect((await get('/api/file/home')).body).toMatchObject({
       home: worker.spec === 'process' ? process.env['HOME'] : '/home/agent',
     });
@@ -270,7 +270,7 @@ describe('git', () => {
     );
   });
 
-  it('looks into the repositories right below a folder that is none', async () => {
+  it('lists the changes of the repositories directly below a folder that is not a repository', async () => {
     const { body } = await get(`/api/git/changes?path=${worker.workingDir}&ref=HEAD`);
     expect(body).toEqual([
       { status: 'ADDED', path: 'repository/binary' },
@@ -278,7 +278,7 @@ describe('git', () => {
     ]);
   });
 
-  it('gives both sides of a file, without the last line end', async () => {
+  it('returns both sides of a file, without the last line end', async () => {
     const diff = (file: string) => get(`/api/git/diff?path=${encodeURIComponent(inside(file))}`);
     expect((await diff('/kept.txt')).body).toEqual({ original: 'one', modified: 'one\nmore' });
     expect((await diff('/new ü.txt')).body).toEqual({ original: '', modified: 'new' });
@@ -289,7 +289,7 @@ describe('git', () => {
     });
   });
 
-  it('gives one patch of everything that git can apply', async () => {
+  it('returns one patch of all changes that git can apply', async () => {
     const { body } = await get(`/api/file/archive?path=${inside('')}&format=git-delta`);
     const copy = path.join(worker.place.workspace, 'copy');
     execFileSync('git', ['clone', '-q', path.join(worker.place.workspace, 'origin'), copy], { env });
@@ -298,12 +298,12 @@ describe('git', () => {
     expect(readFileSync(path.join(copy, 'kept.txt'), 'utf8')).toBe('one\nmore\n');
   });
 
-  it('finds nothing where there is no repository', async () => {
+  it('returns no changes where there is no repository', async () => {
     expect((await get('/api/git/changes?path=/proc')).body).toEqual([]);
     expect((await get('/api/git/changes?path=/no/such')).body).toEqual([]);
   });
 
-  it('runs nothing that the repository asks for', async () => {
+  it('executes no command that the configuration of the repository names', async () => {
     git('config', 'core.fsmonitor', `touch ${inside('/../ran')}`);
     git('config', 'diff.external', `touch ${inside('/../ran')}`);
     await get(`/api/git/changes?path=${inside('')}`);

@@ -26,7 +26,7 @@ const said = (source: string, text: string) => ({
 });
 
 describe('a trajectory of V0', () => {
-  it('gives the steps of its actions', () => {
+  it('is parsed to the steps of its actions', () => {
     const { steps, user_message } = parse([
       v0('message', { content: 'Do it.' }, 'user'),
       { id: 2, source: 'environment', observation: 'agent_state_changed', content: '', extras: {} },
@@ -62,7 +62,7 @@ describe('a trajectory of V0', () => {
 });
 
 describe('a trajectory of V1', () => {
-  it('gives the steps of its actions, with the recorded risk', () => {
+  it('is parsed to the steps of its actions, with the recorded risk', () => {
     const { steps, user_message } = parse([
       { kind: 'SystemPromptEvent', source: 'agent' },
       said('user', 'Do it.'),
@@ -88,7 +88,7 @@ describe('a trajectory of V1', () => {
     ]);
   });
 
-  it('breaks where the recorded run ended in an error or went in circles', () => {
+  it('ends in error where the recorded run ended in an error or was stuck in a loop', () => {
     const { steps } = parse([
       { kind: 'ConversationStateUpdateEvent', key: 'execution_status', value: 'error' },
       { kind: 'ConversationErrorEvent', code: 'LLMRateLimitError', detail: 'Too many requests' },
@@ -100,7 +100,7 @@ describe('a trajectory of V1', () => {
     ]);
   });
 
-  it('lets the turn end where the user speaks next', () => {
+  it('ends a turn before the next user message', () => {
     const { steps } = parse([
       said('agent', 'one'),
       v1({ kind: 'TerminalAction', command: 'x' }),
@@ -134,20 +134,20 @@ describe('events as acs prints them', () => {
     payload,
   }));
 
-  it('are read as they were served', () => {
+  it('are parsed like the events of the server', () => {
     expect(parse({ items: printed, has_more: false })).toMatchObject({
       steps: [{ type: 'finish' }],
       user_message: 'x',
     });
   });
 
-  it('may stand between the lines of the start and the outcome', () => {
+  it('may be between the lines of the start and the outcome', () => {
     const lines = [{ type: 'started', id: 'a' }, ...printed, { type: 'outcome', status: 'finished' }];
     expect(parseTrajectory(lines.map((line) => JSON.stringify(line)).join('\n')).steps).toHaveLength(1);
   });
 });
 
-describe('a malformed trajectory is refused with the place of what is wrong', () => {
+describe('a malformed trajectory is refused with the position of the error', () => {
   it.each([
     ['', 'the file is empty'],
     ['{"a":', 'not JSON'],
@@ -178,7 +178,7 @@ describe('a malformed trajectory is refused with the place of what is wrong', ()
   });
 });
 
-describe('what is there to replay', () => {
+describe('the supplied trajectories', () => {
   it.each(readdirSync(examples).filter((name) => /\.v[01]\.json$/.test(name)))('%s can be', (name) => {
     const { steps, user_message } = parseTrajectory(readFileSync(path.join(examples, name), 'utf8'));
     expect(steps.at(-1)?.type).toBe('finish');
@@ -186,7 +186,7 @@ describe('what is there to replay', () => {
     expect(readSteps(steps)).toEqual(steps);
   });
 
-  it('the demonstration is made of steps that a worker takes', () => {
+  it('the demonstration consists of steps that a worker accepts', () => {
     expect(readSteps(demoSteps())).toEqual(demoSteps());
   });
 });

@@ -56,7 +56,7 @@ async function checkoutOf(task: Task): Promise<string> {
 }
 
 describe('a repository', () => {
-  it('of this machine is cloned without what is not committed, and knows where it came from', async () => {
+  it('of this machine is cloned without uncommitted changes, with its origin', async () => {
     writeFileSync(path.join(source, 'a.txt'), 'not committed\n');
     writeFileSync(path.join(source, 'new.txt'), 'not added\n');
     const task = await start({ selected_repository: source });
@@ -70,7 +70,7 @@ describe('a repository', () => {
     expect(shown?.tags.basecommit).toBe(git(source, 'rev-parse', 'HEAD'));
   });
 
-  it('shares no file with its source that the agent could write to', async () => {
+  it('shares no writable file with its source', async () => {
     const checkout = await checkoutOf(await start({ selected_repository: `file://${source}` }));
     const files = readdirSync(path.join(checkout, '.git', 'objects'), { recursive: true, withFileTypes: true });
     expect(files.filter((file) => file.isFile()).length).toBeGreaterThan(0);
@@ -80,7 +80,7 @@ describe('a repository', () => {
     expect(linked).toBe('');
   });
 
-  it('is checked out at the branch that was asked for; twice in a sandbox it gets two folders', async () => {
+  it('is checked out at the requested branch, and twice in a sandbox into two folders', async () => {
     const first = await start({ selected_repository: source, selected_branch: 'next' });
     const checkout = await checkoutOf(first);
     expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('one\n');
@@ -88,7 +88,7 @@ describe('a repository', () => {
     expect(path.basename(await checkoutOf(second))).toBe('source-2');
   });
 
-  it('without that branch, or that is none, fails in the words of git and leaves no sandbox behind', async () => {
+  it('without that branch, or that does not exist, fails with the message of git and leaves no sandbox', async () => {
     const unknown = await start({ selected_repository: source, selected_branch: 'nope' });
     expect(unknown).toMatchObject({ status: 'ERROR', detail: expect.stringContaining('Remote branch nope not found') });
     await until(
@@ -126,7 +126,7 @@ describe('a repository', () => {
     expect(existsSync(path.join(await checkoutOf(await start({ selected_repository: empty })), '.git'))).toBe(true);
   });
 
-  it('of another user is cloned all the same, and its hooks do not run', async () => {
+  it('of another user is cloned, and its hooks do not run', async () => {
     const foreign = makeRepository('foreign');
     const hook = path.join(foreign, '.git', 'hooks', 'post-checkout');
     writeFileSync(hook, '#!/bin/sh\ntouch ran\n');
@@ -161,13 +161,13 @@ describe('the name of a repository', () => {
     },
   );
 
-  it('is looked for at the host that the user gave', () => {
+  it('is resolved at the host that the user gave', () => {
     expect(repositorySource('a/b', 'forgejo', 'http://127.0.0.1:3000/').url).toBe('http://127.0.0.1:3000/a/b.git');
   });
 });
 
-describe('words', () => {
-  it('of git lose their progress and every credential', () => {
+describe('messages', () => {
+  it('of git are printed without progress and credentials', () => {
     const said =
       "Cloning into '/x'...\nremote: Counting objects: 3\nfatal: unable to access 'https://me:hush@host/x/': no\n";
     expect(gitMessage(said)).toBe("fatal: unable to access 'https://***@host/x/': no");
@@ -183,7 +183,7 @@ describe('words', () => {
     ['x.lock', false],
     ['/x', false],
     ['', false],
-  ])('that name a branch: %j is %s', (name, isOne) => {
+  ])('that name a missing branch: %j is %s', (name, isOne) => {
     expect(isBranchName(name)).toBe(isOne);
   });
 });
@@ -200,7 +200,7 @@ describe('a clone', () => {
       signal: new AbortController().signal,
     });
 
-  it('that a killed service left behind is ended by the next one', async () => {
+  it('that a killed service has left is ended by the next service', async () => {
     const server = createServer(() => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const asked = new Promise((resolve) => server.once('request', resolve));
@@ -214,7 +214,7 @@ describe('a clone', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('does not wait for what keeps its output open after it has ended', async () => {
+  it('does not wait for a process that keeps its output open after it has ended', async () => {
     const ssh = path.join(app.dir, 'ssh');
     const pids = path.join(app.dir, 'ssh.pid');
     writeFileSync(

@@ -23,7 +23,7 @@ const store = (at: string, token: string, address = host.url) =>
 const HELLO = { id: '1', full_name: 'demo/hello', git_provider: 'forgejo', is_public: true, main_branch: 'main' };
 
 describe('a Forgejo host that is named with its token', () => {
-  it('is asked whether the token is right, and a wrong one is not stored', async () => {
+  it('checks the token, and a wrong one is not stored', async () => {
     expect(await store(V1, 'wrong')).toMatchObject({
       status: 401,
       body: { detail: 'Invalid token. Please make sure it is a valid forgejo token.' },
@@ -35,7 +35,7 @@ describe('a Forgejo host that is named with its token', () => {
     expect((await store(V1, GIT_TOKEN)).status).toBe(200);
   });
 
-  it('lists over V1 what the user has there', async () => {
+  it('lists the repositories of the user over V1', async () => {
     await store(V1, GIT_TOKEN);
     const get = async (at: string): Promise<unknown> => (await app.call('GET', at)).body;
     const repositories = '/api/v1/git/repositories/search?provider=forgejo';
@@ -49,7 +49,7 @@ describe('a Forgejo host that is named with its token', () => {
     expect((await app.call('GET', '/api/v1/git/repositories/search?provider=github')).status).toBe(403);
   });
 
-  it('lists over V0 what the user has there', async () => {
+  it('lists the repositories of the user over V0', async () => {
     await store(V0, GIT_TOKEN);
     const get = async (at: string): Promise<unknown> => (await app.call('GET', `/api/user/${at}`)).body;
     expect(await get('repositories')).toMatchObject([HELLO]);
@@ -60,7 +60,7 @@ describe('a Forgejo host that is named with its token', () => {
     });
   });
 
-  it('refuses over V0 a repository that it does not have', async () => {
+  it('refuses an unknown repository over V0', async () => {
     await store(V0, GIT_TOKEN);
     const body = { repository: 'demo/none', git_provider: 'forgejo', replay_json: 'demo' };
     expect(await app.call('POST', '/api/conversations', body)).toMatchObject({

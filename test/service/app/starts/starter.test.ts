@@ -67,7 +67,7 @@ describe('a start over V1', () => {
     );
   });
 
-  it('without a message waits for one, or for the word to run, where the replay was recorded without any', async () => {
+  it('without a message waits for one, or for a run request when the replay has no message', async () => {
     const replay_json = JSON.stringify([{ action: 'finish', args: { final_thought: 'Done.' } }]);
     const begun: [object, (id: string) => Promise<unknown>][] = [
       [{ initial_message: { role: 'user', content: [] } }, () => Promise.resolve()],
@@ -96,7 +96,7 @@ describe('a start over V1', () => {
     }
   });
 
-  it('with the id of a conversation that is there points at it, and sends nothing again', async () => {
+  it('with the id of an existing conversation returns that one, and sends nothing again', async () => {
     const conversation_id = '9e453669-fcc1-4778-99fa-163865b6f70b';
     const body = { conversation_id, replay_json: trajectory('true') };
     const [first, second] = await Promise.all([startedTask(app, body), startedTask(app, body)]);
@@ -111,7 +111,7 @@ describe('a start over V1', () => {
     expect(items).toHaveLength(2);
   });
 
-  it('keeps a secret and a replay out of what it shows', async () => {
+  it('omits secrets and the replay in its answers', async () => {
     const secrets = { API_TOKEN: 'very-secret-value' };
     const task = await startedTask(app, { replay_json: trajectory('printf "%s" "$API_TOKEN" | wc -c'), secrets });
     expect(task.request).toMatchObject({ secrets: { API_TOKEN: '**********' } });
@@ -137,14 +137,14 @@ describe('a start over V1', () => {
       422,
       /Extra inputs/,
     ],
-  ])('refuses %j before anything begins', async (body, status, words) => {
+  ])('refuses %j before the task is created', async (body, status, words) => {
     const before = await get(`${CONVERSATIONS}/start-tasks/search`);
     const answer = await post(CONVERSATIONS, body);
     expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringMatching(words)]);
     expect(await get(`${CONVERSATIONS}/start-tasks/search`)).toEqual(before);
   });
 
-  it('in a sandbox that is not there, or from a repository that is not there, ends as an error that says so', async () => {
+  it('in an unknown sandbox, or from an unknown repository, ends in an error that names it', async () => {
     expect(await startedTask(app, { replay_json: 'demo', sandbox_id: 'nope' })).toMatchObject({
       status: 'ERROR',
       detail: '500: Sandbox not found: nope',
@@ -157,7 +157,7 @@ describe('a start over V1', () => {
 });
 
 describe('messages', () => {
-  it('reach a conversation that runs', async () => {
+  it('are stored in a running conversation', async () => {
     const task = await startedTask(app, { replay_json: trajectory('true') });
     const id = task.app_conversation_id ?? '';
     await finished(id);

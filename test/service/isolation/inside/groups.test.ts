@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inGroups } from '../../../../src/service/isolation/inside/groups.ts';
 
-describe('questions answered in groups', () => {
-  it('one that is asked alone is answered at once, those asked meanwhile together', async () => {
+describe('requests answered in groups', () => {
+  it('a single request is answered at once, later ones meanwhile together', async () => {
     const groups: (readonly string[])[] = [];
     const held: ((answer: string) => void)[] = [];
     const ask = inGroups((key: string, items: readonly string[]) => {
