@@ -58,7 +58,7 @@ describe('branchOnRemote', () => {
     },
   );
 
-  it('does not prompt on the terminal, over ssh either', async () => {
+  it('does not prompt on the terminal, also over ssh', async () => {
     const written = path.join(base, `ssh-${count}`);
     const ssh = `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS" > ${written}; false`;
     const options = { cwd: base, env: { ...env, GIT_SSH_VARIANT: 'simple', GIT_SSH_COMMAND: ssh } };

@@ -10,7 +10,7 @@ describe('a verb of conv', () => {
     return root.commands.find((command) => command.name() === 'conv') as Command;
   };
 
-  it('is described by its noun as it describes itself, arguments included', async () => {
+  it('has the same description and arguments in its noun as in its own help', async () => {
     const described = async (words: string[] | 'all') =>
       (await conv(words)).commands.map((verb) => ({
         name: verb.name(),
@@ -21,7 +21,7 @@ describe('a verb of conv', () => {
     expect(await described(['conv'])).toEqual(await described('all'));
   });
 
-  it('is loaded under each of its names, and no other with it', async () => {
+  it('is loaded under each of its names, without the other verbs', async () => {
     const loaded = async (word: string) =>
       (await conv(['conv', word])).commands.filter((verb) => verb.options.length > 0).map((verb) => verb.name());
     for (const word of ['delete', 'rm', 'remove']) expect(await loaded(word)).toEqual(['delete']);

@@ -30,7 +30,7 @@ const USES: [string, (file: string) => string[]][] = [
   ['secret set', (file) => ['secret', 'set', 'NAME', `@${file}`]],
 ];
 
-it.each(USES)('%s names the file, the reason and a next step that fits', async (_, args) => {
+it.each(USES)('%s names the file, the reason and the next step', async (_, args) => {
   const env = {
     HOME: dir,
     PATH: process.env.PATH,

@@ -140,7 +140,7 @@ const printedJson = new Map<string, unknown[]>();
 /** Needs an editor; writes what `settings set` prints. */
 const ON_TERMINALS = ['settings edit'];
 
-describe('what is printed by', () => {
+describe('the formats of', () => {
   it('each command there is', async () => {
     const leaves = flatten(completionTree(await realTree())).filter(({ commands }) => commands.length === 0);
     const names = leaves.map((leaf) => leaf.path.replace(/^acs /, ''));

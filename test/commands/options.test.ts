@@ -15,7 +15,7 @@ it('collect keeps each value of a repeatable option, in order', () => {
   expect(collect('b', collect('a', undefined))).toEqual(['a', 'b']);
 });
 
-it('collectList splits values at commas and refuses a value without a word', () => {
+it('collectList splits values at commas and refuses an empty value', () => {
   expect(collectList(' b ,,c', ['a'])).toEqual(['a', 'b', 'c']);
   expect(() => collectList(' , ', undefined)).toThrow(expect.objectContaining(USAGE) as Error);
 });
@@ -33,13 +33,13 @@ it('duration returns milliseconds and refuses a number without a unit', () => {
   expect(() => duration('2')).toThrow(expect.objectContaining(USAGE) as Error);
 });
 
-it('oneOf takes its words only, and lists them for the completion', () => {
+it('oneOf accepts its values only, and lists them for the completion', () => {
   const read = oneOf('v0', 'v1');
   expect([read('v1'), read.words]).toEqual(['v1', ['v0', 'v1']]);
   expect(() => read('V1')).toThrow('It must be one of v0, v1.');
 });
 
-it('someOf takes words in any case, several at once, and the pattern besides', () => {
+it('someOf accepts values in any case, several at once, and its pattern', () => {
   const read = someOf(['idle', 'running'] as const, /^unknown\(/);
   expect(read('Idle,RUNNING', undefined)).toEqual(['idle', 'running']);
   expect(read('unknown(x)', ['idle'])).toEqual(['idle', 'unknown(x)']);

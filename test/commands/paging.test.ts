@@ -4,7 +4,7 @@ import { record, useOddServer } from './sandbox/odd-server.ts';
 describe('sandbox commands at a server with unusual answers', () => {
   const server = useOddServer();
 
-  it('list a record once that two pages hold', async () => {
+  it('list a record once that is on two pages', async () => {
     server.answer(({ path: route, query }) => {
       if (route !== '/api/v1/sandboxes/search') return null;
       return query.get('page_id') === '2'

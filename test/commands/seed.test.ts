@@ -49,7 +49,7 @@ describe('every endpoint', () => {
     ['GET', /^\/api\/v1\/sandbox-specs\/search(\?|$)/],
   ];
 
-  it('is asked by the command that is for it, with the key under both names', async () => {
+  it('is requested by its command, with the key in both headers', async () => {
     const v0 = await createWorld({ api: 'v0', spec: 'process' });
     const wire = await recordingProxy(v0.service.url);
     try {

@@ -111,14 +111,14 @@ describe('serve --prune', () => {
     expect(await ids('conv')).toEqual([]);
   });
 
-  it('works on a service that speaks V0 alone', async () => {
+  it('works with a service of V0 only', async () => {
     await acs(['serve', '--detach', '--api', 'v0']);
     await start('--replay', 'demo', '--wait');
     expect(await json(['serve', '--prune', '0s', '-y'])).toEqual({ conversations: 1, sandboxes: 0, changed: true });
     await until(() => readdirSync(path.join(dataDir, 'workspaces')).length === 0);
   });
 
-  it('as a dry run starts nothing: exit 3', async () => {
+  it('as a dry run exits 3 and starts nothing', async () => {
     expect((await acs(['serve', '--prune', '1d', '--dry-run'])).code).toBe(3);
     expect(existsSync(dataDir)).toBe(false);
   });

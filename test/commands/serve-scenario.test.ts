@@ -28,7 +28,7 @@ const errorOf = (err: string) => JSON.parse(err.trimEnd().split('\n').at(-1) ?? 
 const NEW = ['conv', 'new', '--no-repo', '--replay', 'demo', '--json'];
 
 describe('a list of conversations', () => {
-  it('is there when the server was busy twice', async () => {
+  it('is printed when the server was busy twice', async () => {
     await under({ path: LIST, status: 503, times: 2 });
     const { code, out } = await acs('conv', 'list', '--json');
     expect({ code, list: JSON.parse(out) as unknown }).toEqual({ code: 0, list: { items: [], has_more: false } });
@@ -45,19 +45,19 @@ describe('a list of conversations', () => {
     ['that cuts after the headers', { cut: 'after-headers' }, 10, 'network'],
     ['that cuts within the body', { cut: 'mid-body' }, 10, 'network'],
     ['that is silent too long', { latency: '1h' }, 10, 'network', '--request-timeout', '500ms'],
-  ])('of a server %s ends as the contract says', async (_, rule, code, kind, ...flags) => {
+  ])('of a server %s ends with the exit code of the contract', async (_, rule, code, kind, ...flags) => {
     await under({ path: LIST, ...rule });
     const ended = await acs('conv', 'list', '--json', ...flags);
     expect([ended.code, errorOf(ended.err).error.code]).toEqual([code, kind]);
   });
 
-  it('of a server that acs knows, and that answers with a page now, is exit 9 as well', async () => {
+  it('of a known server that answers with a web page exits 9', async () => {
     await under({ path: LIST, after: 1, body: '<!doctype html>', content_type: 'text/html' });
     expect((await acs('conv', 'list')).code).toBe(0);
     expect((await acs('conv', 'list')).code).toBe(9);
   });
 
-  it('comes through latency, and with headers that were added', async () => {
+  it('is printed despite latency and added headers', async () => {
     await under({ path: LIST, latency: '50ms', headers: { 'X-Fault': 'slow' } });
     expect((await acs('conv', 'list')).code).toBe(0);
     const answer = await fetch(`${world.service.url}${LIST}`, { headers: { 'X-Session-API-Key': world.service.key } });
@@ -67,7 +67,7 @@ describe('a list of conversations', () => {
 });
 
 describe('a start', () => {
-  it('whose answer was lost on its way happened once, and is found', async () => {
+  it('whose answer was lost is executed once, and found', async () => {
     await under({
       method: 'POST',
       path: '/api/v1/app-conversations',
@@ -80,7 +80,7 @@ describe('a start', () => {
     expect(items).toHaveLength(1);
   });
 
-  it('that never reached the service is exit 11 and is not there', async () => {
+  it('that never reached the service exits 11 and creates nothing', async () => {
     await under({ method: 'POST', path: '/api/v1/app-conversations', cut: 'before-headers' });
     const ended = await acs(...NEW);
     expect([ended.code, errorOf(ended.err).error.code]).toEqual([11, 'unknown-outcome']);
@@ -92,7 +92,7 @@ describe('the agent servers', () => {
   const started = async () => (JSON.parse((await world.acs(...NEW)).out) as { id: string }).id;
   const SOCKETS = '/sockets/events/**';
 
-  it('whose web sockets break off again and again are followed without a gap and without a double', async () => {
+  it('whose web sockets are cut repeatedly are followed without lost or repeated events', async () => {
     await under({ server: 'agent', path: SOCKETS, cut: 'after-frames', frames: 3, times: 3 });
     const id = await started();
     const followed = await world.acs('conv', 'follow', id, '--format', 'ndjson');

@@ -75,7 +75,7 @@ describe('serve in the background', () => {
     }
   });
 
-  it('cannot keep data in a file: exit 3', async () => {
+  it('exits 3 when --data-dir is a file', async () => {
     writeFileSync(dataDir, '');
     const { code, err } = await acs(['serve', '--detach']);
     expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(dataDir) as string });
@@ -186,7 +186,7 @@ describe('serve', () => {
 });
 
 describe('on Windows', () => {
-  it('the local service is exit 12, and the hint says what to do instead', async () => {
+  it('the local service exits 12, with a hint about the alternatives', async () => {
     const service = await createLocalService({
       root: base,
       version: '0',

@@ -60,13 +60,13 @@ describe('whoami', () => {
     expect(fromStdin).toMatchObject({ code: 0, out: 'stdin\n' });
   });
 
-  it('with a wrong key is exit 4, also when the server is remembered', async () => {
+  it('exits 4 for a wrong key, also when the probe of the server is cached', async () => {
     const { code, err } = await whoami([], { env: { ACS_API_KEY: 'wr0ng-key' } });
     expect(code).toBe(4);
     expect(err).not.toContain('wr0ng-key');
   });
 
-  it('of a server that cannot be reached is exit 10', async () => {
+  it('exits 10 for a server that cannot be reached', async () => {
     expect((await whoami([], { env: { ...NOTHING, ACS_BASE_URL: 'http://127.0.0.1:9' } })).code).toBe(10);
   });
 
@@ -77,7 +77,7 @@ describe('whoami', () => {
     expect(existsSync(path.join(world.dir, 'unused-data'))).toBe(false);
   });
 
-  it('of the local service uses its own key', async () => {
+  it('uses the key of the local service for it', async () => {
     const { code, out } = await whoami(['--profile', 'local', '--json'], {
       env: { ...NOTHING, ACS_DATA_DIR: world.dataDir },
     });
@@ -90,7 +90,7 @@ describe('whoami', () => {
     });
   });
 
-  it('off a terminal with nothing configured is exit 3', async () => {
+  it('exits 3 off a terminal with nothing configured', async () => {
     for (const env of [NOTHING, { ...NOTHING, ACS_BASE_URL: '' }, { ...NOTHING, ACS_API_KEY: 'lost' }]) {
       const { code, out } = await whoami([], { env });
       expect({ code, out }).toEqual({ code: 3, out: '' });
@@ -98,7 +98,7 @@ describe('whoami', () => {
     expect(existsSync(path.join(world.dir, 'unused-data'))).toBe(false);
   });
 
-  it('takes one profile', async () => {
+  it('accepts one profile', async () => {
     expect((await whoami(['-p', 'local,other'], { env: NOTHING })).code).toBe(3);
     expect((await whoami(['-p', 'local,'], { env: NOTHING })).code).toBe(2);
   });

@@ -17,7 +17,7 @@ const command = (id: string, source: string) =>
   event(id, source, 'ActionEvent', { tool_call_id: `call-${id}`, action: { kind: 'TerminalAction', command: id } });
 const observed = (id: string) => event(`after-${id}`, 'environment', 'ObservationEvent', { action_id: id });
 
-describe('the actions of V1 that wait', () => {
+describe('the pending actions of V1', () => {
   const idsOf = (oldestFirst: ConversationEvent[]) =>
     pendingActionsV1(oldestFirst.toReversed()).map(({ action_id }) => action_id);
 
@@ -28,7 +28,7 @@ describe('the actions of V1 that wait', () => {
     ]);
   });
 
-  it('are none of the commands that the user runs meanwhile, before or after', () => {
+  it('do not include commands that the user runs meanwhile, before or after', () => {
     expect(idsOf([command('mine', 'user'), command('a', 'agent'), command('too', 'user')])).toEqual(['a']);
   });
 });

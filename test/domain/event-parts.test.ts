@@ -11,10 +11,10 @@ it.each([
   expect(firstLine(text)).toBe(line);
 });
 
-it('textOf returns the empty text for a value that is no text', () => {
+it('textOf returns the empty text for a value of another type', () => {
   expect([textOf('a'), textOf(1), textOf(null), textOf(['a'])]).toEqual(['a', '', '', '']);
 });
 
-it('isRecord returns true only for objects that are no lists', () => {
+it('isRecord returns true only for objects other than lists', () => {
   expect([isRecord({}), isRecord([]), isRecord(null), isRecord('a')]).toEqual([true, false, false, false]);
 });

@@ -29,7 +29,7 @@ describe('the line of a V1 event', () => {
     expect(eventTextV1(kind, payload)).toBe(line);
   });
 
-  it('survives members of any shape', () => {
+  it('accepts members of any shape', () => {
     for (const wrong of [null, 1, 'x', [], {}]) {
       for (const kind of ['MessageEvent', 'ActionEvent', 'ObservationEvent', 'ConversationStateUpdateEvent']) {
         const payload = { llm_message: wrong, action: wrong, observation: wrong, key: wrong, value: wrong };
@@ -38,7 +38,7 @@ describe('the line of a V1 event', () => {
     }
   });
 
-  it('is never long', () => {
+  it('is limited in length', () => {
     expect(eventTextV1('MessageEvent', { llm_message: { content: text('x'.repeat(10_000)) } }).length).toBeLessThan(
       500,
     );

@@ -72,11 +72,11 @@ describe('a beginning', () => {
     expect(match('aaaa')).toEqual({ kind: 'several', items });
   });
 
-  it('is the record itself when it is a whole id', () => {
+  it('names the record when it is a whole id', () => {
     expect(match('bbbb')).toEqual({ kind: 'one', item: items[2] });
   });
 
-  it('may name nothing, and never what has an empty id', () => {
+  it('never names a record with an empty id', () => {
     expect(match('cccc')).toEqual({ kind: 'none' });
     expect(matchPrefix('cccc', [['']], (item) => item)).toEqual({ kind: 'none' });
   });

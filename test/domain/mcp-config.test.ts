@@ -33,7 +33,7 @@ describe('mcp_config', () => {
     expect(checkMcpConfig(value)).toBe(problem);
   });
 
-  it('goes to the map of V1 and back, its keys masked', () => {
+  it('is converted to the map of V1 and back, with masked keys', () => {
     const config = {
       sse_servers: [{ url: 'http://s' }, { url: 'http://t', api_key: 'k' }],
       shttp_servers: [{ url: 'http://h', timeout: 5 }],
@@ -48,7 +48,7 @@ describe('mcp_config', () => {
     });
   });
 
-  it('is shown masked, and gets back what it had when it is written again', () => {
+  it('is printed masked, and keeps its stored keys when the masked form is written', () => {
     const stored = {
       shttp_servers: [{ url: 'http://h', api_key: 'k' }],
       stdio_servers: [{ name: 'a', command: 'c', env: { A: 'b' } }],

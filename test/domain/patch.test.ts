@@ -29,7 +29,7 @@ describe('a diff', () => {
     ]);
   });
 
-  it('is not fooled by content that looks like a header', () => {
+  it('does not read content that looks like a header as one', () => {
     const patch = '--- a/a\n+++ b/a\n@@ -1,1 +1,2 @@\n--- b/other\n+++ b/other\n+@@ -1 +1 @@\n';
     expect(stat(patch, 'a', 'other')).toEqual([
       { path: 'a', status: 'modified', added: 2, removed: 1 },
@@ -42,7 +42,7 @@ describe('a diff', () => {
     expect(stat(patch, 'über.txt')).toEqual([{ path: 'über.txt', status: 'modified', added: 1, removed: 0 }]);
   });
 
-  it('knows no lines of a binary file', () => {
+  it('has no lines for a binary file', () => {
     const patch = 'diff --git a/i.png b/i.png\nBinary files a/i.png and b/i.png differ\n';
     expect(stat(patch, 'i.png')).toEqual([{ path: 'i.png', status: 'modified', added: null, removed: null }]);
   });

@@ -24,7 +24,7 @@ const selected = (selection: Selection, changes: Partial<Selectable> = {}) =>
   isSelected({ ...record, ...changes }, selection, NOW);
 
 describe('isSelected', () => {
-  it('takes everything when no condition is given', () => {
+  it('selects every record when no condition is given', () => {
     expect(selected({})).toBe(true);
   });
 
@@ -33,7 +33,7 @@ describe('isSelected', () => {
     expect(selected({ status: ['running'], spec: ['bubblewrap'] })).toBe(false);
   });
 
-  it('takes each of several words of one condition', () => {
+  it('selects by each of several values of one condition', () => {
     expect(selected({ status: ['paused', 'running'] })).toBe(true);
     expect(selected({ notStatus: ['paused', 'running'] })).toBe(false);
   });
@@ -45,32 +45,32 @@ describe('isSelected', () => {
     expect(selected({ notOlderThanMs: 7 * HOUR_MS })).toBe(true);
   });
 
-  it('takes a record without a time neither for old nor for new', () => {
+  it('treats a record without a time neither as old nor as new', () => {
     expect(selected({ olderThanMs: 1 }, { created_at: null })).toBe(false);
     expect(selected({ notOlderThanMs: 9e12 }, { created_at: null })).toBe(false);
   });
 
-  it('calls idle what has no run and was not updated for that long', () => {
+  it('treats a record as idle that has no run in progress and was not updated for that long', () => {
     expect(selected({ idleMs: HOUR_MS })).toBe(true);
     expect(selected({ idleMs: 2 * HOUR_MS })).toBe(false);
     expect(selected({ idleMs: HOUR_MS }, { running: true })).toBe(false);
     expect(selected({ idleMs: HOUR_MS }, { running: null })).toBe(false);
   });
 
-  it('calls a run in progress not idle, however long ago its last update was', () => {
+  it('does not treat a run in progress as idle, however long ago its last update was', () => {
     expect(selected({ notIdleMs: HOUR_MS }, { running: true })).toBe(true);
     expect(selected({ notIdleMs: HOUR_MS })).toBe(false);
     expect(selected({ notIdleMs: 2 * HOUR_MS })).toBe(true);
   });
 
-  it('looks at every repository', () => {
+  it('compares every repository', () => {
     expect(selected({ repo: ['acme/do*'] })).toBe(true);
     expect(selected({ repo: ['other/*'] })).toBe(false);
     expect(selected({ notRepo: ['acme/do*'] })).toBe(false);
     expect(selected({ notRepo: ['other/*'] }, { repositories: [] })).toBe(true);
   });
 
-  it('takes a record without a spec for none that is named', () => {
+  it('matches a record without a spec with no named spec', () => {
     expect(selected({ spec: ['process'] }, { spec_id: null })).toBe(false);
     expect(selected({ notSpec: ['process'] }, { spec_id: null })).toBe(true);
   });

@@ -41,7 +41,7 @@ describe('differenceOf', () => {
     });
   });
 
-  it('shows a secret by what happens to it', () => {
+  it('shows a secret by its change', () => {
     const { shown } = setting({ llm_api_key: 'one', search_api_key: 'two', sandbox_api_key: 'three' });
     expect(shown).toEqual([
       { name: 'llm_api_key', before: '(set)', after: '(changed)' },
@@ -54,24 +54,24 @@ describe('differenceOf', () => {
     expect(setting({ llm_api_key: 'one' }).set).toEqual({ llm_api_key: 'one' });
   });
 
-  it('leaves a secret that is not set when it is to be cleared', () => {
+  it('does not clear a secret that is not set', () => {
     expect(setting({ search_api_key: '' }).shown).toEqual([]);
     expect(unsetting('search_api_key', 'llm_base_url').shown).toEqual([]);
     expect(unsetting('llm_api_key', 'sandbox_api_key').unset).toEqual(['llm_api_key', 'sandbox_api_key']);
   });
 
-  it('brings a value back to its default', () => {
+  it('resets a value to its default', () => {
     expect(unsetting('max_iterations').shown).toEqual([]);
     expect(unsetting('llm_model').shown).toEqual([{ name: 'llm_model', before: 'openai/gpt-4o', after: '(unset)' }]);
   });
 
-  it('says what holds when a value is unset', () => {
+  it('names the value that is effective after an unset', () => {
     const changed = { ...snapshot, values: { ...snapshot.values, max_iterations: 9 } };
     const { shown } = differenceOf(changed, { set: new Map(), unset: [field('max_iterations')] });
     expect(shown).toEqual([{ name: 'max_iterations', before: '9', after: '(unset, so 500)' }]);
   });
 
-  it('takes an MCP config without its empty lists for the same', () => {
+  it('treats an MCP config without its empty lists as equal', () => {
     expect(
       setting({ mcp_config: { shttp_servers: [{ url: 'https://mcp.example.org', api_key: '<redacted>' }] } }).shown,
     ).toEqual([]);
@@ -93,7 +93,7 @@ describe('holdsMask', () => {
     },
   );
 
-  it('lets ordinary values pass', () => {
+  it('accepts ordinary values', () => {
     expect([null, 'set', 7, { a: ['x'] }].some((value) => holdsMask(value))).toBe(false);
   });
 });

@@ -48,7 +48,7 @@ describe('the fields', () => {
     expect(checkSettingsValue(find(name), value)).toBe(problem);
   });
 
-  it('read what is typed by their type', () => {
+  it('parse input by their type', () => {
     expect(readSettingsText(find('max_iterations'), '7')).toBe(7);
     expect(readSettingsText(find('confirmation_mode'), 'true')).toBe(true);
     expect(readSettingsText(find('git_user_name'), '7')).toBe('7');

@@ -74,7 +74,7 @@ describe('the exit code', () => {
     expect((await world.acs('conv', 'send', done, 'more', '--wait')).code).toBe(1);
   });
 
-  it('2 usage: a flag nobody knows', async () => {
+  it('2 usage: an unknown flag', async () => {
     const ended = await world.acs('conv', 'list', '--colour', '--json');
     expect({ code: ended.code, kind: kind(ended) }).toEqual({ code: 2, kind: 'usage' });
   });
@@ -97,7 +97,7 @@ describe('the exit code', () => {
     expect({ code: ended.code, kind: kind(ended) }).toEqual({ code: 5, kind: 'not-found' });
   });
 
-  it('6 conflict: the sandbox sleeps', async () => {
+  it('6 conflict: the sandbox is paused', async () => {
     const id = (await world.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '-q')).out.trim();
     const { sandbox_id: sandbox } = JSON.parse((await world.acs('conv', 'show', id, '--json')).out) as {
       sandbox_id: string;
@@ -133,7 +133,7 @@ describe('the exit code', () => {
     expect(ended.err).toContain('text/html');
   });
 
-  it('10 network: nobody listens', async () => {
+  it('10 network: a closed port', async () => {
     const ended = await at('http://127.0.0.1:1', 'conv', 'list');
     expect({ code: ended.code, kind: kind(ended) }).toEqual({ code: 10, kind: 'network' });
   });
@@ -158,7 +158,7 @@ describe('the exit code', () => {
     expect({ code: ended.code, kind: kind(ended) }).toEqual({ code: 12, kind: 'unsupported' });
   });
 
-  it('70 internal: what should not happen', async () => {
+  it('70 internal: a bug in acs', async () => {
     const clock: Clock = {
       now: () => {
         throw new RangeError('there is no time');

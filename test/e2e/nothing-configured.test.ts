@@ -41,7 +41,7 @@ describe('off a terminal, with nothing configured', () => {
 });
 
 describe('with ACS_PROFILE=local and an empty home', () => {
-  it('says that commands run without isolation where bubblewrap is not there', async () => {
+  it('warns that commands run without isolation when bubblewrap is not installed', async () => {
     const programs = path.join(dir, 'programs');
     await mkdir(programs);
     for (const folder of ['/bin', '/usr/bin']) {
@@ -57,7 +57,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     expect(err).toContain('commands run without isolation');
   });
 
-  it('remembers the last conversation when the service is another process by then', async () => {
+  it('resolves @last after a restart of the service', async () => {
     const script = [
       'id=$(acs conv new --replay demo --no-repo --wait -q)',
       'acs serve --stop -q >/dev/null',
@@ -66,7 +66,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     expect(await shell(script, local()).ended).toMatchObject({ code: 0, out: '' });
   });
 
-  it('starts the service, runs a recorded run on a repository, and all readings agree', async () => {
+  it('starts the service, replays a run on a repository, and all reads agree', async () => {
     const script = [
       'git init -q repository && cd repository',
       'git -c user.name=Test -c user.email=test@example.com commit -q --allow-empty -m first',
@@ -86,7 +86,7 @@ describe('with ACS_PROFILE=local and an empty home', () => {
     expect(err).toContain('started the local service');
   });
 
-  it('leaves nothing running once the service is stopped', async () => {
+  it('leaves no process after the service is stopped', async () => {
     expect((await start(['conv', 'new', '--no-repo', '--replay', 'demo', '--follow'], local()).ended).code).toBe(0);
     const status = JSON.parse((await start(['serve', '--status', '--json'], local()).ended).out) as { pid: number };
     expect(isAlive(status.pid)).toBe(true);

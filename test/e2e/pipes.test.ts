@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('a stdin that stays open', () => {
+describe('an open stdin without input', () => {
   it.each([
     ['conv', 'list'],
     ['conv', 'show', '@last'],
@@ -32,7 +32,7 @@ describe('a stdin that stays open', () => {
     ['conv', 'new'],
     ['conv', 'delete', '--all'],
     ['--help'],
-  ])('never holds %s %s %s', async (...args) => {
+  ])('does not block %s %s %s', async (...args) => {
     const { child, ended: over } = start(
       args.filter((arg) => typeof arg === 'string'),
       inWorld(world),
@@ -58,7 +58,7 @@ describe('a slow reader', () => {
 });
 
 describe('stdout that is a file', () => {
-  it('is written on when --output names it as /dev/stdout', async () => {
+  it('is appended to when --output names it as /dev/stdout', async () => {
     const script = '{ echo before; acs conv show "$ID" -q -o /dev/stdout; echo after; } >file && cat file && rm file';
     const { code, out } = await shell(script, { cwd: world.dir, env: { ...world.env, ID: ended } }).ended;
     expect({ code, out }).toEqual({ code: 0, out: `before\n${ended}\nafter\n` });
@@ -79,13 +79,13 @@ describe('output that cannot be written', () => {
       'completion bash',
       'conv list --help',
       '--help',
-    ])('is exit 3, for a part must not be taken for the whole: %s', async (command) => {
+    ])('exits 3, because a part must not pass as the whole: %s', async (command) => {
     const { code, err } = await shell(`acs ${command} >/dev/full`, inWorld(world)).ended;
     expect(code).toBe(3);
     expect(err).toContain('cannot write to stdout: no space left on the device');
   });
 
-  it.runIf(full)('ends nothing when it is only what is said beside the data', async () => {
+  it.runIf(full)('does not end the command when only stderr fails', async () => {
     const script = 'acs conv new --no-repo --replay demo --wait -q 2>/dev/full';
     const { code, out } = await shell(script, inWorld(world)).ended;
     expect(code).toBe(0);
@@ -93,8 +93,8 @@ describe('output that cannot be written', () => {
   });
 });
 
-describe('a reader that leaves', () => {
-  it('ends a list quietly: it has what it wanted', async () => {
+describe('a reader that closes the pipe', () => {
+  it('ends a list without an error', async () => {
     const { code, out, err } = await shell('acs conv events "$ID" --format ndjson | head -1; echo "${PIPESTATUS[0]}"', {
       cwd: world.dir,
       env: { ...world.env, ID: ended },
@@ -104,7 +104,7 @@ describe('a reader that leaves', () => {
     expect(err).toBe('');
   });
 
-  it('ends follow with 141: the outcome is not known', async () => {
+  it('ends follow with 141, because the outcome is not known', async () => {
     const following = start(['conv', 'follow', running], inWorld(world));
     await until(() => following.out() !== '');
     following.child.stdout?.destroy();

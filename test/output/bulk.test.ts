@@ -14,7 +14,7 @@ describe('a bulk command', () => {
     },
   ];
 
-  test('is a document with counts, rows, ids of what went well', async () => {
+  test('prints a document with counts, rows, or the ids of the changed records', async () => {
     const json = capture({ format: 'json' });
     await json.emitter.bulk({ items, matched: 2, failed: 1 });
     expect(JSON.parse(json.out())).toEqual({ items, matched: 2, failed: 1 });
@@ -35,7 +35,7 @@ describe('a bulk command', () => {
     );
   });
 
-  test('that matched nothing says so on a terminal', async () => {
+  test('that matched nothing prints a notice on a terminal', async () => {
     const { emitter, out, err } = capture({}, 80);
     await emitter.bulk({ items: [], matched: 0, failed: 0 });
     expect([out(), err()]).toEqual(['', 'nothing matched\n']);

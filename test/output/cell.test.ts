@@ -3,7 +3,7 @@ import { capture } from './capture.ts';
 
 const PAGE = { has_more: false };
 
-test('objects read well in a table and are JSON in tsv', async () => {
+test('objects are readable in a table and JSON in tsv', async () => {
   const view = {
     noun: 'thing',
     id: () => 'x',

@@ -26,7 +26,7 @@ test.each<[EmitterSettings, OutputKind]>([
   [{ fields: ['id'] }, 'raw'],
   [{ format: 'table' }, 'stream'],
   [{ format: 'id', fields: ['id'] }, 'list'],
-])('%o makes no sense for %s', (settings, kind) => {
+])('%o is refused for %s', (settings, kind) => {
   expect(refused(settings, kind)).toMatchObject({ kind: 'usage' });
 });
 
@@ -42,6 +42,6 @@ test.each<[EmitterSettings, OutputKind]>([
   [{ format: 'ndjson' }, 'item'],
   [{ format: 'id' }, 'bulk'],
   [{ format: 'table' }, 'bulk'],
-])('%o is fine for %s', (settings, kind) => {
+])('%o is accepted for %s', (settings, kind) => {
   expect(refused(settings, kind)).toBeNull();
 });

@@ -16,7 +16,7 @@ describe('a list on a terminal', () => {
     `);
   });
 
-  test('gives way where it may be cut, at 80 columns', async () => {
+  test('cuts the columns that may be cut, at 80 columns', async () => {
     const { emitter, out } = capture({}, 80);
     await emitter.list(taskView, TASKS, PAGE);
     expect(`\n${out()}`).toMatchInlineSnapshot(`
@@ -40,7 +40,7 @@ describe('a list on a terminal', () => {
     `);
   });
 
-  test('leaves columns out when there is no room for them', async () => {
+  test('leaves columns out when they do not fit', async () => {
     const { emitter, out } = capture({}, 14);
     await emitter.list(taskView, TASKS, PAGE);
     expect(`\n${out()}`).toMatchInlineSnapshot(`

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const read = (name: string) => readFile(path.join(dir, name), 'utf8');
 
-test('the file appears whole, at the end, and nothing goes to stdout', async () => {
+test('the file is created complete at the end, and nothing is written to stdout', async () => {
   const { emitter, out } = capture({ output: 'list.tsv' }, 80, dir);
   emitter.check(taskView, 'list');
   await emitter.list(taskView, TASKS, { has_more: false });
@@ -86,7 +86,7 @@ test('a device is written to and not replaced', async () => {
   expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
 });
 
-test('raw bytes reach the file as they are, also when stdout is a terminal', async () => {
+test('raw bytes are written to the file unchanged, also when stdout is a terminal', async () => {
   const { emitter } = capture({ output: 'raw' }, 80, dir);
   const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x1b, 0x00, 0xff, 0x0d, 0x0a]);
   for (const byte of bytes) await emitter.raw(Uint8Array.of(byte));

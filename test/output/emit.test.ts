@@ -72,7 +72,7 @@ describe('raw bytes', () => {
   });
 });
 
-test('secrets in free text are taken out of every format', async () => {
+test('secrets in free text are redacted in every format', async () => {
   const title = 'clone https://user:t0p@host/x';
   const task = { ...(TASKS[0] as (typeof TASKS)[0]), title };
   for (const format of ['table', 'tsv', 'json', 'ndjson'] as const) {

@@ -25,7 +25,7 @@ function printer() {
 }
 
 describe('a list on a pipe', () => {
-  test('json is one document with the whole records and nothing raw', async () => {
+  test('json is one document with complete records and no raw control characters', async () => {
     const { emitter, out } = capture({ format: 'json' });
     await emitter.list(taskView, TASKS, { has_more: true });
     expect(out()).toContain('\\u009b31m \\u202egpj');
@@ -55,7 +55,7 @@ it('each text of a payload is redacted once', async () => {
   expect(out()).toBe('{"id":"x","payload":{"a":"<redacted>","b":["<redacted>","c"]}}\n');
 });
 
-it('a secret learned after a value was redacted is not printed', async () => {
+it('a secret registered after a value was redacted is not printed', async () => {
   const { keeper, emitter, out } = printer();
   const redaction = createRedaction([], keeper);
   const payload = redaction.value({ a: 'later-secret' });
@@ -90,7 +90,7 @@ it.each([{ id: 'first-secret' }, { kind: 'first-secret' }, { source: 'first-secr
   },
 );
 
-it('a secret learned after an event was read is not printed', async () => {
+it('a secret registered after an event was read is not printed', async () => {
   const { keeper, print, out } = printedEvent({ note: 'later-secret' });
   keeper.keep('later-secret');
   await print();

@@ -10,7 +10,7 @@ const error = new AppError('not-found', 'no conversation "abc\u202e"\nerror: for
   data: { candidates: [] },
 });
 
-test('plain lines are safe, and a text of several lines cannot pose as a line of its own', () => {
+test('plain lines are safe, and further lines of a text cannot look like lines of acs', () => {
   expect(errorText(error, undefined)).toBe(
     'error: no conversation "abc\\u202e"\n  error: forged\n  request: GET https://host.example/api\n  see: acs conv list\n',
   );
@@ -43,7 +43,7 @@ test('an error without details has all members too', () => {
   });
 });
 
-test('secrets in an error are taken out before it becomes JSON, which stays whole', () => {
+test('secrets in an error are redacted before it becomes JSON, which stays valid', () => {
   const { text } = createRedactor([]);
   const leaky = new AppError('server', "the server said {'token': 'abc", { data: { url: 'https://u:p@h/' } });
   expect(JSON.parse(errorText(leaky, 'json', { redact: text }))).toMatchObject({
@@ -52,7 +52,7 @@ test('secrets in an error are taken out before it becomes JSON, which stays whol
   expect(errorText(leaky, undefined, { redact: text })).not.toContain('abc');
 });
 
-test('an error at a terminal is broken at words; addresses and ids stay whole, and nothing poses as a line of acs', async () => {
+test('an error at a terminal is broken at words, except in addresses and ids, and no part looks like a line of acs', async () => {
   const id = '0a1b2c3d4e5f60718293a4b5c6d7e8f9';
   const error = new AppError(
     'conflict',

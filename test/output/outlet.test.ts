@@ -20,7 +20,7 @@ const SLOW_READER = `
   process.stdin.on('end', () => console.log(count, hash.digest('hex')));
 `;
 
-test('3 MiB through a slow pipe arrive whole', async () => {
+test('3 MiB through a slow pipe arrive completely', async () => {
   const { createHash } = await import('node:crypto');
   const reader = spawn(process.execPath, ['-e', SLOW_READER], { stdio: ['pipe', 'pipe', 'inherit'] });
   const received: Buffer[] = [];
@@ -48,7 +48,7 @@ test('3 MiB through a slow pipe arrive whole', async () => {
   expect(Buffer.concat(received).toString()).toBe(`${3 * 1024 * 1024} ${expected}\n`);
 });
 
-test('a reader that closed the pipe ends the command with an error of its own', async () => {
+test('a reader that closes the pipe ends the command with exit code 141', async () => {
   const gone = new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
   const emitter = createEmitter({
     io: {

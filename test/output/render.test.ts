@@ -7,7 +7,7 @@ import { capture, NOW, TASKS, taskView } from './capture.ts';
 const PAGE = { has_more: false };
 
 describe('a list on a terminal', () => {
-  test('colours statuses without taking room', async () => {
+  test('colours statuses without a change of widths', async () => {
     const written: string[] = [];
     const emitter = createEmitter({
       io: {
@@ -29,7 +29,7 @@ describe('a list on a terminal', () => {
 });
 
 describe('one thing', () => {
-  test('is key and value rows on a terminal, without what is empty', async () => {
+  test('is key and value rows on a terminal, without empty values', async () => {
     const { emitter, out } = capture({}, 80);
     await emitter.item(taskView, TASKS[1] as (typeof TASKS)[0]);
     expect(`\n${out()}`).toMatchInlineSnapshot(`
@@ -42,7 +42,7 @@ describe('one thing', () => {
     `);
   });
 
-  test('shows the time both ways', async () => {
+  test('shows the time absolute and relative', async () => {
     const { emitter, out } = capture({ fields: ['created_at', 'cost_usd'] }, 80);
     await emitter.item(taskView, TASKS[0] as (typeof TASKS)[0]);
     expect(out()).toBe('created at  2026-03-01T11:56:59.123456Z (3m ago)\ncost usd    $0.0042\n');

@@ -5,7 +5,7 @@ import { capture, TASKS, taskView } from './capture.ts';
 const PAGE = { has_more: false };
 
 describe('a list on a terminal', () => {
-  test('an empty one is a word on stderr and nothing on stdout', async () => {
+  test('an empty one prints a notice on stderr and nothing on stdout', async () => {
     const { emitter, out, err } = capture({}, 80);
     await emitter.list(taskView, [], PAGE);
     expect([out(), err()]).toEqual(['', 'no tasks\n']);
@@ -41,13 +41,13 @@ describe('a list on a pipe', () => {
     ]);
   });
 
-  test('an empty one is nothing at all', async () => {
+  test('an empty one prints nothing', async () => {
     const { emitter, out, err } = capture();
     await emitter.list(taskView, [], PAGE);
     expect([out(), err()]).toEqual(['', '']);
   });
 
-  test('a table asked for is whole, with full ids', async () => {
+  test('a requested table is not cut, with full ids', async () => {
     const { emitter, out } = capture({ format: 'table' });
     await emitter.list(taskView, TASKS.slice(0, 1), PAGE);
     expect(out()).toBe(
@@ -64,7 +64,7 @@ describe('a list on a pipe', () => {
 });
 
 describe('one thing', () => {
-  test('is the object in json, with what the command adds', async () => {
+  test('is the object in json, with the members that the command adds', async () => {
     const { emitter, out } = capture({ format: 'json' });
     await emitter.item(taskView, TASKS[0] as (typeof TASKS)[0], { changed: true });
     expect(JSON.parse(out())).toEqual({ ...TASKS[0], beyond: true, changed: true });

@@ -63,7 +63,7 @@ test('no line is wider than the terminal or has control characters, whatever the
   }
 });
 
-test('columns stand below each other though cells are wide, combining or made of several characters', async () => {
+test('columns are aligned although cells have wide, combining or joined characters', async () => {
   const fields: Field<string>[] = [
     { name: 'a', get: (row) => row },
     { name: 'b', get: () => '|' },

@@ -98,7 +98,7 @@ describe('which server', () => {
     expect(await chosen(given).then((line) => line.replace(/ \| the key of .*/, ''))).toBe(expected);
   });
 
-  it('is not assumed off a terminal: exit 3 names both ways', async () => {
+  it('has no default off a terminal: exit 3 with both next steps', async () => {
     const { code, kind, hint } = await failure({});
     expect({ code, kind }).toEqual({ code: 3, kind: 'config' });
     expect(hint).toContain('ACS_BASE_URL');
@@ -107,7 +107,7 @@ describe('which server', () => {
   });
 
   it.each(['ACS_BASE_URL', 'ACS_PROFILE', 'ACS_API_KEY'])(
-    '%s set but empty is exit 3, whatever else is given',
+    'exits 3 when %s is set but empty, whatever else is given',
     async (name) => {
       for (const empty of ['', ' ', '\n']) {
         for (const given of [{ profile: 'local' }, { baseUrl: 'https://flag.example' }, { offTerminal: false }]) {
@@ -119,7 +119,7 @@ describe('which server', () => {
   );
 
   it.each(['ACS_API_KEY', 'OPENHANDS_API_KEY', 'OPENHANDS_CLOUD_API_KEY'])(
-    '%s without a server is exit 3, on a terminal too',
+    'exits 3 for %s without a server, also on a terminal',
     async (name) => {
       const { code, message } = await failure({ env: { [name]: 'lost' }, offTerminal: false });
       expect({ code, message }).toEqual({ code: 3, message: `${name} gives a key, but no server is given` });
@@ -246,7 +246,7 @@ describe('which key', () => {
     expect((await failure({ profile: 'local', apiKeyFile: 'k' })).code).toBe(2);
   });
 
-  it('an empty OPENHANDS_API_KEY is exit 3 when it would be read, and nobody’s business otherwise', async () => {
+  it('an empty OPENHANDS_API_KEY exits 3 when it would be read, and is ignored otherwise', async () => {
     expect((await failure({ baseUrl: 'https://a.example', env: { OPENHANDS_API_KEY: '' } })).code).toBe(3);
     await expect(plan({ profile: 'work', env: { OPENHANDS_API_KEY: '' } })).resolves.toBeDefined();
   });
@@ -256,7 +256,7 @@ describe('several profiles', () => {
   const plans = (given: Given) =>
     planTargets(query(given), () => Promise.resolve({ profiles: STORED, defaultName: null }));
 
-  it('a list gives one plan each, in order, a name once', async () => {
+  it('a list gives one plan for each name, in order, without duplicates', async () => {
     const names = (await plans({ profile: 'bare, work,local,bare' })).map((each) => each.profile);
     expect(names).toEqual(['bare', 'work', 'local']);
   });
@@ -272,7 +272,7 @@ describe('several profiles', () => {
     await expect(plans({ profile: 'bare,work', apiKeyFile: 'k' })).rejects.toMatchObject({ kind: 'usage' });
   });
 
-  it('a caches’ name is the origin, and "local" where the port changes', async () => {
+  it('the name of a cache is the origin, or "local" for the local service', async () => {
     expect((await plans({ profile: 'bare,local' })).map((each) => each.origin)).toEqual([
       'https://bare.example',
       'local',

@@ -63,7 +63,7 @@ describe('the profile store', () => {
     expect([mode(configDir), mode(file()), readdirSync(configDir)]).toEqual(['700', '600', ['profiles.json']]);
   });
 
-  it('closes a directory of its own that was open, and leaves one alone that others use', async () => {
+  it('restricts its own directory to its owner, and does not change a directory that others use', async () => {
     mkdirSync(configDir, { recursive: true });
     chmodSync(configDir, 0o755);
     await openProfileStore({ configDir }).add(profile('work'));

@@ -16,7 +16,7 @@ it('check refuses a list where an object is expected', () => {
   });
 });
 
-it('check reports a missing member with the whole body, and with nothing of a query', () => {
+it('check reports a missing member with the whole body, and without the input for a query', () => {
   expect(check(schema, { size: 1 }, 'body')).toMatchObject({
     detail: [{ type: 'missing', loc: ['body', 'title'], msg: 'Field required', input: { size: 1 } }],
   });
@@ -29,7 +29,7 @@ it('check reports an extra member of a closed record', () => {
   });
 });
 
-it('check reports the words and the context of a leaf', () => {
+it('check reports the message and the context of a leaf', () => {
   expect(check(record({ color: oneOf(['red', 'blue']) }), { color: 'green' }, 'body')).toMatchObject({
     detail: [{ type: 'enum', loc: ['body', 'color'], input: 'green', ctx: { expected: "'red' or 'blue'" } }],
   });

@@ -45,7 +45,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe.each(RELEASES)('the exchanges recorded with %s', (release) => {
-  test('agree, or differ in exactly what is listed', () => {
+  test('agree, or differ exactly as listed', () => {
     const listed = readListed(release);
     const unlisted = (results.get(release)?.played ?? [])
       .map((one) => ({ ...one, listed: listed.get(one.name)?.differs ?? [] }))
@@ -53,17 +53,17 @@ describe.each(RELEASES)('the exchanges recorded with %s', (release) => {
     expect(unlisted).toEqual([]);
   });
 
-  test('are all played, but those of routes that are listed as not served', () => {
+  test('are all played, except those of routes that are listed as not served', () => {
     expect(Object.fromEntries(results.get(release)?.unsupported ?? [])).toEqual(readNotServed(release));
   });
 
-  test('are all there that are listed', () => {
+  test('include every listed exchange', () => {
     const names = new Set((results.get(release)?.played ?? []).map(({ name }) => name));
     expect([...readListed(release).keys()].filter((name) => !names.has(name))).toEqual([]);
   });
 });
 
-test('agree in their great majority', () => {
+test('most recorded exchanges agree', () => {
   const counts: Counts = countsOf([...results]);
   expect(shareOf(counts.agreed, counts.all)).toBeGreaterThanOrEqual(FLOOR.ofAll);
   const meant = counts.all - counts.breakage - counts.model;

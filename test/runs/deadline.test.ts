@@ -46,7 +46,7 @@ describe('a wait for a start', () => {
 
 describe('a wait for a run', () => {
   it.each([['wait'], ['follow', '--tail', '1']])(
-    'ends at its deadline though nothing could be read: conv %s',
+    'ends at its deadline although every read fails: conv %s',
     async (verb, ...flags) => {
       trap.addConversation();
       trap.agentEvents.push(userMessage('hello'));
@@ -57,7 +57,7 @@ describe('a wait for a run', () => {
     },
   );
 
-  it('of several keeps back nothing of the others', async () => {
+  it('of several prints the outcomes of the others', async () => {
     trap.addConversation();
     trap.addConversation({ id: OTHER_ID, execution_status: 'finished' });
     const usual = trap.before;

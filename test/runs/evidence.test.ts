@@ -77,7 +77,7 @@ describe('conv send', () => {
   });
 });
 
-describe('a record that lags behind its events', () => {
+describe('a record that is older than its events', () => {
   it('conv wait exits with the outcome of the newest run, however long the record shows the run before', async () => {
     const record = trap.addConversation({ execution_status: 'finished' });
     trap.agentState['execution_status'] = 'running';
@@ -109,7 +109,7 @@ describe('a record that lags behind its events', () => {
     expect(out).not.toContain('finished');
   });
 
-  it('conv wait believes a record whose sandbox reports the same end, though no event does', async () => {
+  it('conv wait accepts the end in a record that the sandbox confirms without an event', async () => {
     trap.addConversation({ execution_status: 'finished' });
     trap.agentState['execution_status'] = 'finished';
     trap.agentEvents.push(userMessage('first'), status('running'), finish('first answer'));

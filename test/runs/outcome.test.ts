@@ -41,13 +41,13 @@ describe('the outcome of a run', () => {
   });
 
   it.each(['starting', 'idle', 'running', 'unknown(no-status)', 'unknown(thinking)'] as const)(
-    '%s is no end',
+    '%s does not end the run',
     (status) => {
       expect(judge(conversation({ status }), NO_EVIDENCE)).toBeNull();
     },
   );
 
-  it('of a run that died with its sandbox is failed, whatever the last word was', () => {
+  it('of a run whose sandbox is in error is failed, whatever the last status was', () => {
     const dead = conversation({ status: 'failed', sandbox_status: 'error' });
     expect(judge(dead, known(message(), running()))?.exit_code).toBe(1);
     expect(judge(dead, known(message()))?.exit_code).toBe(1);
@@ -73,7 +73,7 @@ describe('the outcome of a run', () => {
     });
   });
 
-  it('is that of V0 as well: an answer in text is finished although the agent awaits input', () => {
+  it('over V0 is finished after an answer in text, although the agent awaits input', () => {
     expect(
       judge(conversation({ status: 'finished', waiting_for: 'user', dialect: 'v0' }), NO_EVIDENCE)?.exit_code,
     ).toBe(0);
@@ -81,7 +81,7 @@ describe('the outcome of a run', () => {
 });
 
 describe('idle', () => {
-  it('is no end right after the start', () => {
+  it('does not end a run right after the start', () => {
     expect(judge(conversation({}), known(message(), ended()))).toBeNull();
   });
 
@@ -94,7 +94,7 @@ describe('idle', () => {
     });
   });
 
-  it('waits no more once a message followed the rejection', () => {
+  it('does not wait for the user once a message has followed the rejection', () => {
     const evidence = known(message(), event('rejection'), message(), ended());
     expect(judge(conversation({}), evidence)).toBeNull();
   });
@@ -106,7 +106,7 @@ describe('idle', () => {
   });
 });
 
-describe('an agent that awaits the user without having answered', () => {
+describe('an agent that awaits the user without an answer of its own', () => {
   const started = [event('status:other'), event('status:starting'), event('status:awaiting-user')];
   const said = message();
 
@@ -116,7 +116,7 @@ describe('an agent that awaits the user without having answered', () => {
     expect(judge(conversation({}), afterStanding(evidence))).toMatchObject({ exit_code: 8, waiting_for: 'user' });
   });
 
-  it('has not ended while it was never asked anything, or has been asked again', () => {
+  it('has not ended without a user message, or after a further one', () => {
     for (const evidence of [known(event('status:starting'), ...started), known(said, ...started, said)])
       expect(judge(conversation({}), afterStanding(evidence))).toBeNull();
     expect(judge(conversation({}), afterStanding(known(said, ...started, said, running())))).toBeNull();
@@ -142,7 +142,7 @@ describe('a state that is older than the latest message', () => {
 });
 
 describe('waiting for a state', () => {
-  it('ends well in it', () => {
+  it('ends with exit code 0 in it', () => {
     expect(judgeFor(conversation({ status: 'running' }), NO_EVIDENCE, ['running', 'finished'])).toMatchObject({
       status: 'running',
       exit_code: 0,
@@ -155,7 +155,7 @@ describe('waiting for a state', () => {
     expect(judgeFor(conversation({ status: 'finished' }), evidence, ['finished'])).toBeNull();
   });
 
-  it('ends at once when it can no longer come', () => {
+  it('ends at once when it can no longer be reached', () => {
     expect(judgeFor(conversation({ status: 'failed' }), NO_EVIDENCE, ['finished'])?.exit_code).toBe(1);
     expect(judgeFor(conversation({ status: 'finished' }), NO_EVIDENCE, ['running'])).toMatchObject({
       exit_code: 6,
@@ -163,14 +163,14 @@ describe('waiting for a state', () => {
     });
   });
 
-  it('goes on while it can still come', () => {
+  it('continues while it can still be reached', () => {
     expect(judgeFor(conversation({ status: 'paused' }), NO_EVIDENCE, ['finished'])).toBeNull();
     expect(judgeFor(conversation({ status: 'finished' }), NO_EVIDENCE, ['archived'])).toBeNull();
     expect(judgeFor(conversation({ status: 'idle' }), NO_EVIDENCE, ['running'])).toBeNull();
   });
 });
 
-describe('the exit code of a state that was looked at', () => {
+describe('the exit code of a status', () => {
   it.each([
     ['finished', 0],
     ['failed', 1],

@@ -18,7 +18,7 @@ afterEach(async () => {
   await world.close();
 });
 
-it('a message that is very far back is known to be there, and that none was sent is known too', async () => {
+it('a very old user message is found, and the absence of one is established', async () => {
   world.agentEvents.push(status('idle'));
   expect((await readKnownRun(server, ID)).evidence.since_message).toBe('unknown');
   world.agentEvents.push(userMessage('one'), ...Array.from({ length: 400 }, () => event('ActionEvent')));

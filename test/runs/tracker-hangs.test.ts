@@ -47,7 +47,7 @@ function watching(options: Partial<TrackOptions> = {}): ReturnType<typeof trackR
 }
 
 describe('watching a run', () => {
-  it('ends at its deadline though the server says nothing any more, and names the last state', async () => {
+  it('ends at its deadline although the server answers no more requests, and names the last status', async () => {
     const { outcome, failure } = await watching({
       deadlineMs: clock.now() + 60_000,
       waitMs: 60_000,
@@ -61,7 +61,7 @@ describe('watching a run', () => {
     );
   });
 
-  it('ends at its deadline though the server hangs when a doubtful state is read again', async () => {
+  it('ends at its deadline although the read that checks a status hangs', async () => {
     world.agentEvents.push(finish('of the run before'), status('finished'), userMessage('and now?'));
     world.conversations.get(ID)!['execution_status'] = 'finished';
     const { failure } = await watching({
@@ -77,7 +77,7 @@ describe('watching a run', () => {
     ]);
   });
 
-  it('ends at its deadline though it hangs to see whether a question was answered elsewhere', async () => {
+  it('ends at its deadline although the read of the pending action hangs', async () => {
     world.conversations.get(ID)!['execution_status'] = 'waiting_for_confirmation';
     world.agentEvents.push(userMessage('hello'), status('waiting_for_confirmation'));
     world.fake.acceptSocket = () => false;
@@ -101,7 +101,7 @@ describe('watching a run', () => {
     expect([outcome.status, outcome.exit_code, failure?.kind]).toEqual(['waiting', 8, undefined]);
   });
 
-  it('ends with the outcome though a request of following hangs', async () => {
+  it('ends with the outcome although a request of the follower hangs', async () => {
     world.agentEvents.push(userMessage('hello'), finish('bye'), status('finished'));
     world.conversations.get(ID)!['execution_status'] = 'finished';
     const { outcome } = await watching({
@@ -112,7 +112,7 @@ describe('watching a run', () => {
     expect([outcome.status, outcome.exit_code]).toEqual(['finished', 0]);
   });
 
-  it('gets over a server that is away when a doubtful state is read again', async () => {
+  it('continues after a failed read that checks a status', async () => {
     world.agentEvents.push(finish('of the run before'), status('finished'), userMessage('and now?'));
     world.conversations.get(ID)!['execution_status'] = 'finished';
     world.agentState['execution_status'] = 'finished';

@@ -140,7 +140,7 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
 
-  it('does not believe a state that is older than the message, and sees a run that ends where it began', async () => {
+  it('ignores a status older than the message, and detects a run that ends with the status before it', async () => {
     const stage = new Stage();
     const watched = stage.watch();
     await stage.deliver(word('finished'), message(), stage.state('finished'));
@@ -153,7 +153,7 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
 
-  it('believes it in the end when no event speaks up', async () => {
+  it('accepts that status once it is stable and no event contradicts it', async () => {
     const stage = new Stage();
     const watched = stage.watch();
     await stage.deliver(message(), stage.state('failed'));
@@ -161,7 +161,7 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'failed', exit_code: 1 });
   });
 
-  it('looks once more before it gives up at a deadline', async () => {
+  it('reads the record once more at its deadline', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
     await stage.deliver(message(), word('running'), stage.state('running'));
@@ -171,7 +171,7 @@ describe('watching a run', () => {
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
   });
 
-  it('shows what happened while the machine slept through the deadline', async () => {
+  it('shows the events from before its deadline when the machine was suspended over it', async () => {
     const stage = new Stage();
     const shown: string[] = [];
     const onEvent = (one: { text: string }) => Promise.resolve(void shown.push(one.text));
@@ -185,7 +185,7 @@ describe('watching a run', () => {
     expect(shown).toContain('the event activity');
   });
 
-  it('does not wait for ever for events of a run that ended while the machine slept', async () => {
+  it('limits the wait for events of a run that ended while the machine was suspended', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent: () => Promise.resolve() });
     await stage.deliver(message(), word('running'), stage.state('running'));
@@ -212,7 +212,7 @@ describe('watching a run', () => {
     expect(shown).toContain('the event activity');
   });
 
-  it('gives up at its deadline and names the last state', async () => {
+  it('ends at its deadline and names the last status', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
     await stage.deliver(stage.state('running'));
@@ -231,7 +231,7 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'running', exit_code: 124 });
   });
 
-  it('says after ten minutes without an event what the last one was', async () => {
+  it('prints the last event after ten minutes without one', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 1_500_000, waitMs: 1_500_000 });
     await stage.deliver(stage.state('running'), event('activity'));
@@ -243,7 +243,7 @@ describe('watching a run', () => {
     expect((await watched).failure?.kind).toBe('timeout');
   });
 
-  it('says after ten minutes also that there is no status', async () => {
+  it('prints after ten minutes that there is no status', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 700_000, waitMs: 700_000 });
     await stage.deliver(stage.state('unknown(no-status)'));
@@ -253,7 +253,7 @@ describe('watching a run', () => {
     expect((await watched).failure?.kind).toBe('timeout');
   });
 
-  it('ends on a silence that was said to be too long', async () => {
+  it('ends after the limit for the time without an event', async () => {
     const stage = new Stage();
     const watched = stage.watch({ failOnStallMs: 30_000 });
     await stage.deliver(stage.state('running'));
@@ -264,7 +264,7 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ exit_code: 124, reason: { code: 'no-events' } });
   });
 
-  it('ends as the record stands when the server has no more events', async () => {
+  it('ends with the status of the record when the server has no more events', async () => {
     const stage = new Stage();
     const watched = stage.watch();
     await stage.deliver(stage.state('running'));
@@ -273,7 +273,7 @@ describe('watching a run', () => {
     expect((await watched).outcome).toMatchObject({ status: 'archived', exit_code: 6 });
   });
 
-  it('names what was known before it, where it ends before it has seen more', async () => {
+  it('names the status known before it when it ends without another', async () => {
     const stage = new Stage();
     const watched = stage.watch({ seen: { ...blankConversation('c', 'running') } });
     stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
@@ -282,7 +282,7 @@ describe('watching a run', () => {
     expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) goes on');
   });
 
-  it('does not say of a run that rests that it goes on', async () => {
+  it('does not print that a run continues when it is paused', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, judge: () => null });
     await stage.deliver(stage.state('paused'));
@@ -290,7 +290,7 @@ describe('watching a run', () => {
     expect((await watched).failure?.message).toBe('conversation c is still paused after 1m; it stays so');
   });
 
-  it('ends on a signal with its code, and says that the run goes on', async () => {
+  it('ends on a signal with its exit code, and prints that the run continues', async () => {
     const stage = new Stage();
     const watched = stage.watch();
     await stage.deliver(stage.state('running'));

@@ -40,8 +40,8 @@ function run(chunks: Chunk[], script: string): unknown {
 
 const print = (value: string): string => `console.log(JSON.stringify(${value}));`;
 
-describe('chunks that were put into one file', () => {
-  it('are made when they are asked for, once, whoever asks', () => {
+describe('chunks that are merged into one file', () => {
+  it('are evaluated on their first import, once for all importers', () => {
     const chunks = [
       { name: 'shared', code: 'globalThis.made=(globalThis.made??0)+1;stdin_exports.made=globalThis.made;' },
       { name: 'a', code: 'stdin_exports.from=require("./shared.js").made;', imports: ['shared'] },
@@ -54,7 +54,7 @@ describe('chunks that were put into one file', () => {
     ]);
   });
 
-  it('are strict, as modules are', () => {
+  it('run in strict mode, like modules', () => {
     const chunks = [
       {
         name: 'a',
@@ -66,7 +66,7 @@ describe('chunks that were put into one file', () => {
     expect(run(chunks, print('load.a().self'))).toBe(true);
   });
 
-  it('fail again, with the same words, for whoever asks after a failure', () => {
+  it('throw the same error again for every import after a failure', () => {
     const chunks = [
       { name: 'a', code: 'stdin_exports.half=1;throw new Error("it cannot be made");' },
       { name: 'b', code: 'stdin_exports.a=require("./a.js").half;', imports: ['a'] },

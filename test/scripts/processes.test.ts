@@ -28,7 +28,7 @@ afterEach(() => {
   }
 });
 
-describe('the end of what a genuine server left', () => {
+describe('ending the processes that a genuine server has left', () => {
   it('kills the processes whose environment names a path below the folder, with their children, and lists them', async () => {
     const child = await start(`${folder}/data`);
     const closed = once(child, 'close');
@@ -42,7 +42,7 @@ describe('the end of what a genuine server left', () => {
     expect(await endProcessesOf(folder)).toEqual([]);
   });
 
-  it('leaves a process alone whose environment names another folder that begins alike', async () => {
+  it('does not end a process whose environment names another folder with the same prefix', async () => {
     const child = await start(`${folder}-again/data`);
     expect(await endProcessesOf(folder)).toEqual([]);
     expect(child.exitCode ?? child.signalCode).toBe(null);

@@ -56,7 +56,7 @@ describe('settings of V0', () => {
     await serve('1.6.0');
   });
 
-  it('are read with their secrets as `(set)` and `null`, keys of MCP servers included', async () => {
+  it('are read with the state of each secret, keys of MCP servers included', async () => {
     const { stored: there, values, secrets } = await server.settings.read();
     expect(there).toBe(true);
     expect(values).toMatchObject({ max_iterations: 44, language: 'de', git_user_name: 'Ann' });

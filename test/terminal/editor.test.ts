@@ -30,7 +30,7 @@ const edit = (editor: string | undefined, signal = new AbortController().signal)
     signal,
   });
 
-test('what was saved comes back; the file was private, had its extension and is gone', async () => {
+test('the saved text is returned; the file is private, has its extension and is deleted', async () => {
   const file = await script(`ls -l "$2" > '${dir}/seen'; printf '%s' "$2" > '${dir}/name'; echo second >> "$2"`);
   expect(await edit(`"${file}" --wait`)).toBe('first\nsecond\n');
   expect(await readFile(path.join(dir, 'seen'), 'utf8')).toMatch(/^-rw------- /);
@@ -39,7 +39,7 @@ test('what was saved comes back; the file was private, had its extension and is 
   await expect(readdir(path.dirname(name))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('an editor that is set and not there is a config error', async () => {
+test('a missing editor in the environment is a config error', async () => {
   await expect(edit('/nowhere/editor')).rejects.toMatchObject({
     kind: 'config',
     message: expect.stringContaining('was not found') as string,
@@ -60,7 +60,7 @@ test('without an editor that is set nano is opened, else vi, else the error name
   }
 });
 
-test('an editor that fails leaves what was written in a file that the error names, where that is asked for', async () => {
+test('an editor that fails leaves the text in a file that the error names, when requested', async () => {
   const EDITOR = `'${await script('echo second >> "$1"; exit 3')}'`;
   const env = { PATH: process.env.PATH, EDITOR };
   const options = { initial: 'first\n', extension: '.md', env, signal: new AbortController().signal };
@@ -70,7 +70,7 @@ test('an editor that fails leaves what was written in a file that the error name
   await rm(path.dirname(file), { recursive: true });
 });
 
-test('an editor that fails takes nothing over, and the file is gone', async () => {
+test('an editor that fails returns no text, and the file is deleted', async () => {
   const file = await script(`printf '%s' "$1" > '${dir}/name'; exit 3`);
   await expect(edit(`'${file}'`)).rejects.toMatchObject({
     kind: 'config',
@@ -91,7 +91,7 @@ test('a signal ends the editor', async () => {
   await expect(editing).rejects.toBe(reason);
 });
 
-test('a command is split at blanks, with quotes', () => {
+test('a command is split at spaces, with quotes', () => {
   expect(splitCommand('code --wait')).toEqual(['code', '--wait']);
   expect(splitCommand(`"/opt/my editor/e" 'a b' -f`)).toEqual(['/opt/my editor/e', 'a b', '-f']);
 });

@@ -18,7 +18,7 @@ const start = (
   return { stderr, progress };
 };
 
-test('off a terminal there is a line per change, and nothing twice', async () => {
+test('off a terminal each change prints one line, without repetitions', async () => {
   const { stderr, progress } = start(undefined);
   const shown = await progress;
   shown.update('starting \x1b[2J');
@@ -52,7 +52,7 @@ test('on a terminal a spinner is shown, changes its text and leaves only the las
   expect(text.lastIndexOf('\x1b[0K')).toBeGreaterThan(text.lastIndexOf('starting'));
 });
 
-test('a spinner ended without a word leaves nothing', async () => {
+test('a spinner that ends without a text leaves no line', async () => {
   const { stderr, progress } = start(80);
   await (await progress).done();
   expect(stripVTControlCharacters(stderr.text()).split('\n')).toHaveLength(1);
@@ -64,7 +64,7 @@ test.each([{ TERM: 'dumb' }, { CI: 'true' }])('a terminal with %o gets lines', a
   expect(stderr.text()).toBe('starting \\x1b[2J\n');
 });
 
-test('a stderr that nobody reads does not end the wait', async () => {
+test('a closed stderr does not end the wait', async () => {
   for (const isTTY of [true, false]) {
     const stderr = { write: () => Promise.reject(new Error('gone')), isTTY, columns: 80 };
     const shown = await createProgress({ io: { stderr }, env: {}, globals: { color: 'auto' }, text: 'x' });

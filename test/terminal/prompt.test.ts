@@ -20,7 +20,7 @@ async function answer<T>(world: ReturnType<typeof prompting>, question: Promise<
   return await question;
 }
 
-test('a yes is a yes, and Enter is the default', async () => {
+test('yes answers yes, and Enter gives the default', async () => {
   const yes = prompting();
   expect(await answer(yes, yes.prompt.confirm({ message: 'Delete it?' }), 'y\n')).toBe(true);
   const no = prompting();
@@ -29,7 +29,7 @@ test('a yes is a yes, and Enter is the default', async () => {
   expect(await answer(byDefault, byDefault.prompt.confirm({ message: 'Go on?', default: 'yes' }), '\n')).toBe(true);
 });
 
-test('what is shown is safe, what comes back is as it was', async () => {
+test('the shown text is made safe, the returned value is unchanged', async () => {
   const world = prompting();
   const hostile = 'main\u202e\x1b[2J';
   const question = world.prompt.select({
@@ -44,7 +44,7 @@ test('what is shown is safe, what comes back is as it was', async () => {
   expect(world.stderr.text()).not.toMatch(/\u202e|\u009b|\x1b\]0|\x1b\[2J/);
 });
 
-test('text is taken, checked and has a default', async () => {
+test('text is read, checked and has a default', async () => {
   const world = prompting();
   const validate = (value: string) => value === 'good' || 'not good';
   expect(await answer(world, world.prompt.input({ message: 'Title?', validate }), 'good\n')).toBe('good');
@@ -52,7 +52,7 @@ test('text is taken, checked and has a default', async () => {
   expect(await answer(byDefault, byDefault.prompt.input({ message: 'Title?', default: 'same' }), '\n')).toBe('same');
 });
 
-test('a secret is never on the screen, nor is its length', async () => {
+test('neither a secret nor its length is shown', async () => {
   const world = prompting();
   expect(await answer(world, world.prompt.secret({ message: 'Key?' }), 's3cr3t\n')).toBe('s3cr3t');
   expect(world.stderr.text()).not.toContain('s3cr3t');
@@ -62,7 +62,7 @@ test('a secret is never on the screen, nor is its length', async () => {
 test.each([
   ['Ctrl-C', '\x03'],
   ['Ctrl-D', '\x04'],
-])('%s leaves the question: interrupted, exit code 130', async (_, key) => {
+])('%s ends the question: interrupted, exit code 130', async (_, key) => {
   const world = prompting();
   await expect(answer(world, world.prompt.confirm({ message: 'Go on?' }), key)).rejects.toMatchObject({
     kind: 'interrupted',
@@ -70,7 +70,7 @@ test.each([
   });
 });
 
-test('the end of the input leaves the question too', async () => {
+test('the end of the input ends the question, too', async () => {
   const world = prompting();
   const question = world.prompt.input({ message: 'Title?' });
   question.catch(() => undefined);
@@ -89,7 +89,7 @@ test('a signal ends the question with its own exit code', async () => {
   await expect(question).rejects.toBe(reason);
 });
 
-test('questions follow each other on one input', async () => {
+test('several questions read from one input', async () => {
   const world = prompting();
   expect(await answer(world, world.prompt.input({ message: 'One?' }), 'a\n')).toBe('a');
   const second = world.prompt.input({ message: 'Two?' });

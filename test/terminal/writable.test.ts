@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { TerminalStream } from '../../src/terminal/writable.ts';
 import { keptStderr } from './streams.ts';
 
-test('without colours, those of libraries are taken off and cursor movements stay', () => {
+test('without colours, those of libraries are removed and cursor movements are kept', () => {
   const plain = keptStderr(80);
   const colored = keptStderr(80);
   for (const [stderr, colors] of [
@@ -19,7 +19,7 @@ test('without colours, those of libraries are taken off and cursor movements sta
   expect(colored.text()).toBe('\x1b[2K\x1b[1;34m?\x1b[39m\x1b[0mé');
 });
 
-test('it is a Node stream: pipes end in it, and callbacks come when the chunk is taken', async () => {
+test('it is a Node stream: pipes can end in it, and callbacks run when the chunk is written', async () => {
   const stderr = keptStderr(40);
   const stream = new TerminalStream(stderr, 'colors');
   const source = new PassThrough();
@@ -30,7 +30,7 @@ test('it is a Node stream: pipes end in it, and callbacks come when the chunk is
   await new Promise<void>((resolve) => new TerminalStream(stderr, 'colors').write('x', () => resolve()));
 });
 
-test('the cursor moves as with tty.WriteStream', () => {
+test('it moves the cursor like tty.WriteStream', () => {
   const stderr = keptStderr(40);
   const stream = new TerminalStream(stderr, 'colors');
   stream.cursorTo(0);

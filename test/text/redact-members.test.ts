@@ -4,7 +4,7 @@ import { createRedactor } from '../../src/text/redact.ts';
 const KEY = 'kq7/Zr+x "9" ü\\n';
 const { value } = createRedactor([KEY, 'abc', '']);
 
-test('members of JSON are redacted by name, and what was set can still be seen', () => {
+test('members of JSON are redacted by name, and their structure is kept', () => {
   expect(
     value({
       llm_api_key: 'x',

@@ -125,7 +125,7 @@ function planted(value: unknown, random: (below: number) => number): unknown {
 describe('the redaction', () => {
   const { text, value } = createRedactor([KEY]);
 
-  it('of what genuine servers said is what every rule on every text would make of it', () => {
+  it('of answers of genuine servers equals that of every rule applied to every text', () => {
     expect(bodies.length).toBeGreaterThan(100);
     for (const body of bodies) {
       expect(value(body)).toEqual(plainValue(body));
@@ -134,7 +134,7 @@ describe('the redaction', () => {
     }
   });
 
-  it('is the same with secrets planted anywhere in it', () => {
+  it('is equal, too, with secrets inserted at any place', () => {
     const random = createRandom(20_260_101);
     for (const body of bodies) {
       const document = planted(body, random);
@@ -144,7 +144,7 @@ describe('the redaction', () => {
     }
   });
 
-  it('does not let the first documents decide about names that come later', () => {
+  it('does not depend on the names in the first documents', () => {
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`name_${index}`, 'x']));
     const redactor = createRedactor([]);
     redactor.value(many);

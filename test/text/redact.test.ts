@@ -17,7 +17,7 @@ test.each([
   ['in a header', `X-Session-API-Key: ${KEY}`],
   ['twice', `${KEY} and ${KEY}`],
   ['among colours', `\x1b[31m${KEY}\x1b[0m`],
-])('a known secret never comes out: %s', (_, written) => {
+])('a known secret is never printed: %s', (_, written) => {
   const redacted = text(written);
   expect(redacted).toContain('<redacted>');
   for (const part of ['kq7', 'Zr', 'a3E3', '9"', '%229%22']) expect(redacted).not.toContain(part);
@@ -53,7 +53,7 @@ test.each([
     '-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----',
     '-----BEGIN RSA PRIVATE KEY-----<redacted>-----END RSA PRIVATE KEY-----',
   ],
-])('a secret is found by its place or form: %s', (written, redacted) => {
+])('a secret is found by its context or form: %s', (written, redacted) => {
   expect(text(written)).toBe(redacted);
   expect(text(redacted)).toBe(redacted);
 });
@@ -71,15 +71,15 @@ test.each([
   'API_KEY=$API_KEY TOKEN="$TOKEN" make',
   '日本語 の password について',
   'id 3f2504e04f8941d39a0c0305e82c3301',
-])('ordinary text stays as it is: %s', (written) => {
+])('ordinary text is unchanged: %s', (written) => {
   expect(text(written)).toBe(written);
 });
 
-test('a short secret is not searched in text, where it would hit words', () => {
+test('a short secret is not searched in text, where it would match words', () => {
   expect(text('abcdef abc')).toBe('abcdef abc');
 });
 
-test('a URL keeps all that is no secret', () => {
+test('a URL keeps every part that is not secret', () => {
   expect(url('https://u:p@host.example:8443/a/b?limit=3&api_key=x#top')).toBe(
     'https://<redacted>@host.example:8443/a/b?limit=3&api_key=<redacted>#top',
   );
@@ -94,7 +94,7 @@ test.each([
   ['flags', '--token '.repeat(30_000)],
   ['dots', `${'a.'.repeat(90_000)}token=`],
   ['bearers', `${'bearer '.repeat(20_000)}${'a'.repeat(90_000)}`],
-])('text made to be slow is not: %s', (_, hostile) => {
+])('text constructed for slow matching is fast: %s', (_, hostile) => {
   // The bound is the test's own time-out; a quadratic expression would take minutes.
   expect(text(hostile.repeat(4)).length).toBeGreaterThan(0);
 });

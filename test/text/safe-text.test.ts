@@ -19,24 +19,24 @@ test.each([
   ['a carriage return', 'safe\rrm -rf', 'safe\\rrm -rf'],
   ['a backspace', 'ab\x08c', 'ab\\x08c'],
   ['NUL and DEL', '\0\x7f', '\\x00\\x7f'],
-])('%s is shown and does not act', (_, hostile, shown) => {
+])('%s is shown and has no effect', (_, hostile, shown) => {
   expect(safeText(hostile)).toBe(shown);
   expect(safeLine(hostile)).toBe(shown);
 });
 
-test('what people write stays: accents, scripts, emoji with joiners, joiners of Persian', () => {
+test('ordinary text is unchanged: accents, scripts, emoji with joiners, joiners of Persian', () => {
   for (const text of ['Grüße, naïve façade', '日本語 テスト', '👩‍👩‍👧‍👦 ok', 'می\u200cخواهم', 'שלום', 'e\u0301', '❤️ #️⃣']) {
     expect(safeLine(text)).toBe(text);
   }
 });
 
-test('line feeds and tabs stay in text and are shown on a line', () => {
+test('line feeds and tabs are kept in text and shown on a line', () => {
   expect(safeText('a\n\tb')).toBe('a\n\tb');
   expect(safeLine('a\n\tb')).toBe('a\\n\\tb');
   expect(safeMultiline('a\r\nerror: b')).toBe('a\n  error: b');
 });
 
-test('JSON carries nothing raw that JSON.stringify leaves, and means the same', () => {
+test('JSON has no raw character that JSON.stringify leaves, and parses to the same value', () => {
   const value = { 'k\u009b': 'a\u009b2J \u202e \u2028 \ufeff \u{e0041} \x7f "q" \\', emoji: '👩‍👧' };
   const json = escapeJson(JSON.stringify(value, null, 2));
   expect(json).toContain('\\u009b2J \\u202e \\u2028 \\ufeff \\udb40\\udc41 \\u007f');
@@ -45,7 +45,7 @@ test('JSON carries nothing raw that JSON.stringify leaves, and means the same', 
   expect(JSON.parse(json)).toEqual(value);
 });
 
-test('a stream of bytes is safe however it is cut', () => {
+test('a stream of bytes is safe in any chunks', () => {
   const bytes = Buffer.from('\ufeffé👩‍👧 \x1b[2J ok\r\nline\rover \u202e \u200d end\u200d');
   const whole = '\\ufeffé👩‍👧 \\x1b[2J ok\nline\\rover \\u202e \\u200d end\\u200d';
   for (let size = 1; size <= bytes.length; size += 1) {
@@ -61,7 +61,7 @@ test('invalid UTF-8 becomes the replacement character, also at the end', () => {
   expect(stream.push(Uint8Array.of(0x61, 0xff, 0x62, 0xe2, 0x82)) + stream.end()).toBe('a\ufffdb\ufffd');
 });
 
-test('random text of harmful characters never gets through', () => {
+test('random text of harmful characters is always escaped', () => {
   const random = randomFrom(7);
   const alphabet = [
     '\x1b',

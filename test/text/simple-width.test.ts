@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { roughRuler, rulerFor } from '../../src/text/width.ts';
 
-test('widths known without the library are the ones of the library, for each character', async () => {
+test('widths computed without the library are equal to those of the library, for each character', async () => {
   // The ruler for a text that needs no library knows every simple character; the others are not asked of it.
   const simple = await rulerFor(['simple']);
   const ranges: [number, number][] = [
@@ -33,7 +33,7 @@ test('widths known without the library are the ones of the library, for each cha
   }
 });
 
-test('what is measured without the library is as wide as with it, or wider', () => {
+test('a text measured without the library is as wide as with it, or wider', () => {
   const texts = [
     '🙂',
     '👍🏽',

@@ -35,7 +35,7 @@ test('where there is no terminal only line feeds end a line', async () => {
   expect(await wrap(text, { columns: Number.POSITIVE_INFINITY })).toEqual([text.split('\n')[0]?.trimEnd(), 'end']);
 });
 
-test('a very long text is broken in a moment', async () => {
+test('a very long text is broken in linear time', async () => {
   expect((await wrap('word '.repeat(200_000), { columns: 80 })).length).toBeGreaterThan(12_000);
   expect((await wrap('日'.repeat(300_000))).length).toBeGreaterThan(60_000);
   expect(await wrap('x'.repeat(200_000), { columns: 102 })).toHaveLength(2_000);

@@ -249,7 +249,7 @@ describe('conv new --stop-on-timeout', () => {
   const start = (): Promise<Ended> =>
     trap.acs('conv', 'new', 'hello', '--no-repo', '--wait', '--wait-timeout', '4s', '--stop-on-timeout', '--json');
 
-  it('names the time that was given, and stops a run that begins within 5 s after it', async () => {
+  it('names the given time, and stops a run that begins within 5 s after it', async () => {
     begunAtMs = trap.clock.now() + 6_000;
     const ended = await start();
     expect(ended.code, ended.err).toBe(124);

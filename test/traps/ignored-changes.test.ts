@@ -18,7 +18,7 @@ async function at(message: string, options: LooseOptions): Promise<{ id: string;
 }
 
 describe('conv stop', () => {
-  it('exits 124 when the run goes on', async () => {
+  it('exits 124 when the run continues', async () => {
     const { id, server } = await at('WORK', { ignores: ['stop'] });
     expect(await server.acs('conv', 'stop', id)).toMatchObject({ code: 124, out: '' });
   });
@@ -44,7 +44,7 @@ describe('conv stop', () => {
 });
 
 describe('sandbox pause', () => {
-  it('exits 124 when the sandbox goes on running', async () => {
+  it('exits 124 when the sandbox keeps running', async () => {
     const { sandbox, server } = await at('hello', { ignores: ['pause'] });
     const { code, err } = await server.acs('sandbox', 'pause', sandbox, '--wait-timeout', '20s');
     expect({ code, err }).toMatchObject({ code: 124, err: expect.stringContaining('running') as string });

@@ -89,7 +89,7 @@ describe('a sandbox in error', () => {
     expect(JSON.parse(out)).toMatchObject({ status: 'finished' });
   });
 
-  it('that lasts is the end of a conv wait', async () => {
+  it('that lasts ends a conv wait', async () => {
     trap.appEvents.push(userMessage('do it'), status('running'));
     trap.addConversation(BROKEN);
     const { code, out, err } = await trap.acs('conv', 'wait', ID, '--json');
@@ -97,7 +97,7 @@ describe('a sandbox in error', () => {
     expect(JSON.parse(out)).toMatchObject({ status: 'failed', reason: { code: 'sandbox-error' } });
   });
 
-  it('at the deadline of a conv wait is its end', async () => {
+  it('at the deadline of a conv wait is the outcome', async () => {
     trap.appEvents.push(userMessage('do it'), status('running'));
     trap.addConversation(BROKEN);
     const { code, err } = await trap.acs('conv', 'wait', ID, '--wait-timeout', '4s');

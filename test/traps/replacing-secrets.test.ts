@@ -71,7 +71,7 @@ describe('secret set of an existing name', () => {
     expect(err).toContain('the old value of TOKEN is gone');
   });
 
-  it('has succeeded when the answer is lost and the secret is there', async () => {
+  it('succeeds when the answer is lost and the secret exists', async () => {
     onCreate = () => {
       stored.set('TOKEN', 'new-value');
       return { cut: true };
@@ -175,14 +175,14 @@ describe('secret delete', () => {
     expect(err).toContain('secret TOKEN was not deleted');
   });
 
-  it('is done when no answer comes to it and the list no longer has the secret', async () => {
+  it('succeeds when it is not answered and the list no longer has the secret', async () => {
     cutDeletions({ effect: 'deleted' });
     const ended = await trap.acs('secret', 'delete', 'TOKEN', '-y', '--json');
     expect(ended.code, ended.err).toBe(0);
     expect(JSON.parse(ended.out)).toMatchObject({ changed: true });
   });
 
-  it('is done when its answer is lost and the repetition finds nothing', async () => {
+  it('succeeds when its answer is lost and the repetition finds nothing', async () => {
     const { before } = trap;
     let isLost = false;
     trap.before = (asked) => {

@@ -26,8 +26,8 @@ afterAll(async () => {
   await world.close();
 });
 
-describe('what is old', () => {
-  it('is left alone where it has begun to work since it was found', async () => {
+describe('an old record', () => {
+  it('is kept when its run has started since the list was read', async () => {
     const { id, release } = await startHeldRun(world);
     const becomes = (status: string) => until(async () => (await server.conversations.get(id)).status === status);
     await server.conversations.stop(id);

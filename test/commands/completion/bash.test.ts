@@ -7,7 +7,7 @@ import { bash, dir, useScripts, writeStandIn } from './shells.ts';
 useScripts();
 
 describe('in bash', () => {
-  it('commands are offered, and an alias leads where its command does', () => {
+  it('commands are offered, and an alias completes like its command', () => {
     expect(bash('pro')).toEqual(['profile']);
     expect(bash('profile', '')).toEqual(['add', 'list', 'show', 'use', 'rename', 'delete']);
     expect(bash('conversation', 'li')).toEqual(['list']);
@@ -21,19 +21,19 @@ describe('in bash', () => {
     expect(bash('serve', '--st')).toEqual(['--status', '--stop']);
   });
 
-  it('values of flags are offered, written both ways', () => {
+  it('values of flags are offered after a space and after =', () => {
     expect(bash('serve', '--api', '')).toEqual(['v0', 'v1', 'both']);
     expect(bash('serve', '--api', '=', 'v')).toEqual(['v0', 'v1']);
     expect(bash('serve', '--api', '=')).toEqual(['v0', 'v1', 'both']);
     expect(bash('--format', 'n')).toEqual(['ndjson']);
   });
 
-  it('a value that looks like a command is passed over', () => {
+  it('a value that equals a command name is skipped', () => {
     expect(bash('--profile', 'serve', 'profile', 'us')).toEqual(['use']);
     expect(bash('profile', '--output', 'add', 'us')).toEqual(['use']);
   });
 
-  it('names of profiles are those of this moment', () => {
+  it('names of profiles are read at each completion', () => {
     expect(bash('profile', 'use', 'wo')).toEqual(['work', 'workshop']);
     expect(bash('-p', '')).toEqual(['work', 'workshop', 'local']);
     expect(bash('conv', 'list', '--profile', 'l')).toEqual(['local']);
@@ -44,7 +44,7 @@ describe('in bash', () => {
     expect(bash('help', 'ex')).toEqual(['exit-codes']);
   });
 
-  it('a flag takes its value also when the names for it cannot be had', () => {
+  it('a flag takes its value also when its names cannot be read', () => {
     rmSync(path.join(dir, 'bin', 'acs'));
     expect(bash('-p', 'serve', 'conversation', 'li')).toEqual(['list']);
     writeStandIn();
@@ -68,7 +68,7 @@ describe('in bash', () => {
     expect(bash('conv', 'new', '--git-provider', 'git')).toEqual(['github', 'gitlab']);
   });
 
-  it('ids are offered for the first argument, and for each where there may be several', () => {
+  it('ids are offered for the first argument, and for each one of a repeatable argument', () => {
     expect(bash('conv', 'show', '')).toEqual(['@last', 'aa11', 'bb22']);
     expect(bash('conv', 'show', 'aa11', '')).toEqual([]);
     expect(bash('conv', 'wait', 'aa11', 'b')).toEqual(['bb22']);

@@ -35,7 +35,7 @@ describe('acs completion', () => {
     expect(out === readFileSync(scripts[`acs.${extension}`] ?? '', 'utf8')).toBe(true);
   });
 
-  it('of an unknown shell is exit 2 and names the known ones; a format makes no sense', async () => {
+  it('exits 2 for an unknown shell, whose message names the known ones, and for a format', async () => {
     const { code, err } = await acs(['completion', 'tcsh']);
     expect({ code, err }).toEqual({
       code: 2,
@@ -118,7 +118,7 @@ describe.each(['zsh'].filter(found))('in %s', (shell) => {
     expect(pressTab(typed)).toBe(completed);
   });
 
-  it('a flag takes its value also when the names for it cannot be had', () => {
+  it('a flag takes its value also when its names cannot be read', () => {
     expect(pressTab('acs -p serve conversation li', process.env.PATH)).toBe('acs -p serve conversation list');
   });
 });

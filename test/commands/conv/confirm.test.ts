@@ -37,7 +37,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(world, id)).toBe('waiting');
     });
 
-    it('--accept carries the action out and the run continues', async () => {
+    it('--accept executes the action and the run continues', async () => {
       const { id, did } = await startWaitingRun(world);
       const { action_id } = await shown(id);
       const accepted = await conv('confirm', id, '--accept', '--action', action_id, '--json');
@@ -56,7 +56,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(did(1)).toBe(false);
     });
 
-    it('exits 6 for an action that no longer waits', async () => {
+    it('exits 6 for an action that is no longer pending', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const { action_id: first } = await shown(id);
       expect((await conv('confirm', id, '--action', 'another', '--json')).code).toBe(6);

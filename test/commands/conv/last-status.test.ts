@@ -56,7 +56,7 @@ describe('after a restart of the service', () => {
     expect((await world.acs('conv', 'show', waiting.id, '--exit-status')).code).toBe(8);
   });
 
-  it.each(['exit', 'accept'])('conv follow --on-confirm %s exits 8 and carries nothing out', async (onConfirm) => {
+  it.each(['exit', 'accept'])('conv follow --on-confirm %s exits 8 and executes no action', async (onConfirm) => {
     const { code, out } = await world.acs('conv', 'follow', waiting.id, '--on-confirm', onConfirm, '--json');
     expect(code).toBe(8);
     expect(JSON.parse(out.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ type: 'outcome', status: 'waiting' });
@@ -102,7 +102,7 @@ describe('after a restart of the service', () => {
 });
 
 describe('without a restart', () => {
-  it('a run that goes on in a sandbox that is paused is paused, and goes on when it is resumed', async () => {
+  it('a run in progress is paused with its sandbox, and continues when it is resumed', async () => {
     const { id, release } = await startHeldRun(world);
     const { sandbox_id } = json(await world.acs('conv', 'show', id, '--json'));
     await world.acs('sandbox', 'pause', sandbox_id ?? '');

@@ -12,7 +12,7 @@ it.each([
   ['--timeout', '--wait or --follow', ['conv', 'send', ID, 'hello']],
   ['--wait-timeout', '--wait or --follow', ['conv', 'resume', ID]],
   ['--timeout', '--follow', ['conv', 'events', ID]],
-])('%s without the wait it is for is refused: it needs %s', async (flag, needs, command) => {
+])('%s without the wait that it limits is refused: it needs %s', async (flag, needs, command) => {
   const { code, err } = await acs(...command, flag, '5m');
   expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(`${flag} needs ${needs}`) as string });
 });

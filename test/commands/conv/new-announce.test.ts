@@ -27,7 +27,7 @@ const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 
 describe('conv new', () => {
-  it('prints an id that conv show takes at once', async () => {
+  it('prints an id that conv show accepts at once', async () => {
     for (let start = 0; start < 3; start += 1) {
       const id = (await acs('--no-repo', '--replay', 'demo', '--no-wait', '-q')).out.trim();
       expect((await world.acs('conv', 'show', id, '--json')).code).toBe(0);

@@ -107,7 +107,7 @@ const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
 const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
 const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 
-describe('the repository of a conversation at a distant server', () => {
+describe('the repository of a conversation at a remote server', () => {
   const provider = { gitProvider: 'forgejo' };
 
   it('is owner/name of the remote of the checkout, with the current branch', async () => {

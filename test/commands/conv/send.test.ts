@@ -99,7 +99,7 @@ describe('conversation changes', () => {
     expect((await conv('events', id, '-q')).out).not.toBe('');
   });
 
-  it('conv send exits 8 while a confirmation is pending, because a message would carry the action out', async () => {
+  it('conv send exits 8 while a confirmation is pending, because a message would execute the action', async () => {
     const file = await replayFile(world, 'touch.json', [run('touch carried-out'), finish('done')]);
     expect((await world.acs('settings', 'set', 'confirmation_mode=true')).code).toBe(0);
     const waiting = await conv('new', 'do it', '--no-repo', '--replay', file, '--wait', '--json');
@@ -158,7 +158,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(items.map(({ text }) => text)).toContain('and this');
     });
 
-    it('does not carry the next action out without an answer', async () => {
+    it('does not execute the next action without an answer', async () => {
       const { id, did } = await startWaitingRun(world, 2);
       const sent = await conv('send', id, 'and this', '--accept', '--json');
       await until(() => did(1));

@@ -43,7 +43,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
   const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
   describe('conv stop', () => {
-    it('of a run that waits changes nothing over V1 and stops it over V0', async () => {
+    it('of a waiting run changes nothing over V1 and stops it over V0', async () => {
       const { id, did } = await startWaitingRun(world);
       const ended = await conv('stop', id, '--json');
       expect(ended.code, ended.err).toBe(0);

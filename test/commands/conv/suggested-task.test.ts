@@ -21,7 +21,7 @@ async function connect(...providers: string[]): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-it('a suggested task named as repository and number is at the only provider the server has', async () => {
+it('a suggested task given as repository and number has the only provider of the server', async () => {
   const none = await planned();
   expect({ code: none.code, err: none.err }).toMatchObject({
     code: 2,

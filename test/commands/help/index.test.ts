@@ -9,18 +9,18 @@ import { invoke } from '../../support/world.ts';
 const acs = (...args: string[]) => invoke({ args, cwd: os.tmpdir(), env: { HOME: os.tmpdir(), ACS_BASE_URL: '' } });
 
 describe('acs help', () => {
-  it('without words is the help of acs', async () => {
+  it('without arguments prints the help of acs', async () => {
     const [help, flag] = [await acs('help'), await acs('--help')];
     expect(help).toMatchObject({ code: 0, err: '', out: flag.out });
   });
 
-  it('of a command is that of its flag, and an alias leads there', async () => {
+  it('of a command or an alias prints the same as its --help', async () => {
     const flag = await acs('profile', 'list', '--help');
     expect(await acs('help', 'profile', 'list')).toMatchObject({ code: 0, err: '', out: flag.out });
     expect(await acs('help', 'profile', 'ls')).toMatchObject({ code: 0, out: flag.out });
   });
 
-  it('of something unknown is exit 2 and names the topics', async () => {
+  it('of an unknown name exits 2 and names the topics', async () => {
     const { code, out, err } = await acs('help', 'nonsense');
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('exit-codes, environment, output');
@@ -34,7 +34,7 @@ describe('acs help', () => {
     for (const number of [129, 141, 143]) expect(out).toContain(String(number));
   });
 
-  it('names every variable that is read', async () => {
+  it('names every environment variable that acs reads', async () => {
     const { out } = await acs('help', 'environment');
     for (const name of [
       'ACS_BASE_URL',
@@ -62,7 +62,7 @@ describe('acs help', () => {
 });
 
 describe('the commands of the root', () => {
-  it('are described there as they describe themselves', async () => {
+  it('have the same description as in their own help', async () => {
     const described = async (words: string[] | 'all') => {
       const root = new Command('acs');
       await declareCommands(root, {} as Context, words);

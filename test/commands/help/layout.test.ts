@@ -15,7 +15,7 @@ const linesAt = async (columns: number | undefined, args: string[]): Promise<str
 
 describe.each([20, 40, 60, 80, 200])('at %i columns', (columns) => {
   it.each(pages)(
-    'no line of acs $name is longer than the width, but for one long word on a line of its own',
+    'no line of acs $name is longer than the width, except a long word on a line of its own',
     async ({ args }) => {
       const width = Math.min(columns, 80);
       const tooLong = (await linesAt(columns, args)).filter((line) => line.length > width);

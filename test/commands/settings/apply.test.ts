@@ -52,13 +52,13 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }
     await acs('unset', 'mcp_config');
   });
 
-  it('warns on V0 of a secret that may be lost and cannot be known', async () => {
+  it('warns on V0 that an unreadable secret may be lost', async () => {
     await acs('set', 'language=it');
     const { err } = await acs('set', 'language=es');
     expect(err.includes('sandbox_api_key')).toBe(api === 'v0');
   });
 
-  it('sends the parts of secrets_store to where the server takes them', async () => {
+  it('sends the parts of secrets_store to the routes that accept them', async () => {
     const store = { custom_secrets: { DEPLOY_TOKEN: { secret: 'deploy-hush', description: 'to deploy' } } };
     const { code, out, err } = await acs('set', `secrets_store=@${await file('store.json', JSON.stringify(store))}`);
     expect(code).toBe(0);

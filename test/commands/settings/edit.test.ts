@@ -42,7 +42,7 @@ describe('settings edit', () => {
     expect(JSON.parse(out)).toMatchObject({ changed: false });
   });
 
-  it('leaves a setting as it is when its line is taken out', async () => {
+  it('does not change a setting whose line was removed', async () => {
     const { code, out } = await edit(`JSON.stringify({ language: 'de' }) + text.slice(0, 0)`);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ language: 'de', max_iterations: 21, changed: true });
@@ -64,14 +64,14 @@ describe('settings edit', () => {
     expect(JSON.parse(out)).toMatchObject({ max_iterations: 34, changed: true });
   });
 
-  it('ends with 2 and writes nothing when the mistake is left', async () => {
+  it('exits 2 and writes nothing when the mistake remains', async () => {
     const { code, err } = await edit(`'{ no JSON'`, 'n\n');
     expect({ code, said: err.includes('nothing was changed') }).toEqual({ code: 2, said: true });
   });
 });
 
 describe('settings set with a bare secret', () => {
-  it('asks for it on a terminal and cannot off one', async () => {
+  it('asks for it on a terminal and exits 2 off one', async () => {
     const world = await createWorld({ api: 'v1', spec: 'process' });
     try {
       const args = ['settings', 'set', 'llm_api_key', '--no-color'];

@@ -40,7 +40,7 @@ const SECRETS_STORE = {
 };
 
 describe('every field of the settings', () => {
-  it.each(['v0', 'v1'] as const)('is sent where %s takes it, and comes back', async (api) => {
+  it.each(['v0', 'v1'] as const)('is sent to its place in %s, and returned', async (api) => {
     const world = await createWorld({ api, spec: 'process' });
     const proxy = await recordingProxy(world.service.url);
     const acs = (...args: string[]) => world.invoke({ args: ['settings', ...args], env: { ACS_BASE_URL: proxy.url } });
@@ -109,7 +109,7 @@ describe('every field of the settings', () => {
     }
   });
 
-  it('takes a nested path of V1, and the path of a flat name for that name', async () => {
+  it('may be a nested path of V1, and the path of a flat name is that name', async () => {
     const world = await createWorld({ api: 'v1', spec: 'process' });
     const proxy = await recordingProxy(world.service.url);
     try {

@@ -5,7 +5,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
   const at = useProxiedWorld('settings', { api, spec: 'process' });
   const acs = at.acs;
 
-  it('prints a line of name and value for each in a pipe, and the bare value of one that is named', async () => {
+  it('prints a line of name and value for each in a pipe, and only the value of a single named one', async () => {
     await acs('set', 'max_iterations=7', 'language=de');
     const all = (await acs('get')).out.split('\n').slice(0, -1);
     expect(all.length).toBeGreaterThan(10);

@@ -41,7 +41,7 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
     expect((await settings())['mcp_config']).toBeNull();
   });
 
-  it('shows no secret in the arguments of MCP servers, and takes none from the command line', async () => {
+  it('shows no secret in the arguments of MCP servers, and refuses one on the command line', async () => {
     const args = ['-y', 'tools', '--api-key=hush-one', '--token', 'hush-two', '-e', 'GITHUB_TOKEN=hush-three'];
     const config = { stdio_servers: [{ name: 'tools', command: 'npx', args }] };
     const word = `mcp_config=@${await file('mcp.json', JSON.stringify(config))}`;

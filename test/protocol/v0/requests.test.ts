@@ -111,7 +111,7 @@ describe('the settings of V0', () => {
     await v0.close();
   });
 
-  it('all 25 fields go over the wire as they were given, mcp_config with its three kinds of servers', async () => {
+  it('all 25 fields are sent as given, mcp_config with its three kinds of servers', async () => {
     await writeFile(path.join(v0.dir, 'settings.json'), JSON.stringify(SETTINGS));
     const args = ['settings', 'set', '--file', 'settings.json'];
     const { code, err } = await v0.invoke({ args, env: { ACS_BASE_URL: wire.url } });
@@ -122,7 +122,7 @@ describe('the settings of V0', () => {
     expect(body).toEqual(SETTINGS);
   });
 
-  it('secrets_store, which servers drop from that body, goes to where they take it', () => {
+  it('secrets_store, which servers drop from that body, is sent to the route that accepts it', () => {
     expect(bodyOf(wire.requests, 'POST', '/api/add-git-providers')).toEqual({
       provider_tokens: SETTINGS.secrets_store.provider_tokens,
     });
@@ -133,7 +133,7 @@ describe('the settings of V0', () => {
     });
   });
 
-  it('are read by GET, with the key under both names', () => {
+  it('are read by GET, with the key in both headers', () => {
     const read = wire.requests.find(({ method, path: route }) => method === 'GET' && route === '/api/settings');
     expect(read?.headers).toMatchObject({
       'x-session-api-key': v0.service.key,
@@ -158,7 +158,7 @@ describe('the start of a V0 conversation', () => {
   ];
   const START = ['conv', 'new', '--api', 'v0', '--json'];
 
-  it('all 11 members go over the wire as they were given', async () => {
+  it('all 11 members are sent as given', async () => {
     const bodies: Record<string, unknown>[] = [];
     const keep = (requests: RecordedRequest[]): Record<string, unknown> => {
       const body = bodyOf(requests, 'POST', '/api/conversations');

@@ -100,7 +100,7 @@ describe('the start of a V1 conversation', () => {
   const ROUTE = '/api/v1/app-conversations';
   const START = ['conv', 'new', '--api', 'v1', '--json'];
 
-  it('every member goes over the wire as it was given', async () => {
+  it('every member is sent as given', async () => {
     const bodies: Record<string, unknown>[] = [];
     const keep = (requests: RecordedRequest[]): Record<string, unknown> => {
       const body = bodyOf(requests, 'POST', ROUTE);
@@ -170,7 +170,7 @@ describe('the start of a V1 conversation', () => {
     expect(proxy.requests.slice(from)).toEqual([]);
   });
 
-  it('members are for V1 alone', async () => {
+  it('members are refused over V0', async () => {
     const members = await file('members.json', { public: true });
     const { code, err } = await world.acs('conv', 'new', 'hi', '--no-repo', '--api', 'v0', '--members', members);
     expect([code, err.includes('--members')]).toEqual([12, true]);

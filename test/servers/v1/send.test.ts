@@ -101,7 +101,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(written).toHaveLength(1);
   });
 
-  it('a message goes to the sandbox when the app server lacks the route that its document lists', async () => {
+  it('a message goes to the sandbox when the server has no document and the route of the app server is missing', async () => {
     standsAt('finished', 'finished');
     const { before } = trap;
     trap.before = (asked) => (asked.path === '/openapi.json' ? NOT_FOUND : before(asked));
