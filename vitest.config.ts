@@ -4,19 +4,24 @@ import { LongestFirst } from './test/support/longest-first.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
 
+/** Tests by plain calls, without a clock of their own. */
+const PURE = ['test/{domain,output,profiles,protocol,text}/**/*.test.ts'];
+
 const report = process.env.ACS_TEST_REPORT;
 
 export default defineConfig({
   define: { ACS_VERSION: JSON.stringify(version) },
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      // A worker loads a module once for all these files. The others get a process each: the idle clock waits until
+      // nothing is active in its process, and what an earlier file has left there would keep it waiting.
+      { extends: true, test: { name: 'pure', include: PURE, isolate: false } },
+      { extends: true, test: { name: 'process', include: ['test/**/*.test.ts'], exclude: PURE } },
+    ],
     globalSetup: ['test/support/build-is-current.ts'],
     // Processes, not threads: tests change directories, send signals and start processes of their own.
     pool: 'forks',
-    // No source keeps state between calls: a worker loads a module once for all its files, which saves 0.4 s of CPU
-    // time a file.
-    isolate: false,
-    // With two workers the processors were idle for two fifths of a run: a test waits for processes that it has started.
+    // A test waits for processes that it has started: a third worker has room on two cores.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Generous, for a machine that is slow and busy: a test waits for conditions (for a minute at most, see
