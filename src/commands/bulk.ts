@@ -65,6 +65,8 @@ export interface BulkPlan<S extends Subject, T> {
   lost: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
   past: string;
+  /** The work is to wait: that nothing was changed is no result. */
+  waits?: true;
   /** How many at a time: few, because servers limit requests, unless the work is to wait. */
   concurrency?: number;
   apply(target: S): Promise<Change<T>>;
@@ -116,12 +118,20 @@ async function changeAll<S extends Subject, T>(
     return await inParallel(targets, concurrency, async (target) => {
       const item = await change(target);
       ended += 1;
-      progress.update(`${ended} of ${targets.length}: ${item.id} ${item.ok ? past : `not ${past}`}`);
+      progress.update(`${ended} of ${targets.length}: ${item.id} ${resultWord(plan, item)}`);
       return item;
     });
   } finally {
     await progress.done();
   }
+}
+
+function resultWord(
+  { past, waits }: Pick<BulkPlan<Subject, unknown>, 'past' | 'waits'>,
+  { ok, changed }: BulkItem,
+): string {
+  if (!ok) return `not ${past}`;
+  return changed || waits ? past : 'unchanged';
 }
 
 export function failedItem(id: string | null, error: unknown, profile?: string): BulkItem {

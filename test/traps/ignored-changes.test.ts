@@ -35,6 +35,13 @@ describe('conv stop', () => {
     expect(json(ended)).toMatchObject({ status: 'finished', changed: false });
   });
 
+  it('exits 12 when the agent server has no route to stop a run', async () => {
+    const own = 'POST /agent/api/conversations/:id';
+    const { id, server } = await at('WORK', { lacks: [`${own}/interrupt`, `${own}/pause`] });
+    const { code, err } = await server.acs('conv', 'stop', id);
+    expect({ code, err }).toMatchObject({ code: 12, err: expect.stringContaining('cannot stop a run') as string });
+  });
+
   it('of a run that has ended sends nothing and reports no change', async () => {
     const { id, server } = await at('hello', {});
     server.fake.asked.length = 0;

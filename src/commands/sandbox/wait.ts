@@ -72,6 +72,7 @@ async function waitForEach(ctx: TimedContext, ids: readonly string[], options: W
     targets: ids.map((id) => ({ id, server })),
     lost: [],
     past: 'waited for',
+    waits: true,
     concurrency: ids.length,
     async apply({ id }) {
       try {

@@ -1,5 +1,5 @@
 /** The conversations of V1: each method of the port, and the function that implements it. */
-import { isAppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { isUuid, normalId } from '../ids.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
@@ -59,7 +59,10 @@ export function createConversationsV1(
   };
 }
 
-/** Interrupts; pauses where the server is too old for that, which answers only when the step in hand has ended. */
+/**
+ * Interrupts; pauses where the server is too old for that, which answers only when the step in hand has ended.
+ * @throws unsupported where the server has neither route
+ */
 async function stopV1(links: Links, id: string): Promise<void> {
   const agent = runningAgentOf(links, await getConversation(links, id));
   try {
@@ -67,5 +70,11 @@ async function stopV1(links: Links, id: string): Promise<void> {
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'server') throw error;
   }
-  await agent.pause();
+  try {
+    await agent.pause();
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'not-found') throw error;
+    await agent.conversation(); // throws not-found where the 404 is about the conversation
+    throw new AppError('unsupported', 'this server cannot stop a run: it has no route for this', error.details);
+  }
 }

@@ -30,6 +30,13 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       const id = await ended();
       expect(json(await conv('stop', id, '--json'))).toMatchObject({ status: 'finished', changed: false });
     });
+
+    it('reports each of several runs that have ended as unchanged', async () => {
+      const ids = [await ended(), await ended()];
+      const { code, err } = await conv('stop', ...ids);
+      expect(code, err).toBe(0);
+      for (const id of ids) expect(err).toContain(`: ${id} unchanged\n`);
+    });
   });
 });
 
