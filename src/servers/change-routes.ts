@@ -18,8 +18,8 @@ export interface ChangeCall extends Pick<Call, 'method' | 'body' | 'timeoutMs'> 
 }
 
 /**
- * Sends the change to V1's route. Null where the server lacks the route: nothing was changed. A route whose presence
- * was unknown is then known to be absent, unless the answer might be that of a gateway.
+ * Sends the change to V1's route. Null where the server lacks the route, also one that its document lists: nothing was
+ * changed. The route is then known to be absent, unless the answer might be that of a gateway.
  */
 export async function changeOverV1(
   links: Links,
@@ -33,7 +33,7 @@ export async function changeOverV1(
   const isKnown = presence === 'present';
   const accept = [...(call.accept ?? []), 404, ...(isKnown ? [] : [405])];
   const answer = await links.app.request({ ...call, path, safe: 'idempotent', accept, mayBeMissing: !isKnown });
-  if (isKnown || !(await lacksRoute(answer, isThere))) return answer;
+  if (!(await lacksRoute(answer, isThere))) return answer;
   if (isMissingRoute(answer)) await links.features.learn(feature, 'absent');
   return null;
 }

@@ -107,6 +107,26 @@ describe.each<[string, LooseOptions]>([
   });
 });
 
+it.each([
+  ['rename', ['T']],
+  ['delete', ['-y', '--ignore-not-found']],
+])(
+  'conv %s exits 12 where the document lists the route, it answers 404, and the conversation exists',
+  async (verb, rest) => {
+    const title = { content: { 'application/json': { schema: { properties: { title: {} } } } } };
+    const paths = {
+      '/api/v1/app-conversations': { get: {}, post: {} },
+      '/api/v1/app-conversations/{conversation_id}': { delete: {}, patch: { requestBody: title } },
+    };
+    trap = await looseTrap({ openapi: { json: { paths } } });
+    await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
+    trap.before = ({ method }) => (method === 'PATCH' || method === 'DELETE' ? NOT_FOUND : null);
+    const ended = await trap.acs('conv', verb, CHOSEN, ...rest);
+    expect(ended, ended.err).toMatchObject({ code: 12 });
+    expect(trap.conversations.size).toBe(1);
+  },
+);
+
 it('the presence of a route is read without side effects, once, and cached', async () => {
   trap = await looseTrap({ openapi: NOT_FOUND });
   await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', CHOSEN);
