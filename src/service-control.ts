@@ -20,11 +20,14 @@ export interface LocalService {
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
   logFile(dataDir?: string): Promise<string>;
-  /** What nobody has used for longer than the retention (milliseconds), to be deleted. Starts one in the background if need be. */
+  /**
+   * Records unused for longer than the retention (milliseconds), to be deleted. Starts a service in the background when
+   * none runs.
+   */
   old(retentionMs: number, dataDir?: string): Promise<OldThings & { pid: number; started: 'now' | 'before' }>;
 }
 
-/** Nothing is among them that is at work, or that was used since. */
+/** Without records that are in use, or were used since. */
 export interface OldThings {
   conversations: OldConversation[];
   /** Those that hold no conversation. */
@@ -38,7 +41,7 @@ export interface OldThing {
 }
 
 export interface OldConversation extends OldThing {
-  /** How its run stands, looked up in the events where its sandbox sleeps. */
+  /** The status of its run, read from the events when its sandbox is paused. */
   state: string;
   /** It was stopped before its end and could be resumed. */
   isUnfinished: boolean;

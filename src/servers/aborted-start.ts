@@ -3,15 +3,15 @@ import { AppError, isAppError, type ErrorDetails } from '../errors.ts';
 import type { Links } from './links.ts';
 import type { Delivery } from './transport/call.ts';
 
-/** What the error names where the server may have taken the start. */
+/** What the error names when the server may have accepted the start. */
 export interface MaybeTaken {
-  /** After `the server may have taken the start`. */
+  /** The text after `the server may have taken the start`. */
   as?: string;
   hint: string;
   data: Record<string, unknown>;
 }
 
-/** The error itself where it is not about the abort. */
+/** Returns the error itself when its cause is not the abort. */
 export function abortedStart({ signal }: Links, error: unknown, { isPossible }: Delivery, maybe: MaybeTaken): unknown {
   const reason: unknown = signal.reason;
   if (error !== reason && !(isAppError(error) && error.kind === 'unknown-outcome')) return error;
@@ -29,7 +29,7 @@ export function abortedStart({ signal }: Links, error: unknown, { isPossible }: 
   });
 }
 
-/** Whether the error is that of an aborted start that the server has not taken. */
+/** Whether the error is that of an aborted start that the server has not received. */
 export function isNotTaken(error: unknown): boolean {
   return isAppError(error) && error.details.data?.['changed'] === false;
 }

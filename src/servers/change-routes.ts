@@ -1,6 +1,6 @@
 /**
  * The routes over which a conversation is renamed and deleted. Those of V1 are younger than V1; a server that serves V0
- * too has them at V0's routes, which know the ids of V1.
+ * too has them at V0's routes, which accept the ids of V1.
  */
 import { AppError } from '../errors.ts';
 import { isMissingRoute, type Feature } from './features.ts';

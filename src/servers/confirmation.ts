@@ -2,7 +2,10 @@
 import type { PendingAction } from '../domain/confirmation.ts';
 import { AppError } from '../errors.ts';
 
-/** An answer that shows no effect for this long had none; one that is only slow must not be meant for the next action. */
+/**
+ * An answer without an effect for this long had none; the limit covers slow servers, so that no next action is
+ * answered.
+ */
 export const NOT_TAKEN_MS = 5_000;
 
 export function nothingPending(id: string): AppError {

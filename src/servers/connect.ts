@@ -38,7 +38,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
     starts: { known: new Map(), missed: 0 },
     owners: new Map(),
   };
-  // Most servers are known from an earlier command.
+  // The facts of most servers are cached by an earlier command.
   const ask = async () => {
     const { probe } = await import('./probe.ts');
     return await probe(appTransport(run, options.signal, unsurprised), options);
@@ -66,7 +66,7 @@ interface Run {
   owners: Map<string, Dialect>;
 }
 
-/** Node's own error for a bad header prints the whole value: the key never gets that far. */
+/** Node's own error for a bad header prints the whole value, so the key is checked before. */
 function checkKey(key: string | null): void {
   if (key === null) return;
   const bad = [...key].findIndex((character) => !/[\x21-\x7e]/.test(character));
@@ -79,7 +79,10 @@ function checkKey(key: string | null): void {
   }
 }
 
-/** Agent servers have no limit (interface 8.2); what one asks for by 429 and Retry-After holds for all its transports. */
+/**
+ * Agent servers have no limit (interface 8.2); a pause requested by 429 and Retry-After applies to all transports of
+ * it.
+ */
 function agentPace(run: Run, baseUrl: string): Pace {
   const { origin } = new URL(baseUrl);
   const pace = run.agentPaces.get(origin) ?? createPace(() => null, run.options.clock);
@@ -103,7 +106,7 @@ function commonOptions(
   return { network: run.network, clock, signal, mode, requestTimeoutMs, log, notice };
 }
 
-/** A probe asks for routes that may be missing. To look again because of one would be to wait for itself. */
+/** A probe reads routes that may be missing. A new probe because of one would wait for itself. */
 const unsurprised = (): Promise<null> => Promise.resolve(null);
 
 function appTransport(
@@ -126,7 +129,7 @@ function appTransport(
   return transport;
 }
 
-/** A 401 or 403 is the key's fault only if the probe is refused too (interface 1.2). */
+/** A 401 or 403 is about the key only if the probe is refused, too (interface 1.2). */
 async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: RequestDetails): Promise<AppError> {
   const text = serverText(answer.body);
   // A bare JSON string comes from the git provider (interface 3.1).
@@ -182,7 +185,7 @@ function agentTransport(run: Run, signal: AbortSignal, baseUrl: string, key: str
 }
 
 function createLinks(run: Run, signal: AbortSignal): Links {
-  // Each request in flight listens to it; Node takes more than ten for a leak and says so on stderr.
+  // Each request in flight adds a listener; above ten Node reports a leak on stderr.
   setMaxListeners(0, signal);
   return {
     app: appTransport(run, signal),

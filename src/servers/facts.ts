@@ -1,5 +1,5 @@
 /**
- * What is known of a server: probed once, cached for a day, and probed again when an answer contradicts it. A server
+ * The facts of a server: probed once, cached for a day, and probed again when an answer contradicts them. A server
  * that was upgraded meanwhile is an error that says so, instead of whatever its missing route seems to mean.
  */
 import { AppError, isAppError } from '../errors.ts';
@@ -14,8 +14,8 @@ export interface ServerFacts {
   readonly now: ProbeFacts;
   readonly features: KnownFeatures;
   /**
-   * An answer contradicts what is known: the cached facts are deleted and the server is probed again, once. The error
-   * when it has become another one; null when the answer means what it says.
+   * An answer contradicts the facts: the cached ones are deleted and the server is probed again, once. Returns the error
+   * when the server has changed; null when the answer is to be taken literally.
    */
   lookAgain(): Promise<AppError | null>;
 }

@@ -71,15 +71,15 @@ export function featuresThat(features: Features, are: Presence): Feature[] {
   return FEATURES.filter((feature) => features[feature] === are);
 }
 
-/** Whether the answer is that of a server without this route (a thing that is not there has an error of its own). */
+/** Whether the answer is that of a server without this route (a missing record has an error of its own). */
 export function isMissingRoute({ status, body }: Answer): boolean {
   return status === 405 || (status === 404 && serverText(body) === 'Not Found');
 }
 
-/** Nobody's id: no conversation is looked up by it. */
+/** An id that no conversation has. */
 const NOBODY = '00000000000000000000000000000000';
 
-/** Routes that lack GET, and those that are read by it: to ask one for it changes nothing. */
+/** Routes that lack GET, and those that are read by it: a GET of either changes nothing. */
 const READABLE: Partial<Record<Feature, string>> = {
   'v1-settings': '/api/v1/settings',
   'send-message': `/api/v1/app-conversations/${NOBODY}/send-message`,

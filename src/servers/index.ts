@@ -1,12 +1,12 @@
 /**
- * The door to servers: `connect` probes one and hands out the port (server.ts). Everything behind it is loaded on use,
- * so that commands which ask no server pay nothing.
+ * The entry to servers: `connect` probes one and returns the port (server.ts). All other modules are loaded on use,
+ * so that commands without a server do not load them.
  */
 import type { Server } from './server.ts';
 import type { ConnectOptions } from './options.ts';
 
 /**
- * Finds out what the server speaks (from the cache, or by probing, at most 10 s) and returns the port to it.
+ * Finds the dialects of the server (from the cache, or by a probe, at most 10 s) and returns the port to it.
  * Throws AppError: `auth` key missing or refused · `server` not an OpenHands server · `network` · `config` bad URL or key.
  * Call `server.close()` at the end, or open connections keep the process alive.
  */

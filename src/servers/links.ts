@@ -1,4 +1,4 @@
-/** What an adapter works with: the app server, the agent servers it points to, and the run's surroundings. */
+/** What an adapter works with: the app server, the agent servers it points to, and the environment of the command. */
 import { AppError } from '../errors.ts';
 import { isShapeError } from '../protocol/shape.ts';
 import type { KnownFeatures } from './features.ts';

@@ -1,9 +1,9 @@
-/** What a connection to a server needs: the URL, the key, and the surroundings of the command. */
+/** What a connection to a server needs: the URL, the key, and the environment of the command. */
 import type { Clock } from '../clock.ts';
 import type { TargetSources } from '../domain/target-sources.ts';
 import type { SecretKeeper } from '../text/secret-keeper.ts';
 
-/** What a probe learnt about a server; plain JSON, kept between runs by the caller. */
+/** The facts that a probe found about a server; plain JSON, which the caller caches. */
 export interface ProbeCache {
   get(origin: string): Promise<unknown>;
   set(origin: string, value: unknown): Promise<void>;
@@ -25,13 +25,16 @@ export interface ConnectOptions {
   signal: AbortSignal;
   /** In `dry-run` reads go out, the first write throws DryRunStop. */
   mode: 'live' | 'dry-run';
-  /** One request: connect, headers, silence between bytes. Default 30 s, longer where a server needs it. */
+  /**
+   * Limit of each phase of a request: connect, headers, time between bytes. Default 30 s, longer where a server needs
+   * it.
+   */
   requestTimeoutMs?: number;
   /** Requests a second to this server. */
   rate?: number;
   /** One line for each request and answer, redacted (`--debug`). */
   log?: (line: string) => void;
-  /** News worth a line on stderr, e.g. that a secret may get lost. */
+  /** Prints a notice on stderr, e.g. that a secret may get lost. */
   notice?: (text: string) => void;
   cache?: ProbeCache;
 }

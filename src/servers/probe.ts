@@ -31,7 +31,7 @@ export interface ProbeFacts {
 export const PROBE_TIMEOUT_MS = 10_000;
 /** For all of it, repeated questions included: a server may drip its answer without ever being silent. */
 const PROBE_LONGEST_MS = 60_000;
-/** The largest document known has 0.8 MB. */
+/** The largest recorded document has 0.8 MB. */
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
 /** All but those that pass: these are asked again, and are an error when they stay. */
 const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
@@ -45,7 +45,7 @@ interface Answers {
 
 /**
  * Asks the four routes at once. `for-now`: the document was not understood this time, so the facts must not be cached. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
- * refused, `rate-limited` when it has no time for the question, `server` when what answers is no such server.
+ * refused, `rate-limited` when it refuses for its load, `server` when it is not an OpenHands server.
  */
 export async function probe(
   app: Transport,

@@ -13,7 +13,7 @@ export interface Removal {
 }
 
 /**
- * One request; where no answer to it comes, a read shows whether it was carried out.
+ * One request; when it is not answered, a read shows whether it was executed.
  * @param what `conversation 0a1b…`
  * @throws what `remove` throws, with what the read shows
  */
@@ -29,7 +29,7 @@ export async function removeOrRead(links: Links, what: string, { remove, isThere
   }
 }
 
-/** A connection that failed, or a gateway that gave up waiting. */
+/** A connection that failed, or a time-out of a gateway. */
 function isUnanswered({ kind, details: { status } }: AppError): boolean {
   return kind === 'network' || status === 502 || status === 504;
 }

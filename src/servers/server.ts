@@ -1,9 +1,9 @@
 /**
- * The port to a server: everything a command may ask, in terms of the domain. Commands never know the dialect; each
- * adapter (v0/, v1/, and both/ for servers that speak the two) implements this.
+ * The port to a server: all requests of commands, in terms of the domain. Commands do not depend on the dialect; each
+ * adapter (v0/, v1/, and both/ for servers with both dialects) implements this.
  *
  * All methods throw AppError: `auth`, `not-found`, `conflict`, `rate-limited`, `server`, `network`, `unsupported`,
- * `unknown-outcome` (a create or send whose answer was lost). Ids are full ids; matching prefixes is the commands'.
+ * `unknown-outcome` (a create or send whose answer was lost). Ids are full ids; commands match prefixes.
  */
 import type { Feature, Presence } from './features.ts';
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
@@ -21,13 +21,13 @@ import type { Spec } from '../domain/spec.ts';
 export interface ServerInfo {
   /** Origin and path prefix, without a trailing slash. */
   base_url: string;
-  /** Newest dialect it speaks, and all of them. */
+  /** The newest dialect it serves, and all of them. */
   dialect: Dialect;
   dialects: Dialect[];
   /** Release of the server; null where its document does not name it. */
   version: string | null;
   flavour: 'local' | 'self-hosted' | 'cloud' | null;
-  /** Features that are known to be there, and those that are neither known to be there nor known to be missing. */
+  /** Features that are `present`, and those that are `unknown`. */
   features: Feature[];
   unknown_features: Feature[];
 }
@@ -87,9 +87,9 @@ export interface Server {
   readonly info: ServerInfo;
   presence(feature: Feature): Presence;
   account(): Promise<Account>;
-  /** Ends all connections; an open one would hold the process. Safe to call twice. */
+  /** Ends all connections; an open one would keep the process running. May be called twice. */
   close(): Promise<void>;
-  /** The same server over the same connections, obeying another signal: for what must be done after an interruption. */
+  /** The same server over the same connections, with another signal: for requests after an interruption. */
   withSignal(signal: AbortSignal): Promise<Server>;
 
   readonly conversations: {
@@ -103,7 +103,7 @@ export interface Server {
     get(id: string): Promise<Conversation>;
     /** As get, with the last state of the run and its reason looked up where the record does not have them. */
     getSettled(id: string): Promise<Conversation>;
-    /** Whether the sandbox itself has the run as running; false where it does not run, and where none can be asked. */
+    /** Whether the sandbox reports the run as running; false when it does not run or cannot be read. */
     runsInSandbox(id: string): Promise<boolean>;
     rename(id: string, title: string): Promise<Conversation>;
     /**
@@ -119,23 +119,27 @@ export interface Server {
     /** Sends a user message and lets the agent run. Sent once. */
     send(id: string, message: OutgoingMessage): Promise<void>;
     /**
-     * The actions that wait for a confirmation, oldest first; empty when none does. They are answered together.
+     * The pending actions, oldest first. They are answered together.
      * Throws `conflict` when the sandbox does not run.
      * @param paused `read-copy`: of a paused sandbox the app server's copy of the events is read, where there is one
      */
     pending(id: string, paused?: 'refuse' | 'read-copy'): Promise<PendingAction[]>;
     /**
-     * Answers what waits, once; gives back what that was. Throws `conflict` when nothing waits, or something else than
+     * Answers the pending actions, once, and returns them. Throws `conflict` when none is pending, or another one than
      * `action_id`; `unsupported` for a reason where the dialect takes none.
      */
     answer(id: string, answer: ConfirmationAnswer): Promise<PendingAction[]>;
     /** Throws `unsupported` for a reason where the dialect takes none; for use before a sandbox is started. */
     checkAnswer(id: string, answer: ConfirmationAnswer): Promise<void>;
-    /** Lets the agent go on where it stands. Throws `needs-input` while a confirmation waits, `conflict` when asleep. */
+    /**
+     * Resumes the agent. Throws `needs-input` while a confirmation is pending, `conflict` when the sandbox is paused.
+     */
     run(id: string): Promise<RunStart>;
-    /** Starts the sandbox of the conversation; resolves when the server accepts that. Throws `conflict` when it is gone. */
+    /**
+     * Starts the sandbox of the conversation; resolves when the server accepts that. Throws `conflict` when it is gone.
+     */
     startSandbox(id: string): Promise<void>;
-    /** Interrupts the run where the server can, else pauses it. Resolves when the server has taken it. */
+    /** Interrupts the run where the server can, else pauses it. Resolves when the server has accepted it. */
     stop(id: string): Promise<void>;
     diff(id: string, onRead?: FilesRead): Promise<WorkspaceDiff>;
   };
@@ -229,7 +233,7 @@ export interface OutgoingMessage {
   /** http(s) or data URLs. */
   image_urls: string[];
   /**
-   * `run` (the default) lets the agent go on with it. `store` leaves the run as it is, where the dialect can: a run
+   * `run` (the default) continues the agent with it. `store` leaves the run as it is, where the dialect can: a run
    * that is under way sees the message, and an action that waits stays waiting.
    */
   effect?: 'run' | 'store';

@@ -2,7 +2,7 @@
 import { AppError } from '../errors.ts';
 import { serverText, type Answer } from './transport/answer.ts';
 
-/** The values are the user's: 400 and 422 speak of them, and so does a 500 of some releases. */
+/** 400 and 422 are about the values of the user, and so is a 500 of some releases. */
 export function settingsRefused(answer: Answer): AppError {
   const text = serverText(answer.body) ?? `status ${answer.status}`;
   if (answer.status === 500) {

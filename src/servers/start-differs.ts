@@ -1,4 +1,4 @@
-/** Errors of a start that is not what was asked for. The conversation exists and goes on, and is not started again. */
+/** Errors of a start that differs from its request. The conversation exists and continues, and is not started again. */
 import { AppError } from '../errors.ts';
 import { normalId } from './ids.ts';
 

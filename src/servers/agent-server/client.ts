@@ -1,4 +1,4 @@
-/** The agent server of a sandbox: what it is asked about one conversation (interface 7.4) and its workspace (7.5). */
+/** Requests to the agent server of a sandbox: one conversation (interface 7.4) and its workspace (7.5). */
 import { poll, QUICK } from '../../runs/poll.ts';
 import { AppError } from '../../errors.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
@@ -34,20 +34,22 @@ export interface AgentClient {
   readonly conversationId: string;
   conversation(): Promise<AgentConversationRecord>;
   events(filter: AgentEventFilter, page: string | null): Promise<Page<EventRecord>>;
-  /** Appends a user message; with `run` the agent goes on. Sent once. */
+  /** Appends a user message; with `run` the agent continues. Sent once. */
   send(content: unknown[], effect: 'run' | 'store'): Promise<void>;
-  /** Answers whatever waits when the call comes. Sent once. */
+  /** Answers the actions that are pending when the request arrives. Sent once. */
   respond(decision: ConfirmationDecision, reason: string | null): Promise<void>;
-  /** Continues the run. Gives the answer when the server refuses because of the state (409), else null. */
+  /** Continues the run. Returns the answer when the server refuses because of the status (409), else null. */
   run(): Promise<Answer | null>;
-  /** Stops the step in hand; false where the server is too old to do that. */
+  /** Interrupts the current step; false when the server is too old to do that. */
   interrupt(): Promise<'taken' | 'unsupported'>;
   /** Answers only when the current step has ended. */
   pause(): Promise<void>;
   setConfirmationPolicy(policy: ConfirmationPolicy): Promise<void>;
-  /** Gives the sandbox's own record this title. */
+  /** Sets the title in the record of the sandbox. */
   rename(title: string): Promise<void>;
-  /** A command in the workspace, its whole output. It counts as reading: only use it for commands that change nothing. */
+  /**
+   * A command in the workspace, its whole output. It counts as reading: only use it for commands that change nothing.
+   */
   inspect(
     command: string,
     cwd: string,
@@ -59,7 +61,7 @@ export interface AgentClient {
 
 /** A step may take long, and the answer to `pause` waits for it. */
 const STEP_TIMEOUT_MS = 300_000;
-/** The title is taken at once; the answer may come only when the current step has ended. */
+/** The title is set at once; the answer may come only when the current step has ended. */
 const RENAME_TIMEOUT_MS = 5_000;
 
 export function createAgentClient(
@@ -153,7 +155,7 @@ export function createAgentClient(
   };
 }
 
-/** The long form of interface 7.5: the short one gives only the last piece of a long output. */
+/** The long form of interface 7.5: the short one returns only the last part of a long output. */
 async function runCommand(
   links: Links,
   transport: Transport,
@@ -195,7 +197,7 @@ function joined(pieces: Map<number, BashOutput>, exitCode: number): CommandResul
   };
 }
 
-/** Pieces after the last one that is known, through all pages. */
+/** Parts of the output after the last one that was read, through all pages. */
 async function commandOutput(transport: Transport, id: string, known: Map<number, BashOutput>): Promise<BashOutput[]> {
   const found: BashOutput[] = [];
   const fetchPage = async (page: string | null): Promise<Page<BashOutput>> => {

@@ -23,10 +23,12 @@ export interface EventSocket {
   close(): void;
 }
 
-/** Where the key goes: the header keeps it out of logs; servers before 1.12 know only the query. */
+/** Where the key is sent: the header keeps it out of logs; servers before 1.12 read only the query. */
 export type KeyPlace = 'header' | 'query';
 
-/** Throws AppError `network` when the socket does not open. `since`: naive time of the first event that is sent again. */
+/**
+ * Throws AppError `network` when the socket does not open. `since`: naive time of the first event that is sent again.
+ */
 export async function openEventSocket(
   links: Links,
   agent: AgentClient,
@@ -116,7 +118,7 @@ function createReader(socket: WebSocket): EventSocket {
   };
 }
 
-/** A frame that is no event says nothing that is not stored as well. */
+/** Other frames than events are ignored: what they report is stored as events, too. */
 function parseFrame(data: string): EventRecord | null {
   try {
     return readEvent(JSON.parse(data));

@@ -1,5 +1,5 @@
 /**
- * Servers that speak both dialects (0.60 to 1.6, the local service): V1 for everything it knows, V0 for the
+ * Servers that speak both dialects (0.60 to 1.6, the local service): V1 for everything it has, V0 for the
  * conversations and the members only V0 has.
  */
 import { isAppError } from '../../errors.ts';
@@ -13,14 +13,17 @@ import { isOfV1 } from '../v0/calls.ts';
 import { createMergedList } from './list.ts';
 import { withUseByV0 } from './sandboxes.ts';
 
-/** @param owners the dialects of conversations, by id: they do not change, and are kept for the other adapters of the command */
+/**
+ * @param owners the dialects of conversations, by id: they do not change, and are kept for the other adapters of the
+ * command
+ */
 export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: Map<string, Dialect>): Adapter {
   const { conversations: newer } = v1;
   const { conversations: older } = v0;
   const listBoth = createMergedList(newer.list, older.list);
   const namesSandboxes = facts.features['v0-sandboxes'] === 'present';
 
-  /** Which dialect a conversation is of: V1 knows its own by id, the rest is V0's. */
+  /** Which dialect a conversation is of: V1 returns its own by id, the others are V0's. */
   const ownerOf = async (id: string): Promise<Adapter['conversations']> => {
     let dialect = owners.get(id);
     if (dialect === undefined) {
@@ -68,7 +71,7 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
           owners.set(id, 'v0');
           return conversation;
         } catch (error) {
-          // It appeared between the two looks.
+          // It was created between the two reads.
           if (!isAppError(error) || !isOfV1(error)) throw error;
         }
         owners.set(id, 'v1');
@@ -78,7 +81,7 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
   };
 }
 
-/** The newest dialect that has every member asked for. */
+/** The newest dialect that has every member of the request. */
 export function startDialect(request: NewConversation, facts: ProbeFacts): Dialect {
   if (request.api !== 'auto') return request.api;
   const onlyV0 =

@@ -17,7 +17,7 @@ interface Side {
   head: Conversation | null | undefined;
 }
 
-/** Pages of it go on where the one before ended, so each is for one reader and once. */
+/** Each page continues where the one before ended, so the list has one reader and is read once. */
 export function createMergedList(newer: List, older: List): List {
   const readings = new Map<string, Reading>();
   let count = 0;
@@ -74,7 +74,7 @@ async function readHead(side: Side): Promise<void> {
   }
 }
 
-/** Half of a list is none: a script would take what is missing for gone. So it fails, and says which half it is. */
+/** Fails when one half cannot be read, and names it: a script would treat the missing conversations as deleted. */
 function halfFails(dialect: Dialect, error: AppError): AppError {
   return new AppError(error.kind, `the list of ${dialect.toUpperCase()} conversations fails: ${error.message}`, {
     ...error.details,
@@ -83,7 +83,7 @@ function halfFails(dialect: Dialect, error: AppError): AppError {
   });
 }
 
-/** Of two of the same time that of V1. One without a time keeps its place in its own list. */
+/** Of two with the same time the one of V1 is first. One without a time keeps its place in its own list. */
 function newestOf([newer, older]: Reading['sides']): Side | null {
   if (newer.head == null) return older.head == null ? null : older;
   if (older.head == null) return newer;

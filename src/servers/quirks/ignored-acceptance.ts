@@ -27,7 +27,7 @@ export async function untilAccepted(
   try {
     await acceptAgain(links, agent, accepted, pendingNow);
   } catch (error) {
-    // Without the notice the action would be taken for one that still waits.
+    // Without the notice the user would think that the action is still pending.
     if (isAppError(error) && error.kind === 'interrupted')
       links.notice('the acceptance has been sent; whether the sandbox acts on it was not seen');
     throw error;

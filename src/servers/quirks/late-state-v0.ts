@@ -26,7 +26,7 @@ export async function untilStateReported(links: Links, info: ConversationInfo, n
         if (event.id > newest && agentStateOf(event) !== null) return true;
       return undefined;
     } catch (error) {
-      // The change was accepted: a read that fails is no failure of it.
+      // The change was accepted: a read that fails does not make it a failure.
       if (!isAppError(error) || error.kind === 'interrupted') throw error;
       return true;
     }

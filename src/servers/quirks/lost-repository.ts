@@ -20,14 +20,16 @@ import { isOnlyUnwritten } from './unwritten-start.ts';
 
 /** Start tasks that are read for a page of conversations: about one for each, and those of others of that time. */
 const MOST_TASKS = 500;
-/** Conversations of a page that are asked for one by one: a stop has servers call a record created then. */
+/** Conversations of a page that are looked up one by one: after a stop servers report a later creation time. */
 const MOST_MISSED = 10;
-/** The same of a whole run: a list of many pages must not take minutes at the pace that a server allows. */
+/** The same for a whole command: a list of many pages must not take minutes under the rate limit of a server. */
 const MOST_MISSED_IN_ALL = 30;
 /** The requested records are already there: a server that is slow with the rest is not waited for. */
 const TIMEOUT_MS = 5_000;
 
-/** The records, each doubtful one with what its start task asked for. Each is looked up once; nothing of it fails. */
+/**
+ * The records, those without a repository completed from their start task. Each is looked up once; errors are ignored.
+ */
 export async function restored<T extends AppConversationRecord | null>(
   links: Links,
   records: readonly T[],
@@ -58,7 +60,7 @@ function idOf(record: AppConversationRecord | null): string {
 async function lookUp(links: Links, records: AppConversationRecord[]): Promise<void> {
   const missing = new Set(records.map(idOf));
   try {
-    // A start that failed in the books belongs to no conversation: it is found among all of its time.
+    // A start task that is recorded as failed has no conversation: it is found among all start tasks of its time.
     if (records.length === 1) await lookAmong(links, { conversationId: [...missing][0] }, missing);
     if (missing.size > 0) await lookAmong(links, tasksOfTheirTime(records), missing);
     if (records.length > 1) {
@@ -88,7 +90,9 @@ async function lookAmong(links: Links, { untilMs, ...query }: TasksOfATime, miss
   }
 }
 
-/** From before the oldest record to the newest: the oldest first, lest those of a page far back come behind all since. */
+/**
+ * From before the oldest record to the newest, oldest first: the start tasks of an old page come before all later ones.
+ */
 function tasksOfTheirTime(records: AppConversationRecord[]): TasksOfATime {
   const times = records.map((record) => parseTime(record.created_at)).filter((time) => time !== null);
   if (times.length === 0) return {};

@@ -16,12 +16,12 @@ import type { Page } from '../../domain/pages.ts';
 import { listConversationsV0 } from '../v0/calls.ts';
 
 const FIRST = encoded('0');
-/** Behind the last one that any server has. */
+/** A position after the last V1 conversation of any server. */
 const NONE_OF_V1 = '1000000000';
 
 /**
- * The V0 conversations of a server that speaks both dialects. It puts as many of V1 beside them as the page may hold,
- * cuts the page to its length and goes on behind all of them: what was cut off never comes. So the page is asked for
+ * The V0 conversations of a server with both dialects. It adds as many of V1 to each page as its limit allows,
+ * cuts the page to the limit and continues after all of them: the omitted ones never come. So the page is requested
  * with the part of V1 at its end; its id is JSON in base64 with a position for each dialect.
  */
 export async function listOwnV0(links: Links, pageSize: number, page: string | null): Promise<Page<ConversationInfo>> {
@@ -40,7 +40,7 @@ async function firstOrNext(links: Links, pageSize: number, page: string | null):
   }
 }
 
-/** Null once V0 has no more: such a server would then begin with V0 again. */
+/** Null once V0 has no more: such a server would then start with V0 again. */
 function nextOf(given: string | null): string | null {
   if (given === null) return null;
   try {

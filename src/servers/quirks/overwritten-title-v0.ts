@@ -14,7 +14,7 @@ import type { Links } from '../links.ts';
 
 /**
  * With each event of a run release 1.6.0 writes the record back as it read it before, with a title that a model made up
- * in between: one that was given meanwhile is gone. So it is looked at again while the agent is at work.
+ * in between: one that was set meanwhile is lost. So the title is read again while the agent works.
  */
 const LOOK_AGAIN_MS = [300, 700];
 const AT_WORK: ReadonlySet<string> = new Set(['starting', 'running']);
@@ -40,7 +40,7 @@ export async function renameV0(links: Links, title: string, { patch, look }: Ren
   return conversation;
 }
 
-/** The title has been taken: a look that fails does not make it a failure. */
+/** The title has been accepted: a read that fails does not make the rename a failure. */
 async function lookAgain(look: () => Promise<Conversation>, known: Conversation): Promise<Conversation> {
   try {
     return await look();

@@ -16,7 +16,7 @@ import type { Links } from '../links.ts';
 import { getConversation } from '../v1/calls.ts';
 import { quietly } from '../v1/settled.ts';
 
-/** The server overwrites the title once; a server that changes every title is not fought. */
+/** The server overwrites the title once; for a server that changes every title the tries end. */
 const TRIES = 3;
 /** The title of a conversation until its server has generated one. */
 const UNTITLED = /^Conversation [0-9a-f]{5}([0-9a-f]{27})?$/;
@@ -28,7 +28,7 @@ export function mayGetTitle({ title }: AppConversationRecord): boolean {
 
 /**
  * The sandbox gets the title after the record, and only while the server may still generate one: at a change of its
- * title the server writes the record anew, with the time of now and no longer public.
+ * title the server recreates the record, with the current time and no longer public.
  * @param agent null: the sandbox cannot be reached, or its server passes the title on
  * @param patch the record as the server answers; null where its answer has none
  */
@@ -47,7 +47,7 @@ export async function renameUntilKept(
   }
 }
 
-/** A failure at the sandbox is no failure of the rename. */
+/** A failure at the sandbox does not make the rename a failure. */
 async function renameAtSandbox(agent: AgentClient, title: string): Promise<void> {
   await quietly(async () => {
     await agent.rename(title);
@@ -55,7 +55,10 @@ async function renameAtSandbox(agent: AgentClient, title: string): Promise<void>
   });
 }
 
-/** The server has stored the title: where its answer had the record, a read that fails is no failure of the rename. */
+/**
+ * The server has stored the title: where its answer had the record, a read that fails does not make the rename a
+ * failure.
+ */
 async function recordNow(
   links: Links,
   id: string,

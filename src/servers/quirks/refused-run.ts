@@ -18,7 +18,7 @@ import { serverText, type Answer } from '../transport/answer.ts';
 import { LATE_STATE_MS } from './ignored-acceptance.ts';
 import { runUntilVisible } from './late-run.ts';
 
-/** Throws `needs-input` while a confirmation is pending: a run would carry the action out (interface 7.4). */
+/** Throws `needs-input` while a confirmation is pending: a run would execute the action (interface 7.4). */
 export async function runUntilAccepted(links: Links, agent: AgentClient): Promise<RunStart> {
   const id = agent.conversationId;
   const until = links.clock.now() + LATE_STATE_MS;

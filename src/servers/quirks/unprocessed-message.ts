@@ -20,7 +20,10 @@ const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuc
 /** A run that the message starts is visible within this time. */
 const TAKEN_UP_MS = 1_000;
 
-/** The message has arrived: a failure here is no failure to send it, which would make the caller send it twice. */
+/**
+ * The message has arrived: a failure here is not reported as a failure to send, after which the caller would send it
+ * twice.
+ */
 export async function runIfUnprocessed(links: Links, agent: AgentClient): Promise<void> {
   const isTakenUp = async (): Promise<true | undefined> => {
     const { execution_status: word } = await agent.conversation();

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 export type Query = Record<string, QueryValue>;
 
-/** Origin and path prefix without a trailing slash. Throws AppError `config` for what is no http(s) URL. */
+/** Origin and path prefix without a trailing slash. Throws AppError `config` for other texts than an http(s) URL. */
 export function normalizeBaseUrl(text: string): string {
   let url: URL;
   try {

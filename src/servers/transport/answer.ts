@@ -7,10 +7,10 @@ const UNHANDLED = 'Internal Server Error';
 const UNHANDLED_HINT =
   'its log has more; if it says so to every command, stored settings may be the cause: acs settings get';
 
-/** The most of a server's own words that is shown. */
+/** The maximum length of a server's message in an error. */
 const MAX_SERVER_TEXT = 500;
 
-/** An answer as it was received, before the transport adds what it knows of the request. */
+/** An answer as it was received, before the transport adds the request. */
 export type ReceivedAnswer = Omit<Answer, 'request' | 'afterLostTry'>;
 
 export interface Answer {

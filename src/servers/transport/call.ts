@@ -25,11 +25,11 @@ export interface Call {
   safe: 'read' | 'idempotent' | 'once';
   /** What a good answer is: JSON (the default), or any bytes. */
   expect?: 'json' | 'bytes';
-  /** Whether the route is there is not known: a 404 or 405 contradicts nothing that was cached. */
+  /** The presence of the route is unknown: a 404 or 405 does not contradict the cached facts. */
   mayBeMissing?: boolean;
   /** Statuses that are given back instead of thrown. */
   accept?: readonly number[];
-  /** Kept by the transport, for a caller that has to know it of a request that was aborted. */
+  /** Set by the transport, for callers that need it after an aborted request. */
   delivery?: Delivery;
 }
 
@@ -53,7 +53,9 @@ export interface TransportOptions {
   notice?: (text: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;
-  /** Called for a 404, 405, 422 or HTML answer, which may contradict cached facts. Returns the error when that is why. */
+  /**
+   * Called for a 404, 405, 422 or HTML answer, which may contradict cached facts. Returns the error when that is why.
+   */
   surprised?: () => Promise<AppError | null>;
 }
 

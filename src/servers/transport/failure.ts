@@ -1,4 +1,4 @@
-/** Connections that fail, in words: which kind of failure, what to look at next, and whether the server may have acted. */
+/** Errors of failed connections: their kind, the next step, and whether the server may have executed the request. */
 import { AppError } from '../../errors.ts';
 import type { ErrorDetails } from '../../errors.ts';
 
@@ -61,7 +61,7 @@ function portOf({ port, protocol }: URL): string {
 
 const THE_PROXY = 'the proxy ';
 
-/** Where a connection could not be made to, in the words of the system's error or of undici's. */
+/** The address that could not be connected to, from the error of the system or of undici. */
 function failedPeer(error: unknown, depth = 0): { host: string; port: string | null; isAddress: boolean } | null {
   if (depth > 4 || typeof error !== 'object' || error === null) return null;
   const { hostname, address, port, message, cause, errors } = error as Record<string, unknown>;

@@ -1,11 +1,11 @@
-/** What a connection knows to be secret: the secrets of the command, and the session keys learned on the way. */
+/** The secrets of a connection: those of the command, and the session keys in its answers. */
 import { createRedactor, type Redactor } from '../../text/redact.ts';
 import { createSecretKeeper, type SecretKeeper } from '../../text/secret-keeper.ts';
 
 export interface Redaction {
   add(secret: string | null | undefined): void;
   text(text: string): string;
-  /** What must stay as it is but for the secrets this run knows. */
+  /** For data that is kept unchanged except the known secrets. */
   known(text: string): string;
   /** A redacted copy, marked at the keeper: output does not redact it a second time. It must not be changed. */
   value<T>(value: T): T;
@@ -18,7 +18,7 @@ export interface Redaction {
   mark<T extends object>(record: T, texts: readonly string[]): T;
 }
 
-/** @param keeper of the command; its secrets are redacted too, also those that it learns later */
+/** @param keeper of the command; its secrets are redacted, too, also those that are added later */
 export function createRedaction(
   first: readonly (string | null)[],
   keeper: SecretKeeper = createSecretKeeper([]),

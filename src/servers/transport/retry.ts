@@ -33,7 +33,7 @@ export function backoffMs(attempt: number): number {
   return 250 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
 }
 
-/** How long to wait before the next try; null: longer than a command should hang, give up. */
+/** How long to wait before the next try; null: too long for a command, do not retry. */
 function retryAfterMs(answer: Answer, attempt: number, nowMs: number): number | null {
   const header = answer.headers['retry-after'];
   if (isDailyQuota(answer.body)) return null;
@@ -61,7 +61,7 @@ function isDailyQuota(body: unknown): boolean {
 
 /**
  * Until when to ask nothing more, from `X-RateLimit-Remaining` and `-Reset` (the cloud's; seconds since the epoch, or
- * from now); null: go on.
+ * from now); null: no pause.
  */
 export function limitResetMs(headers: Record<string, string>, nowMs: number): number | null {
   if (headers['x-ratelimit-remaining'] === undefined || Number(headers['x-ratelimit-remaining']) > 0) return null;

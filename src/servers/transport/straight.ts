@@ -1,7 +1,7 @@
 /**
- * Requests that go straight to a server, by Node's own client: the parser of undici is WebAssembly that each process
- * compiles anew, which took a third of the time of a short command. What goes through a proxy, and web sockets, are
- * undici's.
+ * Requests without a proxy, by Node's own client: the parser of undici is WebAssembly that each process
+ * compiles again, which took a third of the time of a short command. Requests through a proxy, and web sockets, use
+ * undici.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -12,14 +12,14 @@ export interface Sending {
   method: string;
   headers: Record<string, string>;
   body: string | Uint8Array | null;
-  /** How long the server may say nothing, before its answer and within it. */
+  /** How long the server may send nothing, before its answer and within it. */
   silenceMs: number;
   /** The most that is read of the body. */
   maxBytes: number;
   signal: AbortSignal;
 }
 
-/** An answer as it came, whole. */
+/** A complete answer as it was received. */
 export interface Received {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -28,11 +28,14 @@ export interface Received {
 
 export interface StraightOptions {
   connectTimeoutMs: number;
-  /** A connection that is not used for so long may be gone at the other end. */
+  /** A connection that is unused for this long may be closed by the server. */
   idleMs: number;
 }
 
-/** `fresh` opens a connection of its own: a request that must not be repeated may not meet one the server just dropped. */
+/**
+ * `fresh` opens a connection of its own: for a request that must not be sent on a connection that the server has just
+ * closed.
+ */
 export type ConnectionKind = 'kept' | 'fresh';
 
 export interface Straight {
@@ -76,14 +79,14 @@ function exchange(
     const request = open(url, { method, headers: { ...headers, ...length }, agent, timeout: silenceMs, signal });
     request.on('error', reject);
     limitConnecting(request, connected, connectTimeoutMs);
-    // The time of silence runs while it connects, too; nothing was sent then.
+    // The time-out for data runs while it connects, too; nothing was sent then.
     request.on('timeout', () => {
       const isConnected = request.socket !== null && connected.has(request.socket);
       request.destroy(
         isConnected ? failure('ACS_SILENCE', `nothing came for ${silenceMs} ms`) : notConnected(silenceMs),
       );
     });
-    // Else it would end without a word.
+    // Otherwise the request would end without an error.
     request.on('upgrade', (_response, socket) => {
       socket.destroy();
       reject(failure('ECONNRESET', 'the server went on in another protocol, which nobody asked for'));
@@ -108,7 +111,7 @@ function exchange(
 }
 
 /**
- * A connection that does not come about; that of TLS includes its handshake.
+ * Fails a connection that is not established in time; for TLS that includes the handshake.
  * @param connected those that have: the agent may hand one on without saying that it was used before
  */
 function limitConnecting(request: http.ClientRequest, connected: WeakSet<Socket>, timeoutMs: number): void {

@@ -1,6 +1,6 @@
 /**
  * Requests to one server (the app server, or the agent server of one sandbox): its headers, its pace, its retries,
- * its errors. What may be repeated is said by each call; a create or a send goes out once.
+ * its errors. Each call declares whether it may be repeated; a create or a message is sent once.
  */
 import { AppError } from '../../errors.ts';
 import type { RequestDetails } from '../../errors.ts';
@@ -69,7 +69,7 @@ function setDelivery({ delivery }: Call, isPossible: boolean): void {
   if (delivery !== undefined) delivery.isPossible = isPossible;
 }
 
-/** Silence for this long looks like a hang. */
+/** Longer pauses are announced by a notice. */
 const LONG_WAIT_MS = 5_000;
 
 /** @param why what the server does, in words */
@@ -87,7 +87,7 @@ function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunS
 }
 
 function mayRepeatFailure(call: Call, failure: Failure): boolean {
-  // A name that does not resolve or a certificate that is not trusted stays so; a silence was waited for already.
+  // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was waited for already.
   return failure.class === 'refused' || (failure.class === 'reset' && call.safe !== 'once');
 }
 
@@ -102,13 +102,13 @@ function giveUp(call: Call, failure: Failure, details: RequestDetails): AppError
   return failureError(failure, details);
 }
 
-/** Throws when the server is another one than it was taken for. */
+/** Throws when the server differs from its facts. */
 async function surprise(options: TransportOptions, details: RequestDetails): Promise<void> {
   const changed = await options.surprised?.();
   if (changed) throw new AppError(changed.kind, changed.message, { ...details, ...changed.details });
 }
 
-/** A good answer, or the error it stands for. */
+/** Returns a successful answer, or throws the error of another one. */
 async function judge(options: TransportOptions, call: Call, answer: Answer, details: RequestDetails): Promise<Answer> {
   const { status } = answer;
   const noRoute = (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
@@ -131,7 +131,7 @@ async function judge(options: TransportOptions, call: Call, answer: Answer, deta
     if (!json) throw wrongPlaceError(answer, details);
   }
   if (call.safe === 'once' && (status === 502 || status === 504) && (!json || status === 504)) {
-    // A gateway gave up waiting; the server behind it may still act.
+    // A gateway timed out; the server behind it may still execute the request.
     throw new AppError(
       'unknown-outcome',
       `a gateway answered ${status}; whether the server acted on the request is not known`,

@@ -5,7 +5,7 @@ export interface Undici {
   Agent: typeof Agent;
   WebSocket: typeof WebSocket;
   buildConnector: typeof buildConnector;
-  /** Agent that obeys the proxy settings given; `track` is put around each way it connects. */
+  /** An agent with the given proxy settings; `track` wraps each connection it opens. */
   createProxyAgent(settings: ProxySettings, options: Agent.Options, track: Track): Dispatcher;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What V0 waits for and how it goes on (interface 3.3, 3.4). A change of the agent's state is obeyed in any state and
- * may leave a conversation hanging, so it is sent only in the state it is for.
+ * Confirmations and resumption over V0 (interface 3.3, 3.4). The server accepts a change of the agent's state in any
+ * state, which may leave a conversation hanging, so it is sent only in the state it is for.
  */
 import { AppError } from '../../errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
@@ -21,9 +21,9 @@ const WAITING = 'awaiting_user_confirmation';
 /** The state of an agent that was started again. A change to `running` is accepted, and no step follows. */
 const AWAITING_MESSAGE = 'awaiting_user_input';
 const MOST_READ = 100;
-/** The state comes a moment before the action it is about. */
+/** The state event may come before the event of its action. */
 const ACTION_MS = 1_000;
-/** A stopped agent does not keep that it waited: whether an action is pending is known when it runs again. */
+/** A stopped agent loses that it was waiting: whether an action is pending is known when it runs again. */
 export async function pendingV0(links: Links, id: string): Promise<PendingAction[]> {
   const info = await getConversationV0(links, id);
   if (!isRunning(info)) {
@@ -72,7 +72,7 @@ export async function answerV0(links: Links, id: string, answer: ConfirmationAns
   return pending;
 }
 
-/** Continues an agent that stands still. */
+/** Continues an agent that is stopped or paused. */
 export async function runV0(links: Links, id: string): Promise<RunStart> {
   const info = await getConversationV0(links, id);
   if (!isRunning(info)) {
@@ -82,7 +82,7 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   }
   const { agentState } = await readNews(links, info);
   if (agentState === WAITING) throw waitsForConfirmation(id);
-  // A finished agent would begin again, without anything to do.
+  // A finished agent would run again without a message.
   if (agentState === 'running' || agentState === 'finished') return 'already-running';
   if (agentState === AWAITING_MESSAGE) {
     throw new AppError('needs-input', 'the agent waits for a message: over V0 nothing else makes it go on', {
@@ -107,7 +107,7 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
   if (answer.status !== 409) return 'started';
   const text = serverText(answer.body) ?? 'it names no reason';
   if (state === 'running' && /already running/i.test(text)) return 'already-running';
-  // The next action has begun to wait since the state was read.
+  // The next action has become pending since the state was read.
   if (state === 'running' && /waiting for confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
   throw new AppError('conflict', `the server refuses this: ${text}`, { status: 409, request: answer.request });
 }
@@ -136,7 +136,7 @@ export async function startSandboxV0(links: Links, id: string): Promise<void> {
   }
 }
 
-/** Throws `needs-input`: a message would make the server go on with the action that waits. */
+/** Throws `needs-input`: a message would make the server execute the pending action. */
 export async function refuseWaitingV0(links: Links, info: ConversationInfo): Promise<void> {
   if ((await readNews(links, info)).agentState === WAITING) throw waitsForConfirmation(info.conversation_id);
 }

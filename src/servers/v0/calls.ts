@@ -12,7 +12,7 @@ import { read, type Links } from '../links.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** A V0 server that waits for its model answers nobody for minutes (interface 12). */
+/** A V0 server that waits for its model answers no request for minutes (interface 12). */
 export const V0_TIMEOUT_MS = 120_000;
 const MOST_EVENTS = 100;
 
@@ -67,7 +67,7 @@ export function otherDialect(id: string): AppError {
   return new AppError(kind, message, { ...details, cause: OF_V1 });
 }
 
-/** Whether V0 said of a conversation that it is V1's. */
+/** Whether V0 answered that a conversation belongs to V1. */
 export function isOfV1(error: AppError): boolean {
   return error.cause === OF_V1;
 }

@@ -1,4 +1,4 @@
-/** A V0 conversation to follow.ts: by reading, event number after event number. */
+/** A V0 conversation for follow.ts: by reads, in the order of event numbers. */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import type { FollowSource, Sighting } from '../../runs/follow-source.ts';
 import { follow } from '../../runs/follower.ts';
@@ -14,11 +14,13 @@ export function followV0(links: Links, webUrl: WebUrl, id: string, options: Foll
   return follow(createSource(links, webUrl, id, options), links.clock, links.signal, options);
 }
 
-/** Each look reads what is new and keeps it for `read`; what was there before the first look is read once, from the beginning. */
+/**
+ * Each poll reads new events and keeps them for `read`; those before the first poll are read once, from the beginning.
+ */
 function createSource(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): FollowSource {
   let info: ConversationInfo | null = null;
   let before = 0;
-  /** Where the news begin: known from the first look on. */
+  /** The number of the first new event: known after the first poll. */
   let news: number | null = null;
   const untold: EventRecordV0[] = [];
   const reader = createNewsReader(links, (event) => untold.push(event));

@@ -1,18 +1,18 @@
 /**
  * The state of a V0 run, read from its events because the record does not have it (interface 3.4): everything since
- * the latest user message counts. Whoever looks again and again reads only what is new.
+ * the latest user message counts. Repeated reads request only new events.
  */
 import type { ConversationInfo, EventRecordV0 } from '../../protocol/v0/records.ts';
 import type { Links } from '../links.ts';
 import { eventPagesBackwardV0, eventsForwardV0 } from './calls.ts';
 import { agentStateOf, answerOfV0, costOf, isUserMessage, type RunNews } from './records.ts';
 
-/** A run may be long; what is further back than this is no longer news. */
+/** A run may be long: no more than this many events are read. */
 const MOST_READ = 400;
-/** A conversation that is stopped says so last; how its run had ended is said before. */
+/** The last state of a stopped conversation is the stop; the end of its run is an earlier one. */
 const PASSED_OVER = new Set(['stopped', 'loading', 'init']);
 
-/** One look, at the newest events. */
+/** One read of the newest events. */
 export async function readNews(links: Links, info: ConversationInfo): Promise<RunNews> {
   return await createNewsReader(links).read(info);
 }
@@ -43,7 +43,7 @@ export function createNewsReader(links: Links, onNew: (event: EventRecordV0) => 
         if (event.id < next) continue;
         run.take(event);
         onNew(event);
-        // At once: what a cut comes after is not read again.
+        // Passed on at once: events before a cut are not read again.
         next = event.id + 1;
       }
       return run.news(info.status);
@@ -51,7 +51,7 @@ export function createNewsReader(links: Links, onNew: (event: EventRecordV0) => 
   };
 }
 
-/** Oldest first, with the user's latest message where it is near enough, and what came with it from before. */
+/** Oldest first, back to the page with the user's latest message where that is within the limit. */
 async function readNewest(links: Links, info: ConversationInfo): Promise<EventRecordV0[]> {
   const newestFirst: EventRecordV0[] = [];
   for await (const page of eventPagesBackwardV0(links, info)) {
@@ -79,7 +79,7 @@ function createRun(): Run {
   let newestOfRun: State | null = null;
   let answered: RunNews['answered'] = 'no';
   let spent: Spent = UNKNOWN;
-  /** An agent that was woken counts on from what it had stored, which may be less than what was spent. */
+  /** A restarted agent continues its count from the stored one, which may be lower than the actual cost. */
   let isCountLost = false;
   return {
     take(event) {
@@ -93,11 +93,11 @@ function createRun(): Run {
         isCountLost ||= (cost.cost ?? 0) < (spent.cost ?? 0);
         spent = cost;
       }
-      // What the agent said before its action was rejected is no answer.
+      // A text of the agent before its action was rejected is not an answer.
       if (event.observation === 'user_rejected') answered = 'no';
       if (answerOfV0(event) !== null) answered = 'yes';
       if (!isUserMessage(event)) return;
-      // What was before belongs to an older message.
+      // Earlier events belong to an older message.
       newest = newestOfRun = null;
       answered = 'no';
     },

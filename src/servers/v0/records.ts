@@ -52,7 +52,7 @@ export function toConversationV0(info: ConversationInfo, news: RunNews, webUrl: 
     waiting_for,
     dialect: 'v0',
     execution_status: null,
-    // Only the local service names one; what a conversation runs in sleeps and wakes the same elsewhere.
+    // Only the local service names one; elsewhere conversations are paused and resumed in the same way.
     sandbox_id: info.local_sandbox_id,
     sandbox_status: SANDBOX[info.status.toUpperCase()] ?? null,
     repository: info.selected_repository,
@@ -85,7 +85,7 @@ export function toEventV0(record: EventRecordV0, conversationId: string, redacti
   return redaction.mark(event, [conversationId, record.source ?? '', kind, text]);
 }
 
-/** The states of an agent (interface 3.4) that mean more for a run than that it does not go on. */
+/** The states of an agent (interface 3.4) that say more about a run than that it does not proceed. */
 const STATE_SIGNALS: Readonly<Record<string, RunSignal>> = {
   running: 'status:running',
   loading: 'status:starting',
@@ -115,7 +115,7 @@ export function agentStateOf(record: EventRecordV0): { state: string; reason: st
   return { state: extras['agent_state'], reason: typeof extras['reason'] === 'string' ? extras['reason'] : '' };
 }
 
-/** The agent's words to the user in an event: a message, or the text it finished with. */
+/** The text of the agent for the user in an event: a message, or its final answer. */
 export function answerOfV0(record: EventRecordV0): string | null {
   if (record.source !== 'agent') return null;
   const args = isRecord(record.payload['args']) ? record.payload['args'] : {};

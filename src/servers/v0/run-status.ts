@@ -1,4 +1,4 @@
-/** The status of a V0 run. An unknown one is `unknown(<word>)`, which is no end. */
+/** The status of a V0 run. An unknown one is `unknown(<word>)`, which does not end a run. */
 import type { ConversationStatus, Reason, RunState } from '../../domain/conversation.ts';
 
 export interface RunFactsV0 {
@@ -6,7 +6,7 @@ export interface RunFactsV0 {
   status: string;
   /** Newest `agent_state`; null where it was not read. */
   agentState: string | null;
-  /** Whether the agent has said something since the latest user message. */
+  /** Whether the agent has sent a message since the latest user message. */
   answered: 'yes' | 'no' | 'unknown';
 }
 
@@ -62,7 +62,7 @@ const RATE_LIMITED: Reason = {
 };
 
 /**
- * V0: why it failed, or why it stands still though it counts as running.
+ * V0: why the run failed, or why it does not proceed although its status is running.
  * @param text what the server gives as the reason
  */
 export function reasonOfStateV0(status: ConversationStatus, agentState: string | null, text: string): Reason | null {

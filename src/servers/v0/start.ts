@@ -73,7 +73,7 @@ function startBodyV0(request: NewConversation): Record<string, unknown> {
     create_microagent: request.microagent,
     conversation_instructions: request.instructions,
     mcp_config: request.mcp_config,
-    // Only servers that allow it know this member; asked for by name, so it is sent.
+    // Only servers that allow it have this member; it is sent because a flag names it.
     conversation_id: request.conversation_id,
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
@@ -147,7 +147,7 @@ async function findLostStart(
   sentAtMs: number,
   lost: AppError,
 ): Promise<string> {
-  // A server that cannot even be asked leaves the outcome as unknown as it was.
+  // If the server cannot be read, the outcome stays unknown.
   const items = await listConversationsV0(links, 5, null).then(
     (page) => page.items,
     (error: unknown) => {

@@ -1,4 +1,4 @@
-/** What V1 waits for and how it goes on: the pending action, its answer, the run, waking (interface 4.4, 5.3, 7.4). */
+/** Confirmations and resumption over V1: pending action, answer, run, resume (interface 4.4, 5.3, 7.4). */
 import { AppError } from '../../errors.ts';
 import { pendingActionsV1, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
@@ -60,7 +60,9 @@ async function unanswered(
   return pendingActionsV1(newestFirst);
 }
 
-/** The server answers whatever waits when the call comes (interface 8.4), so what waits is read right before it. */
+/**
+ * The server applies an answer to the actions pending at that moment (interface 8.4), so they are read right before.
+ */
 export async function answerV1(links: Links, id: string, answer: ConfirmationAnswer): Promise<PendingAction[]> {
   const agent = runningAgentOf(links, await getConversation(links, id));
   const pending = await pendingAt(links, agent);

@@ -49,7 +49,7 @@ export async function searchConversations(
   return { ...found, items: await withLostRepositories(links, found.items) };
 }
 
-/** Null for each id that nobody knows. */
+/** Null for each unknown id. */
 export async function getConversations(
   links: Links,
   ids: readonly string[],
@@ -71,7 +71,7 @@ async function withLostRepositories<T extends AppConversationRecord | null>(link
   return await restored(links, records, isDoubtful);
 }
 
-/** Throws `not-found`; an id that is no uuid is not even asked for (servers answer 400, 422 or 500). */
+/** Throws `not-found`; an id that is not a UUID is not requested (servers answer 400, 422 or 500). */
 export async function getConversation(links: Links, id: string): Promise<AppConversationRecord> {
   const record = isUuid(id) ? ((await getConversations(links, [normalId(id)]))[0] ?? null) : null;
   if (record === null) throw noConversation(id);

@@ -60,7 +60,7 @@ export function createConversationsV1(
 }
 
 /**
- * Interrupts; pauses where the server is too old for that, which answers only when the step in hand has ended.
+ * Interrupts; pauses where the server is too old for that, which answers only when the current step has ended.
  * @throws unsupported where the server has neither route
  */
 async function stopV1(links: Links, id: string): Promise<void> {

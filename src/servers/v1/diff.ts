@@ -40,7 +40,7 @@ export async function diffV1(links: Links, id: string, onRead?: FilesRead): Prom
   );
 }
 
-/** Null where the sandbox cannot run git for us. */
+/** Null when git cannot be run in the sandbox. */
 async function gitOutput(agent: AgentClient, workingDir: string, script: string): Promise<WorkspaceDiff | null> {
   let result: { exitCode: number; stdout: string; stderr: string };
   try {

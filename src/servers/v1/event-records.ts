@@ -33,7 +33,7 @@ function signalOf({ kind, source, payload }: EventRecord): RunSignal | null {
   return source === 'agent' ? 'activity' : null;
 }
 
-/** Pieces of a text that is being written, and snapshots of the whole state: neither is something that happened. */
+/** Deltas of a streamed text, and snapshots of the whole state: neither is an event of the history. */
 export function isNoise(record: EventRecord): boolean {
   if (record.kind === 'StreamingDeltaEvent' || record.kind === 'TokenEvent') return true;
   return record.kind === 'ConversationStateUpdateEvent' && record.payload['key'] === 'full_state';

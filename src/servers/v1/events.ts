@@ -54,7 +54,7 @@ async function* wholeRecords(
         yield page;
         last = page.at(-1) ?? last;
       }
-      // One that was made anew knows nothing of what was before.
+      // A recreated sandbox has no earlier events.
       if (last !== null) return;
     } catch (error) {
       if (!isAppError(error) || !ELSEWHERE.has(error.kind)) throw error;

@@ -1,4 +1,4 @@
-/** The status of a V1 run. An unknown one is `unknown(<word>)`, which is no end. */
+/** The status of a V1 run. An unknown one is `unknown(<word>)`, which does not end a run. */
 import { NO_STATUS, type ConversationStatus, type RunState, type SandboxStatus } from '../../domain/conversation.ts';
 
 const EXECUTION: Record<string, RunState> = {

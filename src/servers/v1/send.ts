@@ -69,13 +69,13 @@ async function deliver(links: Links, record: AppConversationRecord, body: Body):
   const answer = await postMessage(links, id, body);
   if (answer.status < 300) return;
   const text = serverText(answer.body) ?? '';
-  // The conversation is known: what is not there is the route.
+  // The conversation exists: the missing one is the route.
   if (isMissingRoute(answer)) {
     return await runningAgentOf(links, record).send(body.content, body.run ? 'run' : 'store');
   }
   if (answer.status === 404 && !/sandbox/i.test(text)) throw noConversation(id);
   if (answer.status === 502) throw notPassedOn(answer, id, text);
-  // Genuine servers carry the action out instead; nobody does both.
+  // Genuine servers execute the action instead; no server does both.
   if (answer.status === 409 && /confirmation/i.test(text)) throw waitsForConfirmation(normalId(id));
   if (answer.status === 409) {
     throw new AppError('conflict', `the sandbox of this conversation does not run${text === '' ? '' : `: ${text}`}`, {

@@ -7,10 +7,10 @@ import { startMember } from '../features.ts';
 import { dashedId, normalId } from '../ids.ts';
 import type { ProbeFacts } from '../probe.ts';
 
-/** The agent server's words for --confirm. */
+/** The policies of the agent server for --confirm. */
 export const POLICIES = { never: 'NeverConfirm', risky: 'ConfirmRisky', always: 'AlwaysConfirm' } as const;
 
-/** Whether the policy stands before the first step: only where the start is known to take it. */
+/** Whether the policy applies from the first step: only when the start is known to accept it. */
 export function startsWithPolicy(facts: ProbeFacts): boolean {
   return startMember(facts, 'confirmation_policy') === 'present';
 }
@@ -71,7 +71,7 @@ export function startBody(
   const content = messageContent(request);
   const policy = request.confirm === null ? null : { kind: POLICIES[request.confirm] };
   const task = request.suggested_task;
-  // A message without content begins a replay with its own words; without any message it would wait for one.
+  // A message without content begins a replay with its recorded message; without any message it would wait for one.
   const isSaid = content.length > 0 || request.replay !== null;
   const members: Record<string, unknown> = {
     conversation_id: facts.features['caller-conversation-id'] === 'absent' ? null : dashedId(conversationId),
