@@ -1,4 +1,4 @@
-/** The HTTP side of the agent server: a function from Request to Response. */
+/** The HTTP routes of the agent server: a function from Request to Response. */
 import type { Hono } from 'hono';
 import { ReplayError } from '../agents/replay/reading.ts';
 import { refuse, type HttpError } from '../http/answer.ts';

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import type { SocketQuery } from '../../protocol/agent-server/requests.ts';
 import type { BashEvent, BashService } from './bash.ts';
 
-/** A client that lags so far behind is dropped; it comes back and asks for what it missed. */
+/** A client that is this far behind is disconnected; it reconnects and requests the events it missed. */
 const LARGEST_LAG = 32 * 1024 * 1024;
 
 export class BashFeed {

@@ -1,6 +1,6 @@
 /**
  * Commands that a client runs in the sandbox beside the agent (`/api/bash/...`), and their events. These are no events
- * of a conversation: they are kept in memory, the newest of them, as long as the worker lives.
+ * of a conversation: the newest of them are kept in memory while the worker runs.
  */
 import { randomUUID } from 'node:crypto';
 import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
@@ -13,7 +13,7 @@ const KEPT_CHARACTERS = 64 * 1024 * 1024;
 const KEPT_HEAD = 8 * 1024 * 1024;
 const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
-/** So much output of a started command becomes an event while it goes on, as on genuine servers; the rest is the last. */
+/** A running command has an event for each output of this size, as on genuine servers; the last event has the rest. */
 const PIECE_CHARACTERS = 1024 * 1024;
 
 export interface BashCommandEvent {
@@ -55,14 +55,14 @@ export class BashService {
     return this.#events;
   }
 
-  /** Runs a command to its end and gives all of its output as one piece. */
+  /** Runs a command to its end and returns all of its output in one event. */
   async execute(wanted: BashCommandRequest): Promise<BashOutputEvent> {
     const { id } = this.#begin(wanted);
     const result = await this.#run(wanted);
     return this.#addOutput(id, 0, result.exitCode, result.stdout, result.stderr);
   }
 
-  /** Starts a command; its output follows when it has ended, and in pieces before where there is much of it. */
+  /** Starts a command; its output follows when it has ended, and in parts before when there is much of it. */
   start(wanted: BashCommandRequest): BashCommandEvent {
     const command = this.#begin(wanted);
     const waiting = { stdout: '', stderr: '' };

@@ -3,7 +3,7 @@ import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 
 const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
 
-/** Whether the user is asked before a step. Finishing and thinking touch nothing and are never asked for. */
+/** Whether a step needs a confirmation. Finishing and thinking have no effect and never need one. */
 export function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {
   if (step.type !== 'terminal' && step.type !== 'edit') return false;
   if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';

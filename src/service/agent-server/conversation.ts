@@ -34,7 +34,7 @@ export class Conversation {
   #state: ConversationState;
   #secrets: Record<string, string>;
   #mask: Mask;
-  /** What happened while the disk was full; goes into the log before anything else. */
+  /** Changes made while the disk was full; written to the log before any other. */
   #unwritten: NewEvent[] = [];
   #retry: NodeJS.Timeout | null = null;
 
@@ -80,7 +80,7 @@ export class Conversation {
     return this.#stamp(event);
   }
 
-  /** Changes the status; says so in an event only when it is another one. */
+  /** Changes the status; writes an event only when the status differs. */
   setStatus(
     status: ConversationState['execution_status'],
     more: NewEvent[] = [],
@@ -90,7 +90,10 @@ export class Conversation {
     this.record([...events, ...more], { ...change, execution_status: status });
   }
 
-  /** Changes a member that clients are sent an event about, with its value unless that is null; nothing when it is equal. */
+  /**
+   * Changes a member that clients are sent an event about, with its value unless that is null; nothing when it is
+   * equal.
+   */
   setMember<Name extends 'confirmation_policy' | 'security_analyzer'>(
     name: Name,
     value: ConversationState[Name],
@@ -99,7 +102,7 @@ export class Conversation {
     this.record([stateUpdate(name, value ?? undefined)], { [name]: value });
   }
 
-  /** Adds words of the user. A conversation that had ended is idle again; the first words give the title. */
+  /** Adds a message of the user. A conversation that had ended is idle again; the first message gives the title. */
   addMessage(role: string, content: MessageContent[]): void {
     const ended = ['finished', 'error', 'stuck'].includes(this.#state.execution_status);
     const first = this.log.lastSequence() === 0 ? [systemPrompt(SYSTEM_PROMPT)] : [];
@@ -112,7 +115,7 @@ export class Conversation {
     });
   }
 
-  /** All events, oldest first, read as they are asked for. */
+  /** All events, oldest first, read lazily. */
   *history(): Generator<StoredEvent> {
     for (let at = 0; ;) {
       const batch = this.log.readAfter(at, 100);
@@ -124,7 +127,7 @@ export class Conversation {
     }
   }
 
-  /** Ends a run that nothing can be written of: it counts at once, and is written as soon as there is room. */
+  /** Ends a run on a full disk: effective at once, and written as soon as there is space. */
   breakOff(events: NewEvent[]): void {
     this.#state = { ...this.#state, execution_status: 'error', pending_action_id: null };
     this.#unwritten.push(stateUpdate('execution_status', 'error'), ...events);
@@ -173,7 +176,7 @@ export class Conversation {
     });
   }
 
-  /** After the sandbox broke down in mid-run: the run has failed; `detail` says why, in sentences. */
+  /** After a failure of the sandbox during a run: the run has failed; `detail` has the reason in sentences. */
   crash(detail: string): void {
     if (this.#state.execution_status !== 'running') return;
     const cause = this.pending();

@@ -20,7 +20,7 @@ export interface ConversationEntry {
 
 export interface ConversationsOptions {
   eventsDir: string;
-  /** What conversations play that are started without a replay; null: nothing. */
+  /** The replay of conversations that are started without one; null: none. */
   defaultReplay: ReplayStep[] | null;
   sandbox: Sandbox;
   nowMicroseconds: () => number;
@@ -31,7 +31,7 @@ export class Conversations {
   readonly #options: ConversationsOptions;
   readonly #entries = new Map<string, ConversationEntry>();
 
-  /** Opens the logs that are there; runs that a crash cut off are paused. */
+  /** Opens the existing logs; runs that a crash has interrupted are paused. */
   constructor(options: ConversationsOptions) {
     this.#options = options;
     for (const name of readdirSync(options.eventsDir)) {
@@ -40,7 +40,7 @@ export class Conversations {
       try {
         this.#open(id);
       } catch (error) {
-        // One damaged log must not take the other conversations with it.
+        // A damaged log must not prevent the start of the other conversations.
         const text = `the log of conversation ${id} cannot be used: ${(error as Error).message}`;
         options.notify({ type: 'warning', text });
       }
@@ -66,7 +66,7 @@ export class Conversations {
     );
   }
 
-  /** Makes a conversation. The id must not be in use. Throws ReplayError when the steps are none. */
+  /** Creates a conversation. The id must not be in use. Throws ReplayError when the steps are invalid. */
   create(id: string, wanted: StartConversation, workingDir: string): ConversationEntry {
     const replay = wanted.replay == null ? this.#options.defaultReplay : readSteps(wanted.replay);
     const log = openEventLog(eventLogFile(this.#options.eventsDir, id));
@@ -90,7 +90,7 @@ export class Conversations {
       tags: wanted.tags ?? {},
     };
     if (replay !== null) log.writeReplay(replay);
-    // Last: a log without a state is none.
+    // Written last: a log without a state is ignored.
     log.writeState(state);
     const conversation = new Conversation(state, log, this.#options.nowMicroseconds, this.#options.notify);
     if (wanted.secrets) conversation.setSecrets(secretValues(wanted.secrets));
@@ -129,7 +129,7 @@ export function policyOf(wanted: StartConversation['confirmation_policy']): Conv
   return { kind: 'ConfirmRisky', threshold: wanted.threshold, confirm_unknown: wanted.confirm_unknown };
 }
 
-/** The values out of plain texts and secret sources; a source without a value is left out. */
+/** The values of plain texts and secret sources; a source without a value is omitted. */
 export function secretValues(secrets: Record<string, SecretInput>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(secrets).flatMap(([name, secret]) => {

@@ -45,7 +45,7 @@ export class EventFeed implements ConversationListener {
     this.#client.close(1001, 'The conversation is gone');
   }
 
-  /** Sends what lies after this subscriber's place, a batch at a time, each when the socket has taken the one before. */
+  /** Sends the events after this subscriber's position in batches, each when the socket has written the one before. */
   async #pump(): Promise<void> {
     if (this.#pumping) return;
     this.#pumping = true;
@@ -73,7 +73,7 @@ export class EventFeed implements ConversationListener {
     });
   }
 
-  /** Words of the user: appended and always run. */
+  /** A message of the user: appended, and always starts a run. */
   #receive(data: RawData): void {
     const { conversation, loop } = this.#entry;
     try {
@@ -98,7 +98,7 @@ export class EventFeed implements ConversationListener {
   }
 }
 
-/** Where in the log a subscriber begins: at its end unless it asks for what was before. */
+/** The position in the log at which a subscriber begins: its end unless it requests earlier events. */
 function startOf({ conversation: { log } }: ConversationEntry, query: SocketQuery): number {
   if (query.resend_mode === 'since' && query.after_timestamp !== undefined) {
     return log.sequenceBefore(query.after_timestamp.slice(0, -1));

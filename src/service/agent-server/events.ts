@@ -15,7 +15,7 @@ export interface NewEvent {
   [member: string]: unknown;
 }
 
-/** An action of the agent that is carried out by a tool. */
+/** An action of the agent that a tool executes. */
 export type ToolStep = TerminalStep | EditStep | ThinkStep | FinishStep;
 
 export const TOOL_NAMES = { terminal: 'terminal', edit: 'file_editor', think: 'think', finish: 'finish' } as const;
@@ -60,7 +60,7 @@ export function stateUpdate(key: string, value: unknown): NewEvent {
 export function action(step: ToolStep, call: string): NewEvent {
   const name = TOOL_NAMES[step.type];
   const { kind, ...parameters } = actionMembers(step);
-  // As a model would have called the tool: what is false or empty was not given.
+  // As a model calls the tool: arguments that are false or empty are omitted.
   const given = JSON.stringify(Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== false)));
   return {
     source: 'agent',
@@ -115,7 +115,7 @@ export function newCallId(): string {
   return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 }
 
-/** A run without a model costs nothing. */
+/** The cost of a run without a model is zero. */
 export function noMetrics(model: string): Metrics {
   return {
     model_name: model,

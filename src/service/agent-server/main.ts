@@ -1,6 +1,6 @@
 /**
- * The process of a worker, started as `node dist/worker.js` by the app server; what it reads and says is described in
- * worker-protocol.ts. It keeps out of the isolation: only what sandbox.ts starts runs inside.
+ * The process of a worker, started as `node dist/worker.js` by the app server; its messages are described in
+ * worker-protocol.ts. It runs outside of the isolation: only processes that sandbox.ts starts run inside.
  */
 import { LineReader } from '../isolation/inside/lines.ts';
 import type { WorkerCommand, WorkerConfig, WorkerNotice } from '../sandboxes/worker-protocol.ts';
@@ -13,7 +13,7 @@ function notify(notice: WorkerNotice): void {
   process.stdout.write(`${JSON.stringify(notice)}\n`);
 }
 
-/** The app server keeps what comes this way in the log of the service. */
+/** The app server writes these lines to the log of the service. */
 function log(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -23,7 +23,7 @@ function nowMicroseconds(): number {
 }
 
 async function start(config: WorkerConfig): Promise<RunningWorker> {
-  // The isolation comes up while the libraries of the server are loaded.
+  // The isolation starts while the libraries of the server are loaded.
   const sandbox = new Sandbox(config);
   sandbox.ready().catch(() => undefined);
   const { startWorker } = await import('./server.ts');
@@ -32,7 +32,7 @@ async function start(config: WorkerConfig): Promise<RunningWorker> {
   return worker;
 }
 
-/** Commands are carried out one after the other; the end of stdin comes last. */
+/** Commands are executed one after the other; the end of stdin is handled last. */
 class WorkerProcess {
   #worker: Promise<RunningWorker> | null = null;
   #queue: Promise<void> = Promise.resolve();
@@ -56,7 +56,7 @@ class WorkerProcess {
       });
   };
 
-  /** Ends everything inside, then this process. */
+  /** Ends every process inside, then this one. */
   readonly end = (code: number): void => {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -105,7 +105,7 @@ process.stdin.on('error', () => {
 process.stdout.on('error', () => {
   worker.end(1);
 });
-// A Ctrl-C at the terminal is the app server's business: it ends this process by closing its stdin.
+// The app server handles Ctrl-C at the terminal: it ends this process by closing its stdin.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);
 process.on('SIGTERM', () => {

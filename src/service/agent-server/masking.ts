@@ -1,11 +1,11 @@
-/** Keeps the values of secrets out of the events of a conversation: they are replaced before an event is stored. */
+/** Replaces the values of secrets in the events of a conversation before an event is stored. */
 import type { NewEvent } from './events.ts';
 
 const MASK = '<secret-hidden>';
-/** A shorter line of a secret of several lines stands for nothing: a bracket, a word. */
+/** A shorter line of a multi-line secret is not masked: it may be a bracket or an ordinary word. */
 const SHORTEST_LINE = 8;
 
-/** Members that the worker writes itself: ids, times, and words of fixed lists. */
+/** Members that the worker writes itself: ids, times, and values of enumerations. */
 const STRUCTURE: ReadonlySet<string> = new Set([
   'action_id',
   'id',
@@ -21,7 +21,7 @@ const STRUCTURE: ReadonlySet<string> = new Set([
   'type',
 ]);
 
-/** Where the helper has left out the middle, or the end, of a long text; a secret may lie across. */
+/** The marks where the helper has omitted the middle, or the end, of a long text; a secret may be cut there. */
 const CUT = /\n\[\.\.\. \d+ characters (?:of output )?left out \.\.\.\]/;
 
 export class Mask {
@@ -89,7 +89,9 @@ function overlap(valueLength: number, isShared: (length: number) => boolean): nu
   return 0;
 }
 
-/** How a value may be shown: as it is, with the line ends of a terminal, as part of a JSON text, line by line. */
+/**
+ * The forms of a value in a text: unchanged, with the line ends of a terminal, as part of a JSON text, line by line.
+ */
 function formsOf(value: string): string[] {
   const trimmed = value.trim();
   const lines = trimmed.split(/\r?\n/);

@@ -11,13 +11,15 @@ export interface Cause {
   action_id: string;
 }
 
-/** Without `extended_content`, which is always empty here: openhands-sdk up to 1.31 rejects an observation that has it. */
+/**
+ * Without `extended_content`, which is always empty here: openhands-sdk up to 1.31 rejects an observation that has it.
+ */
 function observed(cause: Cause, observation: Record<string, unknown>): NewEvent {
   const { action_id, ...tool } = cause;
   return { source: 'environment', ...tool, observation, action_id, kind: 'ObservationEvent' };
 }
 
-/** What a command answered. `output` is bounded already. */
+/** The result of a command. `output` is limited already. */
 export function terminalObservation(cause: Cause, command: string, output: string, result: RunResult): NewEvent {
   const { exitCode, timedOut } = result;
   return observed(cause, {
@@ -39,7 +41,7 @@ export function terminalObservation(cause: Cause, command: string, output: strin
   });
 }
 
-/** What the file editor answered. */
+/** The result of the file editor. */
 export function editorObservation(cause: Cause, step: EditStep, result: EditResult): NewEvent {
   return observed(cause, {
     content: textContent(result.text),
@@ -77,7 +79,7 @@ export function rejection(cause: Cause, reason: string): NewEvent {
   };
 }
 
-/** An action that was cut off. */
+/** An action that was interrupted. */
 export function agentError(cause: Cause, error: string): NewEvent {
   return {
     source: 'agent',

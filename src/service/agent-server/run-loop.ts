@@ -39,7 +39,7 @@ export class RunLoop {
   #abort = new AbortController();
   #pauseWanted = false;
   #halted = false;
-  /** The step whose action is written but not carried out: it waits for the user's yes. */
+  /** The step whose action is written but not executed: it awaits approval. */
   #asked: ToolStep | null = null;
 
   constructor(conversation: Conversation, agent: Agent, sandbox: Sandbox) {
@@ -48,7 +48,7 @@ export class RunLoop {
     this.#sandbox = sandbox;
   }
 
-  /** Runs in the background. Throws ConflictError while a run is under way or a confirmation waits. */
+  /** Runs in the background. Throws ConflictError while a run is in progress or a confirmation is pending. */
   start(): void {
     if (this.#running !== null) {
       throw new ConflictError('Conversation already running. Wait for completion or pause first.');
@@ -58,12 +58,12 @@ export class RunLoop {
     this.#launch(() => this.#loop());
   }
 
-  /** Like `start`, but joins a run that is under way: it will see the new message. */
+  /** Like `start`, but does nothing during a run, which will process the new message. */
   startOrJoin(): void {
     if (this.#running === null) this.start();
   }
 
-  /** Throws ConflictError while an action waits: going on would carry it out unasked. */
+  /** Throws ConflictError while an action is pending: a run would execute it without approval. */
   assertNotWaiting(): void {
     if (this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
     throw new ConflictError(
@@ -92,7 +92,7 @@ export class RunLoop {
     this.#conversation.setStatus('idle', [rejection(cause, reason)], change);
   }
 
-  /** Resolves when the step under way has ended and the run stands still. */
+  /** Resolves when the current step has ended and the run has stopped. */
   async pause(): Promise<void> {
     if (this.#running !== null) {
       this.#pauseWanted = true;
@@ -102,7 +102,7 @@ export class RunLoop {
     }
   }
 
-  /** Ends the step under way with everything it started. Resolves when the run stands still. */
+  /** Ends the current step with every process it started. Resolves when the run has stopped. */
   async interrupt(): Promise<void> {
     if (this.#running === null) return;
     this.#abort.abort();
@@ -130,7 +130,7 @@ export class RunLoop {
       });
   }
 
-  /** A full disk ends the run too; what is to be said about it waits for room. */
+  /** A full disk ends the run, too; the error event is written when there is space. */
   #fail(error: Error): void {
     if (this.#halted) return;
     const trouble = storageError(error);
@@ -228,7 +228,7 @@ export class RunLoop {
     return 'stop';
   }
 
-  /** The turn is over unless the user has spoken while it ran. */
+  /** The turn has ended unless a user message came meanwhile. */
   #endTurn(answered: string | null): Outcome {
     if (this.#conversation.state.last_user_message_id !== answered) return 'continue';
     this.#conversation.setStatus('finished');
@@ -239,7 +239,7 @@ export class RunLoop {
     return { done: this.#conversation.state.steps_done, history: () => this.#conversation.history() };
   }
 
-  /** The service was restarted while the action waited: the agent is asked for it again. */
+  /** The service was restarted while the action was pending: the agent returns it again. */
   async #askedBeforeRestart(): Promise<ToolStep | null> {
     const decision = await this.#agent.next(this.#situation(), this.#abort.signal);
     if (decision.type === 'unable' || decision.step.type === 'message' || decision.step.type === 'break') return null;

@@ -1,6 +1,6 @@
 /**
- * The isolation as the worker's parts use it: started when first needed, started anew when something inside ended it, and
- * closed for questions while the sandbox is paused.
+ * The isolation for the parts of the worker: started when first needed, restarted when a command has ended it, and
+ * closed for requests while the sandbox is paused.
  */
 import path from 'node:path';
 import { IsolationError } from '../isolation/connection.ts';
@@ -108,7 +108,7 @@ export class Sandbox {
     }
   }
 
-  /** A path of a recorded trajectory, in this workspace: what lay in the recorded one lies in the working directory. */
+  /** The path in this workspace for a path of a recorded trajectory, relative to the working directory. */
   rebase(recorded: string, workingDir: string): string {
     if (!path.isAbsolute(recorded) || isWithin(recorded, workingDir)) return recorded;
     const root = RECORDED_ROOTS.find((folder) => isWithin(recorded, folder));
@@ -119,8 +119,8 @@ export class Sandbox {
   }
 
   /**
-   * Stops every process inside. What was asked of the helper before is begun by then and stopped with the rest; what is
-   * asked later waits here.
+   * Stops every process inside. Requests sent to the helper before have begun by then and are stopped with the rest;
+   * later ones wait here.
    */
   async freeze(): Promise<void> {
     this.#gate ??= new Gate();
@@ -148,7 +148,7 @@ export class Sandbox {
     await this.#gate?.passed;
     let isolation = await this.#isolation;
     if (isolation.connection.gone !== null && !this.#closed) {
-      // Several may find it gone at once; the first starts the new one.
+      // Several requests may find that it has ended; the first one restarts it.
       if (this.#live === isolation) this.#isolation = this.#restart(isolation);
       isolation = await this.#isolation;
     }
@@ -182,7 +182,7 @@ function isWithin(file: string, folder: string): boolean {
   return file === folder || file.startsWith(`${folder.replace(/\/$/, '')}/`);
 }
 
-/** Shut while the sandbox is paused. */
+/** Closed while the sandbox is paused. */
 class Gate {
   readonly passed: Promise<void>;
   release: () => void = () => undefined;

@@ -1,8 +1,8 @@
 /**
  * The web sockets of the agent server (interface section 7.3): `/sockets/events/{id}` and `/sockets/bash-events`.
  *
- * A subscriber is a place in the log that moves on as its socket takes what it is sent. So nothing is buffered for a
- * slow one, and resent and live events can neither overlap nor leave a gap.
+ * A subscriber is a position in the log that advances as its socket writes. So nothing is buffered for a slow one, and
+ * resent and live events can neither overlap nor leave a gap.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -37,7 +37,7 @@ export class Sockets {
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: LARGEST_FRAME, clientTracking: true });
   readonly #subscribers = new Map<string, number>();
   readonly #onCount: (subscribers: number) => void;
-  /** Clients that have not brought the key so far. */
+  /** Clients that have not sent the key yet. */
   #waiting = 0;
 
   /** `onCount` gets the number of subscribers at each change. */
@@ -49,7 +49,7 @@ export class Sockets {
   /** The `upgrade` listener of the HTTP server. Refusals before the upgrade are HTTP 403, as on genuine servers. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => undefined);
-    // Not by `new URL(path, base)`: that takes what follows two slashes for a host, or throws.
+    // Not by `new URL(path, base)`: that parses the text after two slashes as a host, or throws.
     const url = new URL(`http://localhost${(request.url ?? '/').replace(/^[^/]*/, '')}`);
     const query = check(socketQuery, Object.fromEntries(url.searchParams), 'query');
     const topic = topicOf(url.pathname);
@@ -91,14 +91,14 @@ export class Sockets {
   close(): void {
     for (const client of this.#server.clients) {
       client.close(1001, 'The sandbox is paused or stopped');
-      // A client that does not answer the close must not hold the pause up.
+      // A client that does not answer the close frame must not delay the pause.
       setTimeout(() => {
         client.terminate();
       }, 200).unref();
     }
   }
 
-  /** Without a key so far: the first frame must bring it. */
+  /** Without a key: the first frame must contain it. */
   #authenticate(client: WebSocket, topic: string, query: SocketQuery, bound: Bound): void {
     const fail = (): void => {
       client.close(4001, 'Authentication failed');
@@ -153,7 +153,9 @@ interface Bound {
   lift: () => void;
 }
 
-/** Ends a connection that sends more than the frame with the key takes; by bytes, for a frame is kept until it is whole. */
+/**
+ * Ends a connection that sends more than the frame with the key takes; by bytes, for a frame is kept until it is whole.
+ */
 function boundFirstFrame(socket: Duplex, already: number): Bound {
   let size = already;
   let isLifted = false;
@@ -172,7 +174,7 @@ function boundFirstFrame(socket: Duplex, already: number): Bound {
 
 const BASH = 'bash-events';
 
-/** The conversation's id, or `bash-events`; null for another path. An id that is none is an unknown conversation. */
+/** The conversation's id, or `bash-events`; null for another path. An invalid id is an unknown conversation. */
 function topicOf(pathname: string): string | null {
   if (pathname === '/sockets/bash-events') return BASH;
   const id = /^\/sockets\/events\/([^/]+)$/.exec(pathname)?.[1];

@@ -15,7 +15,7 @@ import type { RunResult, Sandbox } from './sandbox.ts';
 
 /** Of the output of a command as many characters are kept as genuine servers keep, half from each end. */
 const KEPT_OUTPUT = 30_000;
-/** A command that says nothing about its time may take so long. */
+/** The default timeout of a command. */
 const COMMAND_TIMEOUT_SECONDS = 600;
 
 export interface ToolContext {
@@ -27,7 +27,7 @@ export interface ToolContext {
   signal: AbortSignal;
 }
 
-/** Null: the signal cut it off, and everything it started is ended. */
+/** Null: the signal interrupted it, and every process it started has ended. */
 export async function carryOut(step: ToolStep, cause: Cause, context: ToolContext): Promise<NewEvent | null> {
   switch (step.type) {
     case 'terminal':
@@ -97,7 +97,7 @@ async function edit(step: EditStep, cause: Cause, context: ToolContext): Promise
   }
 }
 
-/** Names that a shell cannot hold are left out. */
+/** Names that are not valid in a shell are omitted. */
 function asEnvironment(secrets: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(secrets).filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
 }

@@ -1,10 +1,10 @@
-/** What the agent server shows of a conversation, member for member as agent server 1.34.0 does. */
+/** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
 import { toDashedId } from '../../protocol/detail.ts';
 import { zipStream, type ZipMember } from '../http/zip-stream.ts';
 import type { Conversation } from './conversation.ts';
 import type { ConversationEntry } from './conversations.ts';
 
-/** What genuine servers set for shortening a long history. */
+/** The settings of genuine servers for condensing a long history. */
 const CONDENSER = {
   max_size: 240,
   max_tokens: null,

@@ -58,7 +58,7 @@ export interface BubblewrapWishes {
 }
 
 /**
- * What is hidden even where it lies below a system folder: the user's home and all of the service's data, the key and
+ * Folders that are hidden also below a system folder: the user's home and all of the service's data, the key and
  * the logs of other sandboxes among it. `eventsDir` is `<data directory>/events/<sandbox>`. Links are followed.
  */
 export function hiddenFolders(eventsDir: string, home: string): string[] {
@@ -133,8 +133,8 @@ function ownNamespaces(): string[] {
 }
 
 /**
- * Settings of the kernel belong to root even without capabilities, and one of them names a program that the kernel
- * starts outside of every isolation. Nobody else may write them, and need not be kept from it.
+ * Root can write kernel settings even without capabilities, and one of them names a program that the kernel starts
+ * outside of every isolation. Other users cannot write them and need no protection.
  */
 function kernelSettings(): string[] {
   return process.getuid?.() === 0 ? ['--ro-bind-try', '/proc/sys', '/proc/sys'] : [];
@@ -172,7 +172,7 @@ function nameResolution(): string[] {
 }
 
 /**
- * Node may live anywhere, also in the user's home. Inside it is found at its own place when that is a system folder,
+ * Node may be installed anywhere, also in the user's home. Inside it has its own path when that is a system folder,
  * else at /run/acs/node: the whole installation when it looks like one (so that npm is there too), else the binary.
  */
 function nodeMount(node: string, hidden: string[]): { binary: string; mounts: string[]; path: string[] } {

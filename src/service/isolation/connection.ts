@@ -27,7 +27,7 @@ interface Pending {
 
 type OutputListener = (stream: 'stdout' | 'stderr', text: string) => void;
 
-/** The helper has sent a frame that it cannot have sent. */
+/** The helper has sent a frame that does not match the protocol. */
 class InvalidFrame extends Error {}
 
 export class IsolationConnection {
@@ -74,12 +74,12 @@ export class IsolationConnection {
     child.stdin?.on('error', () => undefined);
   }
 
-  /** Why it ended; null while it lives. */
+  /** Why it ended; null while it runs. */
   get gone(): string | null {
     return this.#gone === null ? null : this.#gone.message;
   }
 
-  /** The first folder, as seen inside. Rejects when the process ends before it is up. */
+  /** The first folder, as seen inside. Rejects when the process ends before it has started. */
   async ready(): Promise<string> {
     const workingDir = await Promise.race([this.#hello, this.ended.then(() => null)]);
     if (workingDir === null) throw this.#gone ?? new IsolationError('gone', 'ended at once');

@@ -1,8 +1,8 @@
 const TICK_MS = 250;
 
 /**
- * Counts the running time of what a sandbox was asked for, outside of it: nothing inside can stop the count. The time
- * in which the sandbox is paused, or the machine stands still, does not count.
+ * Counts the running time of a request to a sandbox, outside of it: no process inside can stop the count. The time
+ * in which the sandbox is paused, or the machine is suspended, does not count.
  */
 export class Countdowns {
   #held = false;
@@ -11,13 +11,13 @@ export class Countdowns {
     this.#held = held;
   }
 
-  /** Calls back after so many milliseconds of running. Returns the way to call it off. */
+  /** Calls back after so many milliseconds of running time. Returns a function that cancels. */
   start(durationMs: number, onEnd: () => void): () => void {
     let left = durationMs;
     let last = performance.now();
     const tick = (): void => {
       const now = performance.now();
-      // A longer gap than two ticks means that this process, or the machine, stood still.
+      // A gap longer than two ticks means that this process, or the machine, was suspended.
       if (!this.#held) left -= Math.min(now - last, 2 * TICK_MS);
       last = now;
       if (left > 0) return;

@@ -8,7 +8,7 @@ const TRIAL_TIMEOUT_MS = 10_000;
 /** How `unshare`, `bwrap` and the shell report EPERM and EACCES. */
 const NOT_PERMITTED = /operation not permitted|permission denied|no permissions/i;
 
-/** The trial failed for a reason that says nothing about this machine, such as exhausted user namespaces. */
+/** The trial failed for a temporary reason, such as exhausted user namespaces. */
 export class TrialFailed extends Error {
   override readonly name = 'TrialFailed';
 }

@@ -2,7 +2,7 @@
 import { continueProcesses, stopProcesses, type Selection } from './processes.ts';
 
 export interface Freezer {
-  /** Returns how many processes stand still. */
+  /** Returns the number of stopped processes. */
   freeze(): number;
   thaw(): void;
 }

@@ -23,7 +23,7 @@ const uploads = new UploadWriter(workingDir);
 
 function send(answer: Answer): boolean {
   const line = JSON.stringify(answer);
-  // The worker ends a helper that says more in one line; only this answer is to be lost.
+  // The worker ends a helper that sends a longer line; only this answer must fail.
   if ('id' in answer && Buffer.byteLength(line) > LONGEST_LINE) {
     const failure = { code: 'too-large', message: 'The answer is too large' };
     return process.stdout.write(`${JSON.stringify({ type: 'failure', id: answer.id, failure })}\n`);
@@ -85,7 +85,7 @@ process.stdin.on('data', (chunk: Buffer) => {
 process.stdin.on('end', endEverything);
 process.stdin.on('error', endEverything);
 process.stdout.on('error', endEverything);
-// A Ctrl-C at the terminal of the service is the service's business.
+// The service handles Ctrl-C at its terminal.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', endEverything);
 process.on('SIGHUP', endEverything);

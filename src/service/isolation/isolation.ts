@@ -1,6 +1,6 @@
 /**
- * The isolation of a sandbox as its worker sees it: start what runs inside, put questions to it, stop and continue all of
- * it, end it. In this folder: bubblewrap.ts and plain.ts (how it is isolated), inside.ts with inside/ (what runs there),
+ * The isolation of a sandbox for its worker: starts the helper inside, sends requests to it, stops, continues and ends
+ * all processes. In this folder: bubblewrap.ts and plain.ts (how it is isolated), inside.ts with inside/ (the helper),
  * processes.ts and freeze.ts (the processes of a sandbox from outside).
  */
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ import { bubblewrapCommand } from './namespace-limit.ts';
 import { plainEnvironment } from './plain.ts';
 import { killProcesses, realtimeLimitOf, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
 
-/** So long the helper without isolation has to leave by itself. */
+/** Time for the helper without isolation to exit by itself. */
 const LEAVE_MS = 1000;
 
 /** A started isolation. */
@@ -31,7 +31,10 @@ export interface StartedIsolation {
   end: () => Promise<void>;
 }
 
-/** Starts the isolation of a sandbox by its spec. Rejects when it cannot be started so; no spec takes the place of another. */
+/**
+ * Starts the isolation of a sandbox by its spec. Rejects when it cannot be started so; no spec takes the place of
+ * another.
+ */
 export async function startIsolation(config: WorkerConfig): Promise<StartedIsolation> {
   if (config.spec === 'process') return startPlain(config);
   try {
@@ -50,7 +53,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     offline: config.spec === 'bubblewrap-offline',
     hidden,
   });
-  // By a descriptor, because a command line is shown to everybody, also inside.
+  // By a descriptor, because a command line is visible to all users, also inside.
   const { file, args } = bubblewrapCommand(['--args', '3', ...program], process.env['PATH']);
   const child = spawn(file, args, {
     cwd: '/',
@@ -69,7 +72,7 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     freezer: namespaceFreezer(pid),
     workingDir,
     end: async () => {
-      // Once it is gone so is all that was inside, and its number may be somebody else's.
+      // After its end every process inside has ended, too, and its pid may belong to another process.
       if (connection.gone === null) killProcesses({ below: pid, marked: null, except: [] });
       child.kill('SIGKILL');
       await connection.ended;
@@ -77,7 +80,9 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
   };
 }
 
-/** Sets the resource limit that marks the processes of the sandbox; without prlimit only their environment marks them. */
+/**
+ * Sets the resource limit that marks the processes of the sandbox; without prlimit only their environment marks them.
+ */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
 async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
@@ -100,7 +105,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
     freezer: treeFreezer(pid, mark),
     workingDir,
     end: async () => {
-      // The helper ends everything it started and tidies up; what it leaves, or if it hangs, is ended from here.
+      // The helper ends every process it started and removes its files; remaining processes are ended here.
       connection.close();
       await Promise.race([connection.ended, delay(LEAVE_MS, undefined, { ref: false })]);
       killProcesses({ below: pid, marked: mark, except: [] });
@@ -111,7 +116,7 @@ async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   };
 }
 
-/** What commands find in their environment in every spec. */
+/** The environment of commands in every spec. */
 function commonEnvironment(config: WorkerConfig): Record<string, string> {
   return {
     GIT_PAGER: 'cat',

@@ -3,7 +3,7 @@
  * a limit could use it up, and no other sandbox could be isolated.
  *
  * The kernel checks the count in every user namespace from the one of the caller up to the first. The limit is written
- * in a user namespace that stands around the sandbox: nothing inside has a capability there, so nothing inside can
+ * in a user namespace around the sandbox: no process inside has a capability there, so none can
  * raise it, and user namespaces made inside count against it however deep they are nested.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The spec `process`: no isolation at all. What runs there is the user: it can read what the user can read. Only the
- * environment is cleaned, so that no key of the service or of a command line is handed on by accident.
+ * The spec `process`: no isolation. Commands run as the user and can read all files of the user. Only the
+ * environment is cleaned, so that no key of the service or of a command line is passed on by accident.
  */
 import path from 'node:path';
 

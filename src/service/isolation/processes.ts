@@ -1,6 +1,6 @@
 /**
- * Finding, stopping, continuing and ending processes by what they descend from or carry in their environment. Groups
- * and sessions are no handle: anything inside may start its own.
+ * Finds, stops, continues and ends processes by their ancestors or a mark in their environment. Groups and sessions do
+ * not identify them: any process inside may start its own.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -54,9 +54,9 @@ function select(selection: Selection): ProcessEntry[] {
 }
 
 /**
- * Stops every process of a selection. A signal takes effect only when its process gets to it, and until then it may
- * start another: so they are looked for again until none is new and all stand still. One that cannot stop now, because
- * the kernel works for it, is not waited for long.
+ * Stops every process of a selection. A signal takes effect with a delay, in which the process may start another: so
+ * the search is repeated until no process is new and all are stopped. The wait for one in an uninterruptible system
+ * call is limited.
  */
 export function stopProcesses(selection: Selection): number[] {
   const stopped = new Set<number>();
@@ -84,12 +84,12 @@ export function killProcesses(selection: Selection): number[] {
   return stopped;
 }
 
-/** Ends what an earlier life of this sandbox left behind; returns how many. */
+/** Ends the processes that an earlier worker of this sandbox has left; returns their number. */
 export function reapLeftovers(sandboxId: string): number {
   return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${sandboxId}`, except: [] }).length;
 }
 
-/** Nothing else is to happen meanwhile. */
+/** Synchronous: the event loop must not run meanwhile. */
 function waitMs(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
@@ -140,7 +140,7 @@ function readStat(name: string): ProcessEntry[] {
   }
 }
 
-/** Where there is no /proc: macOS and the BSDs. */
+/** For systems without /proc: macOS and the BSDs. */
 function listWithPs(): ProcessEntry[] {
   const text = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' });
   return text.split('\n').flatMap((line) => {
@@ -154,8 +154,8 @@ function isSandboxMark(mark: string): boolean {
 }
 
 /**
- * A limit on realtime scheduling, in microseconds, that stands for a sandbox: more than a century, so it limits nothing,
- * and a number of its own. Unlike the environment a program does not drop it in passing (`env -i`, `sudo`, a daemon).
+ * A limit on realtime scheduling, in microseconds, as the mark of a sandbox: more than a century, so without effect, and
+ * different for each sandbox. Unlike the environment it is inherited through `env -i`, `sudo` and daemons.
  */
 export function realtimeLimitOf(sandboxId: string): string {
   const own = createHash('sha256').update(sandboxId).digest().readUIntBE(0, 6);

@@ -1,6 +1,6 @@
 /**
- * What the worker and `inside.ts` say to each other over stdio, one JSON object a line. The worker trusts nothing that
- * comes back (frames.ts): a command can open the descriptors of the helper and write to them.
+ * The protocol between the worker and `inside.ts` over stdio, one JSON object a line. The worker validates every answer
+ * (frames.ts): a command can open the descriptors of the helper and write to them.
  */
 import type { EditorCommand } from '../agents/replay/steps.ts';
 
@@ -9,7 +9,7 @@ export interface RunParameters {
   command: string;
   /** Commands of one session share working directory and exported environment; null: a shell of its own. */
   session: string | null;
-  /** True: the session begins anew before the command. */
+  /** True: a new session begins before the command. */
   reset: boolean;
   /** Where a new session begins; relative to the workspace. */
   startIn: string;
@@ -21,7 +21,7 @@ export interface RunParameters {
   merged: boolean;
   /** True: the kept beginning is passed on while the command runs. */
   live: boolean;
-  /** Characters kept from the beginning and from the end of each stream; what lies between is counted and dropped. */
+  /** Characters kept from the beginning and from the end of each stream; the part between is counted and dropped. */
   keepHead: number;
   keepTail: number;
 }
@@ -49,7 +49,7 @@ export interface EditParameters {
   view_range?: [number, number];
 }
 
-/** What the editor did. `text` is what the agent reads. */
+/** The result of the editor. `text` is the observation of the agent. */
 export interface EditResult {
   text: string;
   isError: boolean;
@@ -64,7 +64,7 @@ export interface GitChange {
   path: string;
 }
 
-/** Each operation with what it takes and gives. Binary data goes as base64. */
+/** Each operation with its request and its result. Binary data is base64. */
 export interface Operations {
   run: { takes: RunParameters; gives: RunEnd };
   kill: { takes: { run: number }; gives: Record<string, never> };

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Who uses the service, and since when nobody does. */
+/** Counts the users of the service, and the time since its last use. */
 export interface Activity {
   begin(): void;
   end(): void;
@@ -34,12 +34,12 @@ export interface IdleOptions {
 const CHECKS_PER_TIMEOUT = 20;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Calls `onIdle` once nobody has asked for anything and nothing has run for the whole time. */
+/** Calls `onIdle` after the whole timeout without a request and without a run. */
 export function watchIdle({ activity, isBusy, timeoutMs, onIdle }: IdleOptions): { stop(): void } {
   if (timeoutMs <= 0) return { stop: () => undefined };
   const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(10, timeoutMs / CHECKS_PER_TIMEOUT));
   const timer = setInterval(() => {
-    // What runs keeps the service awake, and the time counts from its end.
+    // A run prevents the end of the service, and the time counts from the end of the run.
     if (isBusy()) {
       activity.begin();
       activity.end();

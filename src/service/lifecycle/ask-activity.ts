@@ -10,7 +10,7 @@ export interface ServiceActivity {
 
 const TIMEOUT_MS = 3000;
 
-/** What runs in a service; null when it does not say, in time and in its own words. */
+/** The activity of a service; null without a valid answer in time. */
 export function askActivity(service: { state: ServiceState; key: string }): Promise<ServiceActivity | null> {
   return new Promise((resolve) => {
     const headers = { 'X-Session-API-Key': service.key };

@@ -21,7 +21,7 @@ export function createClock(now: () => number = Date.now): Clock {
   };
 }
 
-/** Gives each event a later time than the one before, also when the clock of the machine is set back. */
+/** Each event has a later time than the one before, also when the system clock is set back. */
 export class EventClock {
   readonly #now: () => number;
   #last: number;

@@ -108,7 +108,9 @@ function refusal(dataDir: string, why: string, hint: string, cause?: unknown): S
   return new ServiceError('data-dir', `cannot use the data directory ${dataDir}: ${why}`, { hint, cause });
 }
 
-/** Where a folder cannot be made, Node may say that its parent is not there; what its file system says is the reason. */
+/**
+ * When a folder cannot be created, Node may report that its parent is missing; the reason is the error for the parent.
+ */
 function reasonAt(dataDir: string, error: unknown): string {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return reason(error);
   for (let folder = path.dirname(dataDir); ; folder = path.dirname(folder)) {
@@ -126,7 +128,7 @@ function words(error: unknown): string {
   return `${String((error as { code?: unknown }).code)} ${String((error as Error).message)}`;
 }
 
-/** What the system said, in words: Node's own message repeats the path and the call. */
+/** The error of the system as a text: Node's own message repeats the path and the call. */
 function reason(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EROFS') return 'the file system is read-only';

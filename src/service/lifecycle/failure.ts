@@ -12,14 +12,14 @@ export type ServiceErrorCode =
   | 'stop-failed'
   /** The scenario file cannot be read, or is not valid. */
   | 'scenario'
-  /** The replay for conversations that name none cannot be read or is no trajectory. */
+  /** The default replay cannot be read or is not a trajectory. */
   | 'replay'
-  /** Whether bubblewrap works could not be found out. */
+  /** The trial of bubblewrap failed for a temporary reason. */
   | 'isolation'
   /** This platform has no local service, or not the isolation that was asked for. */
   | 'unsupported';
 
-/** A failure of the local service's life that its user can do something about; `hint` says what. */
+/** An error of starting, finding or stopping the local service; `hint` names the next step. */
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode;
   readonly hint: string | undefined;

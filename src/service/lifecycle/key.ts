@@ -4,7 +4,7 @@ import { ServiceError } from './failure.ts';
 import { readSmallFile, refuseUnlessFile, writePrivateFile } from './small-file.ts';
 
 /**
- * The key of the service, made at its first start: 43 letters of base64url, 256 bits. One that is there and is none is
+ * The key of the service, created at its first start: 43 letters of base64url, 256 bits. An invalid one in the file is
  * not replaced: its owner has to replace it.
  * @throws ServiceError `data-dir`
  */

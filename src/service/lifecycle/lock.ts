@@ -37,7 +37,7 @@ export function takeLock(file: string, self: ProcessIdentity): HeldLock | Proces
   }
 }
 
-/** Was the lock taken? */
+/** Whether the lock was taken. */
 export function isHeld(result: HeldLock | ProcessIdentity): result is HeldLock {
   return 'release' in result;
 }
@@ -49,7 +49,7 @@ export function readHolder(file: string): ProcessIdentity | null {
   return { pid, start: typeof start === 'string' ? start : null };
 }
 
-/** A hard link appears with its content at once, so nobody ever reads an empty lock. */
+/** A hard link appears with its content at once, so that no process reads an empty lock. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -66,7 +66,7 @@ function clearStale(file: string, seen: ProcessIdentity | null): void {
   try {
     renameSync(file, aside);
   } catch {
-    return; // somebody else cleared it
+    return; // another process has removed it
   }
   const moved = readHolder(aside);
   const isTheSame = moved?.pid === seen?.pid && moved?.start === seen?.start;

@@ -9,13 +9,13 @@ function log(line: string): void {
     // Not by the stream: a full disk would end it, and with it the service.
     writeSync(1, `${new Date().toISOString()} ${line}\n`);
   } catch {
-    // Nowhere to say it.
+    // The error cannot be reported anywhere.
   }
 }
 
 async function main(): Promise<void> {
   const config = JSON.parse(process.argv[2] ?? '{}') as DetachedConfig;
-  // Before anybody can know of it: a signal that finds no listener would end it without its end being put in order.
+  // Before the service is reachable: a signal without a listener would end it without a shutdown.
   const asked = new Promise<string>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
       });
     }
   });
-  // The terminal that it was started from is none of its business.
+  // The service does not depend on the terminal that it was started from.
   process.on('SIGHUP', () => undefined);
   const service = await serve({ ...config, life: 'background', env: process.env, log });
   // In the foreground the command prints its address.

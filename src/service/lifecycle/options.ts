@@ -5,7 +5,7 @@ export type ServiceApi = 'v0' | 'v1' | 'both';
 
 export const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
 
-/** How a service is to be, as its user may wish it. */
+/** The options of a service that its user can set. */
 export interface ServiceWishes {
   /** 0 or absent: a free one. */
   port?: number;
@@ -19,11 +19,11 @@ export interface ServiceWishes {
   idleTimeoutMs?: number;
   /** Absolute path of a scenario file: faults that are injected on purpose (faults/scenario.ts). */
   scenario?: string;
-  /** What conversations play that name no replay, where no model is set: `demo` or the absolute path of a trajectory. */
+  /** The default replay of conversations when no model is set: `demo` or the absolute path of a trajectory. */
   replay?: string;
 }
 
-/** What a local service needs to know to start. Everything that would be read from the environment is passed in. */
+/** The options of starting a local service. Values of the environment are passed in. */
 export interface ServiceOptions extends ServiceWishes {
   /** The one folder in which the service keeps everything; created with mode 0700. */
   dataDir: string;
@@ -35,9 +35,9 @@ export interface ServiceOptions extends ServiceWishes {
   env: Readonly<Record<string, string | undefined>>;
   /** Sandboxes that may run at once; default 20. */
   maxRunning?: number;
-  /** Default `foreground`: one that is watched, and is not replaced behind the back of who watches it. */
+  /** Default `foreground`: a service that runs in a terminal and is not replaced by a newer one. */
   life?: 'foreground' | 'background';
-  /** Takes one line of the service's log. Never holds a secret. */
+  /** Writes one line to the log of the service. Never contains a secret. */
   log?: (line: string) => void;
 }
 

@@ -14,7 +14,7 @@ export function dataPaths(dataDir: string) {
     startLock: at('start.lock'),
     /** Where the running service listens. */
     state: at('service.json'),
-    /** The port that the service had last: clients that follow something come back to it. */
+    /** The last port of the service: clients that follow reconnect to it. */
     port: at('port'),
     log: at('service.log'),
     /** `<sandbox>/`: what an agent works on. */

@@ -1,13 +1,13 @@
-/** The port that a service had: the next one takes it again, so that clients who lost it find it. */
+/** The last port of a service: the next one uses it again, so that clients can reconnect. */
 import { readSmallFile, writePrivateFile } from './small-file.ts';
 
-/** 0: none is known. */
+/** 0 when there is none. */
 export function readPort(file: string): number {
   const port = Number(readSmallFile(file)?.trim());
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
 }
 
-/** A port that cannot be kept is no reason not to serve. */
+/** A port that cannot be stored does not prevent the start. */
 export function rememberPort(file: string, port: number, log: (line: string) => void): void {
   if (readPort(file) === port) return;
   try {

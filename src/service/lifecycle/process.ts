@@ -1,11 +1,11 @@
-/** What the service asks the system about processes: the one place of `life/` that touches `process`. */
+/** Processes of the system: the only file of `lifecycle/` that uses `process`. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /** A process that cannot be mistaken for a later one with the same number. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in the system's own words; null when unknown. */
+  /** Its start time as the system reports it; null when unknown. */
   start: string | null;
 }
 
@@ -19,12 +19,12 @@ export function nodeExecutable(): string {
   return process.execPath;
 }
 
-/** Does that very process still live? */
+/** Whether this process still runs. */
 export function isAlive(identity: ProcessIdentity): boolean {
   try {
     process.kill(identity.pid, 0);
   } catch (error) {
-    // EPERM: it lives, and belongs to somebody else.
+    // EPERM: it runs, and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   const start = startOf(identity.pid);
@@ -32,7 +32,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identity.start === null || start === null || start === identity.start;
 }
 
-/** Waits until a process that was killed is gone, at most so long; nothing else happens here meanwhile. */
+/** Waits synchronously until a killed process has ended, at most so long. */
 export function awaitEnd(identity: ProcessIdentity, timeoutMs: number): void {
   const nap = new Int32Array(new SharedArrayBuffer(4));
   const pauseMs = 5;
@@ -41,7 +41,7 @@ export function awaitEnd(identity: ProcessIdentity, timeoutMs: number): void {
   }
 }
 
-/** Sends a signal to a process, or to its group when `target` is negative. False when there is none. */
+/** Sends a signal to a process, or to its group when `target` is negative. False when no such process exists. */
 export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(target, signal);

@@ -1,4 +1,4 @@
-/** What a service does about the one before it, which may have been killed at any moment. */
+/** Recovery from the previous service, which may have been killed at any moment. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { endCutOffRuns, type CutOff } from '../sandboxes/cut-off-runs.ts';
 import { removeTreeSync } from '../sandboxes/remove-tree.ts';
@@ -39,12 +39,12 @@ export function recover(options: RecoverOptions): void {
   });
   for (const task of store.startTasks.unfinished()) giveUp(task, store, paths.workspaces, clock);
   for (const name of readdirSync(paths.workspaces)) {
-    // Made for a sandbox of which nothing was written any more. What has another name is not ours.
+    // Created for a sandbox that was never stored. Folders with another form of name are not the service's.
     if (SANDBOX_ID.test(name) && store.sandboxes.get(name) === null) removeTreeSync(path.join(paths.workspaces, name));
   }
 }
 
-/** Ends a start that was cut off; the sandbox that was made for it would be of no use to anybody. */
+/** Ends an interrupted start, and deletes the sandbox that was created for it. */
 function giveUp(task: StartTaskRow, store: Store, workspacesDir: string, clock: Clock): void {
   store.startTasks.update(task.id, { status: 'ERROR', detail: CUT_OFF, updated_at: clock.stamp() });
   const conversation = store.conversations.get(task.conversation_id);
@@ -60,10 +60,10 @@ function giveUp(task: StartTaskRow, store: Store, workspacesDir: string, clock: 
   removeTreeSync(path.join(workspacesDir, sandboxId));
 }
 
-/** A worker ends with its service; one that hangs is killed, and so is what escaped from it. */
+/** A worker ends with its service; one that hangs is killed, and so are remaining processes of its sandbox. */
 function endLeftovers(row: SandboxRow, log: (line: string) => void): void {
   const { worker_pid: pid, worker_start: start } = row;
-  // Without its start the number may be anybody's, and one below 2 stands for more than one process.
+  // Without its start time the pid may belong to any process, and a pid below 2 names more than one process.
   if (pid !== null && pid > 1 && start !== null && isAlive({ pid, start })) {
     log(`sandbox ${row.id}: its worker (pid ${pid}) outlived the service and is ended`);
     sendSignal(-pid, 'SIGKILL');

@@ -31,7 +31,7 @@ import { removeState, type ServiceState } from './state-file.ts';
 
 /** Starts the service; see startService in ../index.ts. */
 export async function serve(options: ServiceOptions): Promise<RunningService> {
-  // First of all: a mistake in the file must leave everything as it was.
+  // Before any change: an error in the file must have no effect.
   const rules = options.scenario === undefined ? [] : readScenario(options.scenario);
   const replay = options.replay === undefined ? null : readReplayFile(options.replay);
   const paths = dataPaths(options.dataDir);
@@ -220,7 +220,7 @@ function assemble({ options, key, store, rules, specs, replay, clock, logs, onCo
   return { context, end };
 }
 
-/** How this machine reaches an address that was listened on: one that means all of them is no address to go to. */
+/** The address for requests from this machine: a wildcard address cannot be connected to. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

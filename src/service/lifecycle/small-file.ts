@@ -1,4 +1,4 @@
-/** The small files of a data directory: key, lock, port, state. What lies there may be anything. */
+/** The small files of a data directory: key, lock, port, state. A path may have any kind of file. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,

@@ -8,7 +8,7 @@ import { readSmallRecord } from './small-file.ts';
 /** The state file: where a service listens. */
 export interface ServiceState {
   pid: number;
-  /** Start time of the process in the system's words. */
+  /** Start time of the process as the system reports it. */
   process_start: string | null;
   /** RFC 3339. */
   started_at: string;
@@ -19,11 +19,11 @@ export interface ServiceState {
   api: ServiceApi;
   /** The scenario file; null: no faults are injected. */
   scenario: string | null;
-  /** What conversations play that name no replay: `demo` or a path; null: nothing. */
+  /** The default replay of conversations: `demo` or a path; null: none. */
   replay: string | null;
-  /** `foreground`: somebody watches it. Null: a service of an older version, which does not say. */
+  /** `foreground`: runs in a terminal. Null: unknown, for a service of an older version. */
   life: 'foreground' | 'background' | null;
-  /** What it was asked for, so that the one in its place is started alike. */
+  /** Its options, with which a replacement is started. */
   asked: ServiceWishes;
 }
 
@@ -31,7 +31,7 @@ const APIS: readonly unknown[] = ['v0', 'v1', 'both'];
 const LIVES: readonly unknown[] = ['foreground', 'background'];
 const SPECS: readonly unknown[] = ['bubblewrap', 'bubblewrap-offline', 'process'];
 
-/** Reads the state file; null when there is none or it makes no sense. */
+/** Reads the state file; null when there is none or it is invalid. */
 export function readState(file: string): ServiceState | null {
   const found = readSmallRecord(file);
   if (found === null) return null;

@@ -4,7 +4,7 @@ import { DEFAULT_IDLE_TIMEOUT_MS } from './options.ts';
 import { dataPaths } from './paths.ts';
 import { readRunning, type ServiceState } from './state-file.ts';
 
-/** What is known of the local service of a data directory. Asks nothing over the network and starts nothing. */
+/** The status of the local service of a data directory, from its files. Sends no request and starts nothing. */
 export type ServiceStatus =
   | { running: false; data_dir: string; log: string }
   | (Omit<ServiceState, 'process_start' | 'asked'> & {
@@ -16,7 +16,7 @@ export type ServiceStatus =
       spec: SandboxSpecName | null;
     });
 
-/** Is a service running on this data directory, and where? */
+/** Whether a service runs on this data directory, and where. */
 export function serviceStatus(dataDir: string): ServiceStatus {
   const paths = dataPaths(dataDir);
   const state = readRunning(paths);

@@ -12,7 +12,7 @@ const LONGEST_VIEW = 30_000;
 /** Lines shown before and after an edit. */
 const CONTEXT_LINES = 4;
 
-/** What files held before each edit; null: the file was not there. */
+/** The content of files before each edit; null: the file did not exist. */
 export class EditHistory {
   readonly #versions = new Map<string, (string | null)[]>();
 
@@ -28,7 +28,7 @@ export class EditHistory {
   }
 }
 
-/** Carries out one command of the tool. What the agent did wrong comes back as a result with `isError`. */
+/** Executes one command of the tool. A mistake of the agent is a result with `isError`. */
 export async function editFile(wanted: EditParameters, history: EditHistory): Promise<EditResult> {
   const file = path.resolve(wanted.cwd, wanted.path);
   try {

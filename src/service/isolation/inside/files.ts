@@ -44,7 +44,7 @@ export class DownloadReader {
     if (offset > 0) throw new OperationError('invalid', 'The download has ended');
     const absolute = path.resolve(this.#workingDir, file);
     await regularFile(absolute);
-    // Not blocking: a pipe may have taken the place of the file since.
+    // Not blocking: a pipe may have replaced the file since.
     const handle = await open(absolute, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
       throw new OperationError('invalid', `Cannot read ${absolute}: ${systemCode(error)}`);
     });

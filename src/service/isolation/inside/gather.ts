@@ -3,7 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import type { RunParameters } from '../protocol.ts';
 import { BoundedText } from './output.ts';
 
-/** After the shell ended: how long its output must be silent before what still holds the pipe is left alone. */
+/**
+ * After the end of the shell: the output is complete after this time without data, although a process holds the pipe.
+ */
 const SILENCE_MS = 60;
 const PATIENCE_MS = 1000;
 
@@ -40,7 +42,7 @@ export function gather(child: ChildProcess, wanted: RunParameters, onOutput: Out
     const since = performance.now();
     while (open > 0 && performance.now() - lastOutput < SILENCE_MS && performance.now() - since < PATIENCE_MS)
       await pause(5);
-    // A full turn of the event loop, in which everything that already lies in the pipe is read.
+    // A full turn of the event loop, in which all data in the pipe is read.
     for (let turn = 0; turn < 3 && open > 0; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
   return { ...texts, settled };

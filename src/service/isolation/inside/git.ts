@@ -1,4 +1,7 @@
-/** Asking git what changed in a workspace. The repository is the agent's: nothing in it may make git run anything. */
+/**
+ * The changes in a workspace by git. The agent controls the repository: its configuration must not make git run
+ * programs.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
@@ -58,7 +61,7 @@ export async function gitDiff(
 
 interface Base {
   commit: string | null;
-  /** Those of the files asked for that it has. */
+  /** The requested files that it has. */
   files: ReadonlySet<string>;
 }
 
@@ -146,7 +149,7 @@ async function resolved(repository: string, ref: string): Promise<string | null>
   return code === 0 ? stdout.trim() : null;
 }
 
-/** What git itself is to compare with: it takes no null. */
+/** The argument for git, which does not accept null. */
 async function treeOf(repository: string, ref: string | null): Promise<string> {
   return (await baseOf(repository, ref)) ?? (await emptyTree(repository));
 }

@@ -4,7 +4,7 @@ import { HOME_INSIDE } from '../bubblewrap.ts';
 
 /**
  * Inside bubblewrap the home is new and empty: git needs a name to commit, and must not refuse a workspace whose owner
- * is mapped to somebody else. A home of a person is left alone.
+ * is mapped to another user. The home of a person is not changed.
  */
 export function prepareHome(home: string | undefined): void {
   if (home !== HOME_INSIDE) return;

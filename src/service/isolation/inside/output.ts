@@ -1,8 +1,8 @@
-/** Collecting the output of a command without letting it fill the memory. */
+/** Collects the output of a command in limited memory. */
 import { StringDecoder } from 'node:string_decoder';
 
 /**
- * Keeps the beginning and the end of a text. Bytes that are no UTF-8 become replacement characters.
+ * Keeps the beginning and the end of a text. Invalid UTF-8 becomes replacement characters.
  */
 export class BoundedText {
   readonly #decoder = new StringDecoder('utf8');

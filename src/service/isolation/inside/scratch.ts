@@ -1,4 +1,4 @@
-/** A private folder for what is noted of running commands. */
+/** A private folder for the state of running commands. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,7 +7,7 @@ export class Scratch {
   readonly #prefix: string;
   #folder: string | null = null;
 
-  /** What an earlier life of the same sandbox left behind, because it was killed, is removed. */
+  /** Removes the folders that a killed helper of the same sandbox has left. */
   constructor(sandboxId: string) {
     this.#prefix = prefixOf(sandboxId);
     removeScratch(sandboxId);

@@ -1,4 +1,4 @@
-/** What one command of a session hands to the next: where it was, and what it exported. */
+/** The state that one command of a session passes to the next: its directory and its exported variables. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { RunParameters } from '../protocol.ts';
 
@@ -21,7 +21,7 @@ export function script(wanted: RunParameters, files: { state: string; command: s
   return `${before}; . '${files.command}'`;
 }
 
-/** Takes over what the ended shell wrote down. */
+/** Reads the state that the ended shell wrote. */
 export function carryOver(session: Session, file: string): void {
   let note: string;
   try {

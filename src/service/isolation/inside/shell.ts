@@ -1,4 +1,4 @@
-/** Running shell commands, and the sessions that carry directory and environment from one command to the next. */
+/** Runs shell commands, in sessions that keep directory and environment from one command to the next. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export class Shell {
     this.#program = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((file) => existsSync(file)) ?? '/bin/sh';
   }
 
-  /** Runs a command to its end. One that cannot be started gives exit code -1 and says why on stderr. */
+  /** Runs a command to its end. One that cannot be started has exit code -1 and the reason on stderr. */
   async run(id: number, wanted: RunParameters, onOutput: OutputListener): Promise<RunEnd> {
     const session = this.#session(wanted);
     const cwd = path.resolve(session.cwd, wanted.cwd ?? '.');
@@ -51,7 +51,7 @@ export class Shell {
     }
   }
 
-  /** Ends a command with everything it started. */
+  /** Ends a command with every process it started. */
   kill(id: number): void {
     const run = this.#runs.get(id);
     if (run === undefined) return;
