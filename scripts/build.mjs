@@ -30,6 +30,7 @@ const GROUPS = [
       'src/profiles/resolve.ts',
       'src/profiles/key.ts',
       'src/profiles/cache.ts',
+      'src/domain/pages.ts',
       'src/servers/index.ts',
       'src/servers/connect.ts',
       'src/servers/v1/index.ts',

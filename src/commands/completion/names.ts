@@ -6,7 +6,6 @@
  */
 import type { Context } from '../../context.ts';
 import { isAppError } from '../../errors.ts';
-import { beforeTime } from '../../runs/deadline.ts';
 import { safeLine } from '../../text/safe-text.ts';
 import type { NameKind } from './tree.ts';
 
@@ -93,6 +92,7 @@ async function fromLocal(ctx: Context, read: (server: LocalServer) => Promise<Na
     return await read(await server.withSignal(time.signal));
   })().catch(() => []);
   try {
+    const { beforeTime } = await import('../../runs/deadline.ts');
     const names = await beforeTime(ctx, LIMIT_MS, [asked]);
     return names === 'time' ? [] : names;
   } finally {
