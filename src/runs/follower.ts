@@ -14,17 +14,22 @@ import { createFollowWindow, type FollowWindow } from './follow-source.ts';
 import type { FollowItem, FollowOptions } from './follow-source.ts';
 import type { Clock } from '../clock.ts';
 
-const SILENT_MS = 5_000;
-const GIVE_UP_MS = 300_000;
-const LONGEST_BACKOFF_MS = 5_000;
-/** How long a status may be missing before it is reported as missing. */
-const NULL_STATUS_MS = 15_000;
+/** The times of the follower, in milliseconds. */
+const FOLLOW_MS = {
+  /** A cut of the connection that is not reported. */
+  silentCut: 5_000,
+  /** The longest cut. */
+  longestCut: 300_000,
+  longestBackoff: 5_000,
+  /** A status that is missing for longer is reported as missing. */
+  missingStatus: 15_000,
+  /** A socket that was open for less was refused rather than cut: the next one waits. */
+  stableSocket: 10_000,
+  /** A socket that is silent for so long may be dead without a close: the stored events show it. */
+  quietSocket: 30_000,
+} as const;
 /** For a record that is older than an event: four reads within a second. */
 const WORD_READS: Cadence = { firstMs: 125, mostMs: 500 };
-/** A socket that stood for less than this was refused rather than cut: the next one waits. */
-const STABLE_MS = 10_000;
-/** A socket that is silent for this long may be dead without a close: the stored events show it. */
-const QUIET_MS = 30_000;
 
 const ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'waiting', 'paused', 'stopped', 'archived']);
 
@@ -127,7 +132,7 @@ class Follower {
         yield* this.readStored();
         if (this.word === null) yield* this.report(conversation, 'time');
         this.recovered();
-      } else if (this.socket !== null && this.clock.now() - this.frameAtMs >= QUIET_MS) {
+      } else if (this.socket !== null && this.clock.now() - this.frameAtMs >= FOLLOW_MS.quietSocket) {
         yield* this.listenAgain();
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
@@ -143,7 +148,7 @@ class Follower {
 
   /** A cut of more than 5 s is reported once; shorter ones are not. */
   private *reportCut(): Generator<FollowItem, void, void> {
-    if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < SILENT_MS) return;
+    if (this.cutAtMs === null || this.noticed || this.clock.now() - this.cutAtMs < FOLLOW_MS.silentCut) return;
     this.noticed = true;
     yield { type: 'notice', text: 'the connection is cut; acs keeps trying, and then shows the events it missed' };
   }
@@ -170,7 +175,7 @@ class Follower {
     if (!isPassing(error)) throw error;
     const now = this.clock.now();
     this.cutAtMs ??= now;
-    if (now - this.cutAtMs >= GIVE_UP_MS) throw error;
+    if (now - this.cutAtMs >= FOLLOW_MS.longestCut) throw error;
     this.failures += 1;
     this.reopenAtMs = this.lookAtMs = now + backoffMs(this.failures);
   }
@@ -191,7 +196,7 @@ class Follower {
     if (this.socket.closed === null) return;
     // Events before the cut are delivered already; the rest is stored.
     this.socket = null;
-    this.quickCuts = now - this.openedAtMs < STABLE_MS ? this.quickCuts + 1 : 0;
+    this.quickCuts = now - this.openedAtMs < FOLLOW_MS.stableSocket ? this.quickCuts + 1 : 0;
     this.reopenAtMs = this.lookAtMs = now + (this.quickCuts < 2 ? 0 : backoffMs(this.quickCuts));
   }
 
@@ -233,7 +238,7 @@ class Follower {
     this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
     if (conversation.status === NO_STATUS) {
       this.nullSinceMs ??= now;
-      if (now - this.nullSinceMs < NULL_STATUS_MS) {
+      if (now - this.nullSinceMs < FOLLOW_MS.missingStatus) {
         this.lookAtMs = now + 500;
         return;
       }
@@ -268,7 +273,7 @@ class Follower {
 }
 
 function backoffMs(failures: number): number {
-  return Math.min(250 * 2 ** Math.min(failures, 6), LONGEST_BACKOFF_MS);
+  return Math.min(250 * 2 ** Math.min(failures, 6), FOLLOW_MS.longestBackoff);
 }
 
 /** `reported` may have more than a plain record: what comes from the events alone does not count. */

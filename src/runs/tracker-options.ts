@@ -6,14 +6,19 @@ import type { Outcome } from './outcome.ts';
 import type { AppError } from '../errors.ts';
 import type { FollowOptions } from './follow-source.ts';
 
-/** After an event that may have ended the run. */
-export const SOON_MS = 250;
-/** How long a status that events contradict has to be stable: with events of the agent since the message, and without. */
-export const DOUBT_MS = { some: 1_500, none: 5_000 };
-/** After the deadline the events of a run that has ended are read for so long at most. */
-export const CATCH_UP_MS = 2_000;
-/** How long the last events may take when the record shows the end before the follower does. */
-export const EVENTS_MS = 10_000;
+/** The times of the tracker, in milliseconds. */
+export const TRACK_MS = {
+  /** From an event that may have ended the run to the next read of its status. */
+  soon: 250,
+  /** A status that the events contradict has to be stable for so long, with events of the agent since the message. */
+  doubt: 1_500,
+  /** The same without such events. */
+  doubtWithoutEvents: 5_000,
+  /** After the deadline the events of a run that has ended are read for so long at most. */
+  eventsAfterDeadline: 2_000,
+  /** The last events may take so long when the record shows the end before the follower does. */
+  lastEvents: 10_000,
+} as const;
 
 /** Answers confirmations while a run is tracked. */
 export interface Answerer {

@@ -15,7 +15,7 @@ import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
 import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, NOT_READ, openRun } from './endings.ts';
 import { OpenQuestion } from './question.ts';
 import { Following, trackerServers, type TrackerServers } from './tracker-servers.ts';
-import { CATCH_UP_MS, DOUBT_MS, EVENTS_MS, SOON_MS, type TrackedRun, type TrackOptions } from './tracker-options.ts';
+import { TRACK_MS, type TrackedRun, type TrackOptions } from './tracker-options.ts';
 import { isGone, isUpTo, lastKnown, ofLatestRun, readUnlessPassing, runsInSandbox, standing } from './run-reads.ts';
 import { Silence } from './silence.ts';
 
@@ -64,7 +64,7 @@ class Tracker {
         if (item === 'answered' || item === 'left') {
           const left = this.question?.settled(item) ?? null;
           if (left !== null) return left;
-          this.recheckAtMs = this.ctx.clock.now() + SOON_MS;
+          this.recheckAtMs = this.ctx.clock.now() + TRACK_MS.soon;
           continue;
         }
         const ended =
@@ -127,7 +127,7 @@ class Tracker {
     // `idle` is an end by the evidence of the events alone; other ends are read again first.
     const ended = this.last.status === 'idle' ? this.judged(this.last, this.evidence) : null;
     if (ended !== null) return ended;
-    const soonMs = this.ctx.clock.now() + SOON_MS;
+    const soonMs = this.ctx.clock.now() + TRACK_MS.soon;
     if (this.looksEnded(this.last)) this.recheckAtMs = this.late ? soonMs : Math.min(this.recheckAtMs, soonMs);
     return null;
   }
@@ -164,7 +164,7 @@ class Tracker {
       return;
     }
     this.doubtSinceMs ??= this.ctx.clock.now();
-    this.recheckAtMs = this.ctx.clock.now() + 2 * SOON_MS;
+    this.recheckAtMs = this.ctx.clock.now() + 2 * TRACK_MS.soon;
   }
 
   /** The record as it is now; null while it cannot be read, and where the deadline comes first. */
@@ -178,16 +178,16 @@ class Tracker {
   private async recheck(): Promise<TrackedRun | null> {
     const fresh = lasting(await this.fresh(), this.deliveredStatus);
     if (fresh === null) {
-      this.recheckAtMs = this.ctx.clock.now() + 4 * SOON_MS;
+      this.recheckAtMs = this.ctx.clock.now() + 4 * TRACK_MS.soon;
       return null;
     }
     const ended = this.judged(fresh, this.evidence);
     // The events before it are shown: the follower has delivered the status itself, or is waited for already.
     if (ended !== null && (fresh.status === this.deliveredStatus || this.late !== null)) return ended;
     this.last = fresh;
-    if (ended !== null) return this.afterItsEvents(ended, EVENTS_MS);
+    if (ended !== null) return this.afterItsEvents(ended, TRACK_MS.lastEvents);
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
-    if (stoodMs >= (this.evidence.since_message === 'none' ? DOUBT_MS.none : DOUBT_MS.some)) {
+    if (stoodMs >= (this.evidence.since_message === 'none' ? TRACK_MS.doubtWithoutEvents : TRACK_MS.doubt)) {
       const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
       if (believed !== null && !(await this.goesOn(LAST_LOOK_MS))) return believed;
     }
@@ -251,7 +251,7 @@ class Tracker {
     if (this.options.onEvent === undefined) return watched;
     await this.following.end();
     this.following = new Following(this.servers.current, this.id, this.options, this.lastEvent);
-    return this.afterItsEvents(watched, Math.min(CATCH_UP_MS, mostMs));
+    return this.afterItsEvents(watched, Math.min(TRACK_MS.eventsAfterDeadline, mostMs));
   }
 
   /** The follower ends by itself when the sandbox is gone for good. */

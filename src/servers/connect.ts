@@ -15,9 +15,10 @@ import { normalizeBaseUrl } from './transport/address.ts';
 import { createNetwork, type Network } from './transport/network.ts';
 import { createPace, PACE_LIMITS, type Pace, type PaceLimit } from './transport/pace.ts';
 import { createRedaction } from './transport/redaction.ts';
-import { DEFAULT_TIMEOUT_MS, type TransportOptions } from './transport/call.ts';
+import type { TransportOptions } from './transport/call.ts';
 import { createTransport, type Transport } from './transport/transport.ts';
 import type { ConnectOptions } from './options.ts';
+import { LIMITS_MS } from './transport/time-limits.ts';
 
 /** See `connect` in index.ts. */
 export async function openServer(options: ConnectOptions): Promise<Server> {
@@ -25,7 +26,7 @@ export async function openServer(options: ConnectOptions): Promise<Server> {
   checkKey(options.key);
   const network = createNetwork({
     env: options.env,
-    connectTimeoutMs: options.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+    connectTimeoutMs: options.requestTimeoutMs ?? LIMITS_MS.request,
     redaction: createRedaction([options.key], options.secrets),
   });
   const run: Run = {

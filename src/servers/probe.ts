@@ -14,6 +14,7 @@ import { isJsonType, type Answer } from './transport/answer.ts';
 import { RETRY_STATUSES } from './transport/retry.ts';
 import type { Transport } from './transport/transport.ts';
 import type { ConnectOptions } from './options.ts';
+import { LIMITS_MS } from './transport/time-limits.ts';
 
 export interface ProbeFacts {
   format: 2;
@@ -28,9 +29,6 @@ export interface ProbeFacts {
   probed_at_ms: number;
 }
 
-export const PROBE_TIMEOUT_MS = 10_000;
-/** For all of it, repeated questions included: a server may drip its answer without ever being silent. */
-const PROBE_LONGEST_MS = 60_000;
 /** The largest recorded document has 0.8 MB. */
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
 /** All but those that pass: these are asked again, and are an error when they stay. */
@@ -52,14 +50,14 @@ export async function probe(
   options: KeyInUse & Pick<ConnectOptions, 'clock' | 'requestTimeoutMs'>,
 ): Promise<{ facts: ProbeFacts; holds: 'lasting' | 'for-now' }> {
   const { clock, requestTimeoutMs } = options;
-  const longestMs = Math.max(PROBE_LONGEST_MS, 2 * (requestTimeoutMs ?? 0));
+  const longestMs = Math.max(LIMITS_MS.wholeProbe, 2 * (requestTimeoutMs ?? 0));
   const endsAtMs = clock.now() + longestMs;
   const ask = async (path: string): Promise<Answer | AppError> => {
     const call = {
       method: 'GET',
       path,
       safe: 'read',
-      timeoutMs: PROBE_TIMEOUT_MS,
+      timeoutMs: LIMITS_MS.probe,
       maxBytes: MOST_PROBE_BYTES,
       accept: ANSWERS,
     } as const;

@@ -2,9 +2,7 @@
 import { AppError, isAppError } from '../errors.ts';
 import { beforeTime } from '../runs/deadline.ts';
 import type { Links } from './links.ts';
-
-/** For the read after a deletion that was not answered. */
-const UNANSWERED_READ_MS = 5_000;
+import { LIMITS_MS } from './transport/time-limits.ts';
 
 export interface Removal {
   /** One request. Throws `not-found`. */
@@ -36,7 +34,7 @@ function isUnanswered({ kind, details: { status } }: AppError): boolean {
 
 async function readOnce(links: Links, isThere: () => Promise<boolean>): Promise<'there' | 'gone' | 'unread'> {
   try {
-    const there = await beforeTime(links, UNANSWERED_READ_MS, [isThere()]);
+    const there = await beforeTime(links, LIMITS_MS.readAfterDeletion, [isThere()]);
     return there === 'time' ? 'unread' : there ? 'there' : 'gone';
   } catch (error) {
     links.signal.throwIfAborted();

@@ -1,13 +1,10 @@
 /** Times: what servers send, what users read, what users type. All are UTC. */
-import { parseDuration } from './duration.ts';
+import { parseDuration, UNITS_MS } from './duration.ts';
 
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/;
 /** UTC, complete, and there in every year: no month is shorter than 28 days. What nearly all events carry. */
 const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z?$/;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /**
  * RFC 3339 with `Z` of a server's time; the fraction keeps its digits (servers write microseconds). A time without a
@@ -38,7 +35,7 @@ export function parseTime(text: string | null | undefined): number | null {
 function zoneOffsetMs(zone: string | undefined): number {
   if (!zone || zone.toUpperCase() === 'Z') return 0;
   const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
-  const ms = Number(digits.slice(0, 2)) * HOUR_MS + Number(digits.slice(2)) * MINUTE_MS;
+  const ms = Number(digits.slice(0, 2)) * UNITS_MS.h + Number(digits.slice(2)) * UNITS_MS.m;
   return zone.startsWith('-') ? -ms : ms;
 }
 
@@ -46,15 +43,9 @@ function zoneOffsetMs(zone: string | undefined): number {
 export function relativeTime(ms: number, nowMs: number): string {
   const distanceMs = Math.abs(nowMs - ms);
   if (distanceMs < 1000) return 'now';
-  if (distanceMs >= 30 * DAY_MS) return new Date(ms).toISOString().slice(0, 10);
-  const amount =
-    distanceMs < MINUTE_MS
-      ? `${Math.floor(distanceMs / 1000)}s`
-      : distanceMs < HOUR_MS
-        ? `${Math.floor(distanceMs / MINUTE_MS)}m`
-        : distanceMs < DAY_MS
-          ? `${Math.floor(distanceMs / HOUR_MS)}h`
-          : `${Math.floor(distanceMs / DAY_MS)}d`;
+  if (distanceMs >= 30 * UNITS_MS.d) return new Date(ms).toISOString().slice(0, 10);
+  const unit = (['d', 'h', 'm'] as const).find((longer) => distanceMs >= UNITS_MS[longer]) ?? 's';
+  const amount = `${Math.floor(distanceMs / UNITS_MS[unit])}${unit}`;
   return ms > nowMs ? `in ${amount}` : `${amount} ago`;
 }
 

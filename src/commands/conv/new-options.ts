@@ -41,8 +41,6 @@ export interface NewOptions extends WaitOptions, OnConfirmOptions {
 /** How long `conv new` stays: with the start task, until it has started, until its outcome. */
 export type Stay = 'accepted' | 'started' | 'ended';
 
-const START_TIMEOUT_MS = 180_000;
-
 const GIT_PROVIDERS = [
   'github',
   'gitlab',
@@ -104,7 +102,7 @@ function addStayOptions(command: Command): Command {
       command
         .createOption('--start-timeout <duration>', 'time limit of the start')
         .argParser(duration)
-        .default(START_TIMEOUT_MS, '3m'),
+        .default(180_000, '3m'),
     );
   return addWaitTimeout(command, 'time limit of start and run (default with --wait or --follow: 1h off a terminal)')
     .option('--stop-on-timeout', 'stop the run when its time is up')

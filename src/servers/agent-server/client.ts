@@ -18,6 +18,7 @@ import { read, type Links } from '../links.ts';
 import { allPages, type Page } from '../../domain/pages.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
 export interface AgentEventFilter {
   /** Naive time, inclusive. */
@@ -58,11 +59,6 @@ export interface AgentClient {
   gitChanges(path: string): Promise<GitChange[]>;
   gitDiff(path: string): Promise<{ original: string | null; modified: string | null }>;
 }
-
-/** A step may take long, and the answer to `pause` waits for it. */
-const STEP_TIMEOUT_MS = 300_000;
-/** The title is set at once; the answer may come only when the current step has ended. */
-const RENAME_TIMEOUT_MS = 5_000;
 
 export function createAgentClient(
   links: Links,
@@ -113,8 +109,7 @@ export function createAgentClient(
         path: `${own}/run`,
         safe: 'idempotent',
         accept: [409],
-        // A refusal may come only when the running command has ended.
-        timeoutMs: STEP_TIMEOUT_MS,
+        timeoutMs: LIMITS_MS.step,
       } as const;
       const answer = await transport.request(call);
       return answer.status === 409 ? answer : null;
@@ -125,12 +120,12 @@ export function createAgentClient(
         path: `${own}/interrupt`,
         safe: 'idempotent',
         accept: [404, 405],
-        timeoutMs: 60_000,
+        timeoutMs: LIMITS_MS.interrupt,
       } as const;
       return (await transport.request(call)).status < 300 ? 'taken' : 'unsupported';
     },
     async pause() {
-      await transport.request({ method: 'POST', path: `${own}/pause`, safe: 'idempotent', timeoutMs: STEP_TIMEOUT_MS });
+      await transport.request({ method: 'POST', path: `${own}/pause`, safe: 'idempotent', timeoutMs: LIMITS_MS.step });
     },
     async setConfirmationPolicy(kind) {
       await transport.request({
@@ -146,7 +141,7 @@ export function createAgentClient(
         path: own,
         body: { title },
         safe: 'idempotent',
-        timeoutMs: RENAME_TIMEOUT_MS,
+        timeoutMs: LIMITS_MS.agentRename,
       });
     },
     inspect: (command, cwd, timeoutSeconds) => runCommand(links, transport, command, cwd, timeoutSeconds),

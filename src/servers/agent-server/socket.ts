@@ -9,10 +9,10 @@ import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { beforeTime } from '../../runs/deadline.ts';
 import type { Links } from '../links.ts';
 import type { AgentClient } from './client.ts';
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
 /** Characters of the frames that wait to be taken. */
 const MOST_WAITING = 64 * 1024 * 1024;
-const OPEN_TIMEOUT_MS = 15_000;
 
 export interface EventSocket {
   /** Frames that came since the last call, in order. */
@@ -60,7 +60,7 @@ async function opened(links: Links, socket: WebSocket, baseUrl: string): Promise
   });
   links.signal.addEventListener('abort', fail, { once: true });
   try {
-    if ((await beforeTime(links, OPEN_TIMEOUT_MS, [isOpen])) === true) return;
+    if ((await beforeTime(links, LIMITS_MS.socket, [isOpen])) === true) return;
   } finally {
     links.signal.removeEventListener('abort', fail);
   }

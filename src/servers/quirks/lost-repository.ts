@@ -17,6 +17,7 @@ import type { Links, StartedFrom } from '../links.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { conversationOf, LONGEST_START_MS, searchStartTasks, type StartTaskQuery } from '../v1/start-tasks.ts';
 import { isOnlyUnwritten } from './unwritten-start.ts';
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
 /** Start tasks that are read for a page of conversations: about one for each, and those of others of that time. */
 const MOST_TASKS = 500;
@@ -24,8 +25,6 @@ const MOST_TASKS = 500;
 const MOST_MISSED = 10;
 /** The same for a whole command: a list of many pages must not take minutes under the rate limit of a server. */
 const MOST_MISSED_IN_ALL = 30;
-/** The requested records are already there: a server that is slow with the rest is not waited for. */
-const TIMEOUT_MS = 5_000;
 
 /**
  * The records, those without a repository completed from their start task. Each is looked up once; errors are ignored.
@@ -81,7 +80,7 @@ type TasksOfATime = StartTaskQuery & { untilMs?: number };
 async function lookAmong(links: Links, { untilMs, ...query }: TasksOfATime, missing: Set<string>): Promise<void> {
   let read = 0;
   for await (const task of allPages(byId, (page) =>
-    searchStartTasks(links, { ...query, timeoutMs: TIMEOUT_MS }, page),
+    searchStartTasks(links, { ...query, timeoutMs: LIMITS_MS.optionalRead }, page),
   )) {
     read += 1;
     const id = task.status === 'ERROR' && !isOnlyUnwritten(task) ? '' : normalId(conversationOf(task) ?? '');

@@ -58,5 +58,3 @@ export interface TransportOptions {
    */
   surprised?: () => Promise<AppError | null>;
 }
-
-export const DEFAULT_TIMEOUT_MS = 30_000;

@@ -7,9 +7,9 @@ import { ACCEPTED_ENCODINGS, MOST_BYTES } from './body.ts';
 import { shownBody } from './dry-run.ts';
 import { classifyFailure, peerOf } from './failure.ts';
 import type { Failure } from './failure.ts';
-import { DEFAULT_TIMEOUT_MS } from './call.ts';
 import type { Call, TransportOptions } from './call.ts';
 import type { Received } from './straight.ts';
+import { LIMITS_MS } from './time-limits.ts';
 
 export type Exchange = (call: Call, url: string) => Promise<{ answer: ReceivedAnswer } | { failure: Failure }>;
 
@@ -18,7 +18,7 @@ const MOST_LOGGED_CHARACTERS = 2_000;
 
 export function createExchange(options: TransportOptions): Exchange {
   return async (call, firstUrl) => {
-    const timeoutMs = options.requestTimeoutMs ?? call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const timeoutMs = options.requestTimeoutMs ?? call.timeoutMs ?? LIMITS_MS.request;
     let url = firstUrl;
     for (let hops = 0; ; hops++) {
       const startedAtMs = options.clock.now();

@@ -10,9 +10,7 @@ import { createStraight } from './straight.ts';
 import type { ConnectionKind, Received, Sending } from './straight.ts';
 import { loadUndici } from './undici.ts';
 import type { ProxySettings, Track, Undici } from './undici.ts';
-
-/** A kept connection this old may be gone at the other end. */
-const IDLE_MS = 4_000;
+import { LIMITS_MS } from './time-limits.ts';
 
 export interface NetworkOptions {
   env: Readonly<Record<string, string | undefined>>;
@@ -34,7 +32,7 @@ export interface Network {
 export function createNetwork(options: NetworkOptions): Network {
   const straight = createStraight({
     connectTimeoutMs: options.connectTimeoutMs,
-    idleMs: IDLE_MS,
+    idleMs: LIMITS_MS.idleConnection,
   });
   const dispatchers = new Map<string, Promise<Dispatcher>>();
   let undici: Promise<Undici> | null = null;
@@ -62,7 +60,7 @@ export function createNetwork(options: NetworkOptions): Network {
     const agentOptions = {
       connect: track(buildConnector({ timeout: options.connectTimeoutMs })),
       connections: 16,
-      keepAliveTimeout: IDLE_MS,
+      keepAliveTimeout: LIMITS_MS.idleConnection,
       // 0 closes a connection after one request. A short keepAliveTimeout would not: what the server offers wins.
       pipelining: kind === 'kept' ? 1 : 0,
       webSocket: { maxPayloadSize: MOST_FRAME_BYTES },
@@ -133,15 +131,12 @@ export function createNetwork(options: NetworkOptions): Network {
   };
 }
 
-/** Node's own 250 ms are less than the way to a far server takes; the next address then may be of a network that is not there. */
-const ONE_ADDRESS_MS = 3_000;
-
 /** A server on localhost often listens on IPv4 only; the resolver's own order would try ::1 first. */
 function prepareResolving(url: string): void {
   // An address needs no resolver, and loading it is 1 % of a short command.
   if (isIP(new URL(url).hostname) !== 0) return;
   setDefaultResultOrder('ipv4first');
-  setDefaultAutoSelectFamilyAttemptTimeout(ONE_ADDRESS_MS);
+  setDefaultAutoSelectFamilyAttemptTimeout(LIMITS_MS.address);
 }
 
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'] as const;

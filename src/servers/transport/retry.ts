@@ -2,13 +2,12 @@
 import { repeatAfter500Ms } from '../quirks/passing-500.ts';
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
+import { LIMITS_MS } from './time-limits.ts';
 
 /** Tries in all, the first included. */
 export const TRIES = 4;
 
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-
-const LONGEST_WAIT_MS = 60_000;
 
 /**
  * How long to wait before the request is sent again; null: the answer stands.
@@ -41,7 +40,7 @@ function retryAfterMs(answer: Answer, attempt: number, nowMs: number): number | 
   const seconds = /^\d+(\.\d+)?$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
   if (!Number.isFinite(seconds)) return backoffMs(attempt);
   const waitMs = Math.max(0, seconds * 1000);
-  return waitMs > LONGEST_WAIT_MS ? null : waitMs;
+  return waitMs > LIMITS_MS.pause ? null : waitMs;
 }
 
 /**
@@ -68,5 +67,5 @@ export function limitResetMs(headers: Record<string, string>, nowMs: number): nu
   const reset = Number(headers['x-ratelimit-reset']);
   if (!Number.isFinite(reset) || reset <= 0) return null;
   const untilMs = reset > 1e9 ? reset * 1000 : nowMs + reset * 1000;
-  return Math.min(untilMs, nowMs + LONGEST_WAIT_MS);
+  return Math.min(untilMs, nowMs + LIMITS_MS.pause);
 }

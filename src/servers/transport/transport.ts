@@ -14,6 +14,7 @@ import { DryRunStop, shownBody } from './dry-run.ts';
 import { createExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { backoffMs, limitResetMs, repeatAfterMs, spreadMs, TRIES } from './retry.ts';
+import { LIMITS_MS } from './time-limits.ts';
 
 export interface Transport {
   readonly baseUrl: string;
@@ -69,13 +70,10 @@ function setDelivery({ delivery }: Call, isPossible: boolean): void {
   if (delivery !== undefined) delivery.isPossible = isPossible;
 }
 
-/** Longer pauses are announced by a notice. */
-const LONG_WAIT_MS = 5_000;
-
 /** @param why what the server does, in words */
 function reportLongWait({ pace, clock, notice, baseUrl }: TransportOptions, why: string, untilMs: number): void {
   const waitMs = untilMs - clock.now();
-  if (waitMs <= LONG_WAIT_MS || !pace.isNews(untilMs)) return;
+  if (waitMs <= LIMITS_MS.silentPause || !pace.isNews(untilMs)) return;
   notice?.(`${new URL(baseUrl).origin} ${why}: ${Math.ceil(waitMs / 1000)} s`);
 }
 

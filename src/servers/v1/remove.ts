@@ -7,8 +7,7 @@ import { removeForGood } from '../quirks/returning-record.ts';
 import type { RemovalScope } from '../server.ts';
 import { foundNothing } from '../transport/answer.ts';
 import { isThereV1, noConversation } from './calls.ts';
-
-const TIMEOUT_MS = 60_000;
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
 /** Throws `not-found`; `conflict` where the route may delete conversations outside the scope with the sandbox. */
 export async function removeV1(
@@ -29,7 +28,7 @@ export async function removeV1(
 
 /** @param check runs right before a request that may delete the sandbox too */
 async function removeOnce(links: Links, facts: ProbeFacts, id: string, check: () => Promise<void>): Promise<void> {
-  const call = { method: 'DELETE', timeoutMs: TIMEOUT_MS, isThere: () => isThereV1(links, id) } as const;
+  const call = { method: 'DELETE', timeoutMs: LIMITS_MS.deletion, isThere: () => isThereV1(links, id) } as const;
   const overV1 = await changeOverV1(links, 'delete-conversation', id, { ...call, accept: [400] });
   if (overV1 !== null) {
     if (overV1.status === 400 || foundNothing(overV1)) throw noConversation(id);

@@ -12,10 +12,8 @@ import { foundNothing, type Answer } from '../transport/answer.ts';
 import type { Call } from '../transport/call.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
-const CREATE_TIMEOUT_MS = 120_000;
-/** Deleting takes up to 10 s, a resume may wait for the runtime. */
-const CHANGE_TIMEOUT_MS = 120_000;
 /** The most conversations that are read to list the contents of sandboxes. */
 const MOST_CONVERSATIONS = 1000;
 
@@ -80,7 +78,7 @@ async function sendChange(
   const answer = await links.app.request({
     ...call,
     safe: 'idempotent',
-    timeoutMs: CHANGE_TIMEOUT_MS,
+    timeoutMs: LIMITS_MS.start,
     accept: [404, 405],
   });
   if (!(await lacksRoute(answer, () => isThere(links, id)))) return answer;
@@ -133,7 +131,7 @@ export async function createSandbox(links: Links, specId: string | null): Promis
       path: '/api/v1/sandboxes',
       query: { sandbox_spec_id: specId },
       safe: 'once',
-      timeoutMs: CREATE_TIMEOUT_MS,
+      timeoutMs: LIMITS_MS.start,
     });
     const record = read(answer, (body) => readSandbox(body));
     links.network.redaction.add(record.session_api_key);

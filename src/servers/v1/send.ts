@@ -19,8 +19,8 @@ import { agentOf, runningAgentOf } from './agent.ts';
 import { getConversation, noConversation } from './calls.ts';
 import { lastWord } from './settled.ts';
 import { messageContent } from './start-body.ts';
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
-const SEND_TIMEOUT_MS = 90_000;
 const WAITING = 'waiting_for_confirmation';
 
 /** Through the app server where it has the call, else at the sandbox. Sent once. */
@@ -99,7 +99,7 @@ async function postMessage(links: Links, id: string, message: Body): Promise<Ans
       path: `/api/v1/app-conversations/${encodeURIComponent(normalId(id))}/send-message`,
       body: { role: 'user', ...message },
       safe: 'once',
-      timeoutMs: SEND_TIMEOUT_MS,
+      timeoutMs: LIMITS_MS.send,
       accept: [404, 405, 409, 410, 502],
     });
   } catch (error) {

@@ -28,8 +28,7 @@ import {
 import { isEcho, messageContent, POLICIES, refuseWhatIsMissing, startBody, startsWithPolicy } from './start-body.ts';
 import { startInNewSandbox, startsWithSpec } from './start-sandbox.ts';
 import { progress, untilReady } from './start-wait.ts';
-
-const START_TIMEOUT_MS = 120_000;
+import { LIMITS_MS } from '../transport/time-limits.ts';
 
 export async function* startV1(
   links: Links,
@@ -114,7 +113,7 @@ async function sendStart(
       path: '/api/v1/app-conversations',
       body,
       safe: 'once',
-      timeoutMs: START_TIMEOUT_MS,
+      timeoutMs: LIMITS_MS.start,
       accept: [400, 422],
       delivery,
     });
