@@ -23,9 +23,17 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
 }
 
 /** The deadline passed while the server did not answer: the status of the run is not known. */
-export function deadlinePassedUnseen({ id, status }: Conversation, waitMs: number): AppError {
-  const passed = `the server did not answer within ${formatDuration(waitMs)}; the last known status of conversation ${id} is ${status}`;
-  return new AppError('timeout', passed, {
+export function deadlinePassedUnseen(conversation: Conversation, waitMs: number): AppError {
+  return lastKnown(`the server did not answer within ${formatDuration(waitMs)}`, conversation);
+}
+
+/** The deadline passed during the steps before the run is watched. */
+export function deadlinePassedBefore(conversation: Conversation, waitMs: number): AppError {
+  return lastKnown(`${formatDuration(waitMs)} passed before the run could be watched`, conversation);
+}
+
+function lastKnown(passed: string, { id, status }: Conversation): AppError {
+  return new AppError('timeout', `${passed}; the last known status of conversation ${id} is ${status}`, {
     hint: `see its status: acs conv show ${id}`,
     data: { reason: 'timeout', id, last_status: status },
   });

@@ -64,3 +64,18 @@ describe('sandbox pause', () => {
     expect(json(ended)).toMatchObject({ status: 'running', changed: false });
   });
 });
+
+it.each([
+  ['resume', ['--wait']],
+  ['send', ['again', '--resume', '--wait']],
+])('conv %s names the status that was read when the sandbox is not resumed before the deadline', async (verb, rest) => {
+  const { id, sandbox, server } = await at('WORK', { ignores: ['resume'] });
+  server.sandboxes.set(sandbox, 'PAUSED');
+  const { code, err } = await server.acs('conv', verb, id, ...rest, '--wait-timeout', '20s', '--json');
+  expect(code, err).toBe(124);
+  const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '') as {
+    error: { message: string; last_status: string };
+  };
+  expect(error).toMatchObject({ last_status: 'paused' });
+  expect(error.message).not.toContain('did not answer');
+});

@@ -65,8 +65,8 @@ export async function followConversation(word: string, options: FollowOptions, c
   checkWord(conversations, word);
   readSince(ctx, options);
   const limits = limitsOf(ctx, options);
-  const conversation = await beforeWatch(ctx, limits, word, async (timed, server) =>
-    untilStarted(timed, server, await findOne(timed, server, conversations, word)),
+  const conversation = await beforeWatch(ctx, limits, word, async (timed, server, see) =>
+    untilStarted(timed, server, see(await findOne(timed, server, conversations, word))),
   );
   const server = await ctx.server();
   const watched =

@@ -83,8 +83,8 @@ export async function resumeConversations(
   const limits = limitsOf(ctx, options);
   if (!single) return await changeRecords(ctx, resume, given, options);
   const [word = ''] = given;
-  const resumed = await beforeWatch(ctx, limits, word, async (timed, server) => {
-    const seen = await findStarted(timed, server, word);
+  const resumed = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
+    const seen = see(await findStarted(timed, server, word));
     const { last } = await readKnownRun(server, seen.id);
     if (ctx.globals.mode !== 'dry-run') return { last, ...(await resumeOne(timed, server, seen)) };
     await planSteps(ctx, stepsOf(server, seen));

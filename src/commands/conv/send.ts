@@ -107,8 +107,9 @@ export async function sendMessage(
     return await planSteps(ctx, stepsOf(server, seen, delivery));
   }
   let state: Sending = 'not sent';
-  const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server) => {
-    const conversation = await withRunningSandbox(timed, server, await findStarted(timed, server, word), options);
+  const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
+    const found = see(await findStarted(timed, server, word));
+    const conversation = see(await withRunningSandbox(timed, server, found, options));
     const { last } = await readKnownRun(server, conversation.id);
     if (decision === null) refuseWaiting(conversation);
     state = 'perhaps sent';

@@ -5,28 +5,32 @@ import { NO_EVIDENCE } from '../../runs/evidence.ts';
 import { openOutcome } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
-import { NOT_READ } from '../../runs/endings.ts';
-import { deadlinePassedUnseen } from '../../runs/endings.ts';
+import { deadlinePassedBefore, deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
 import type { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';
 import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /**
- * What is done before a run is watched, which keeps the deadline itself. Throws `timeout` where the server hangs.
+ * What is done before a run is watched, which keeps the deadline itself.
  * @param id of the conversation, or the word it was asked for by
+ * @param work calls `see` with the conversation as it was read last
+ * @throws `timeout` with the last status that was read
  */
 export async function beforeWatch<T>(
   ctx: Context,
   limits: Limits,
   id: string,
-  work: (timed: TimedContext, server: Server) => Promise<T>,
+  work: (timed: TimedContext, server: Server, see: (conversation: Conversation) => Conversation) => Promise<T>,
 ): Promise<T> {
+  let seen = blankConversation(id, NOT_READ);
   return await withinDeadline(ctx, limits, async (timed) => {
     try {
-      return await work(timed, await timed.server());
+      return await work(timed, await timed.server(), (conversation) => (seen = conversation));
     } catch (error) {
       if (!timed.deadline.isOver(error)) throw error;
-      throw deadlinePassedUnseen(blankConversation(id, NOT_READ), limits.waitMs);
+      throw seen.status === NOT_READ
+        ? deadlinePassedUnseen(seen, limits.waitMs)
+        : deadlinePassedBefore(seen, limits.waitMs);
     }
   });
 }
