@@ -31,35 +31,35 @@ process.stderr.on('error', () => {
   interruptedBy ??= 'SIGPIPE';
 });
 
-process.exitCode = await show();
+process.exitCode = await main();
 
-async function show() {
+async function main() {
   say('Building acs …');
   const built = await run(process.execPath, [path.join(root, 'scripts', 'build.mjs')]);
   if (built !== 0) return end(built);
-  const code = await tour().catch((error) => {
+  const code = await demo().catch((error) => {
     say(`error: ${error.message}`);
     return 1;
   });
-  const stopped = await acs('the local service ends, and everything that it started', 'serve', '--stop');
+  const stopped = await acs('stop the local service and every process that it started', 'serve', '--stop');
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   if (interruptedBy) return EXIT_CODES[interruptedBy];
   if (code === 0 && stopped === 0)
-    say('\nThat was all of it. To have acs at hand: npm install --global "./$(npm pack --silent)"');
+    say('\nEnd of the demo. To install acs: npm install --global "./$(npm pack --silent)"');
   return code || stopped;
 }
 
 /** One conversation from its start to its diff. The first step that fails ends it. */
-async function tour() {
+async function demo() {
   const repository = repositoryOnABranch();
   const steps = [
     [
-      'a conversation on this checkout: a recorded run, whose commands are carried out for real',
+      'start a conversation on this checkout: a recorded run, whose commands are executed',
       ...['conv', 'new', '--repo', repository, '--replay', 'examples/count-lines.v0.json', '--follow'],
     ],
-    ['what the agent answered', 'conv', 'result', '@last'],
-    ['what it changed in its copy of the repository', 'conv', 'diff', '@last'],
-    ['all conversations of this server', 'conv', 'list'],
+    ['print the answer of the agent', 'conv', 'result', '@last'],
+    ['print the changes in its copy of the repository', 'conv', 'diff', '@last'],
+    ['list all conversations of this server', 'conv', 'list'],
   ];
   for (const [about, ...args] of steps) {
     const code = await acs(about, ...args);
@@ -68,14 +68,14 @@ async function tour() {
   return 0;
 }
 
-/** This checkout; when it stands on a commit without a branch, as many CI runners leave it, a copy that has one. */
+/** This checkout; with a detached HEAD, as on many CI runners, a copy that has a branch. */
 function repositoryOnABranch() {
   const git = (...args) =>
     execFileSync('git', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
   if (git('rev-parse', '--abbrev-ref', 'HEAD').trim() !== 'HEAD') return '.';
   const copy = path.join(folder, 'checkout');
   git('clone', '--quiet', '.', copy);
-  git('-C', copy, 'switch', '--quiet', '--create', 'tour');
+  git('-C', copy, 'switch', '--quiet', '--create', 'demo');
   return copy;
 }
 

@@ -4,7 +4,7 @@
  * difference itself stays one.
  */
 import { isObject, type Answer, type Exchange, type Json, type JsonObject } from './exchanges.ts';
-import type { Door } from './player.ts';
+import type { Endpoint } from './player.ts';
 import { isPauseOfEnded, isToStanding } from './replays.ts';
 
 const PATIENCE_MS = 60_000;
@@ -15,10 +15,10 @@ const V1 = '/api/v1/app-conversations';
 const SETTINGS = '/api/v1/settings';
 
 export class InStep {
-  readonly #app: Door;
+  readonly #app: Endpoint;
   #settings: Json = null;
 
-  constructor(app: Door) {
+  constructor(app: Endpoint) {
     this.#app = app;
   }
 

@@ -23,14 +23,14 @@ export interface Playing {
   unsupported: Map<string, number>;
 }
 
-export interface Door {
+export interface Endpoint {
   url: string;
   key: string;
 }
 
 /** Where the recordings are played, and what stands for what they knew. */
 export interface Stage {
-  app: Door;
+  app: Endpoint;
   gitHost: string;
   gitToken: string;
   /** Folder that holds the workspaces of the sandboxes. */
@@ -54,7 +54,9 @@ function standInPath({ method, path }: Exchange['request']): string | null {
 const STARTING = /\.(?:WORKING|[A-Z]+_[A-Z_]+)$/;
 /** How long a state may take to come. */
 const PATIENCE_MS = 60_000;
-/** The limit of all waits together: a difference in every exchange is reported before the test reaches its time limit. */
+/**
+ * The limit of all waits together: a difference in every exchange is reported before the test reaches its time limit.
+ */
 const ALL_PATIENCE_MS = 240_000;
 const PAUSE_MS = 25;
 /** What is called otherwise here; the specs of the recorded sandboxes had no isolation. */
@@ -68,7 +70,7 @@ const NAMES: [string, string][] = [
 const WATCHED = /^(.*?)\.(?:execution_status\.[A-Za-z_]+|\(.*\)|[A-Z_]{4,}|0|end)$/;
 
 export class Player {
-  readonly #app: Door;
+  readonly #app: Endpoint;
   readonly #exchanges: Exchange[];
   readonly #listed: Map<string, Listed>;
   readonly #identities = new Identities();
@@ -129,7 +131,10 @@ export class Player {
     return playing;
   }
 
-  /** Sends another request with the effect of one whose route is not served, so that later exchanges find the same state. */
+  /**
+   * Sends another request with the effect of one whose route is not served, so that later exchanges find the same
+   * state.
+   */
   async #standIn({ name, request, answer, seconds }: Exchange, index: number): Promise<void> {
     const path = standInPath(request);
     if (path === null) return;
@@ -193,17 +198,17 @@ export class Player {
     return tried.reduce((best, found) => (found.length < best.length ? found : best));
   }
 
-  async #urlOf(exchange: Exchange, index: number): Promise<{ url: URL; door: Door }> {
+  async #urlOf(exchange: Exchange, index: number): Promise<{ url: URL; endpoint: Endpoint }> {
     const { request } = exchange;
-    const door = request.host === 'agent' ? await this.#agentDoor(index) : this.#app;
-    if (door === null) throw new Error(`${exchange.name}: no sandbox is known`);
-    const url = new URL(this.#identities.translateText(request.path), door.url);
+    const endpoint = request.host === 'agent' ? await this.#agentEndpoint(index) : this.#app;
+    if (endpoint === null) throw new Error(`${exchange.name}: no sandbox is known`);
+    const url = new URL(this.#identities.translateText(request.path), endpoint.url);
     for (const [name, value] of Object.entries(request.query ?? {})) {
       const values = filledUp(this.#identities.translate(value));
       for (const one of Array.isArray(values) ? values : [values])
-        url.searchParams.append(name, await this.#placed(textOf(one, door, this.#app), exchange, url));
+        url.searchParams.append(name, await this.#placed(textOf(one, endpoint, this.#app), exchange, url));
     }
-    return { url, door };
+    return { url, endpoint };
   }
 
   /** A path of a workspace was absolute before it was recorded as `.`; the app server is not in the workspace. */
@@ -221,10 +226,11 @@ export class Player {
     return records.filter((record) => record !== null);
   }
 
-  async #send(exchange: Exchange, index: number, { url, door }: { url: URL; door: Door }): Promise<Answer> {
+  async #send(exchange: Exchange, index: number, { url, endpoint }: { url: URL; endpoint: Endpoint }): Promise<Answer> {
     const { request } = exchange;
     const headers = new Headers();
-    for (const [name, value] of Object.entries(request.headers)) headers.set(name, withKeys(value, door, this.#app));
+    for (const [name, value] of Object.entries(request.headers))
+      headers.set(name, withKeys(value, endpoint, this.#app));
     if (!request.host) headers.set('X-Session-API-Key', this.#app.key);
     const body = this.#bodyOf(exchange, index, headers);
     const response = await fetch(url, {
@@ -251,7 +257,7 @@ export class Player {
   }
 
   /** The agent server of the sandbox of the conversation that the request, or else the one nearest to it, names. */
-  async #agentDoor(index: number): Promise<Door | null> {
+  async #agentEndpoint(index: number): Promise<Endpoint | null> {
     const near = [...this.#exchanges.slice(0, index + 1).reverse(), ...this.#exchanges.slice(index + 1)];
     for (const { request } of near) {
       const recorded =
@@ -271,12 +277,12 @@ function plain(id: string): string {
   return id.replaceAll('-', '');
 }
 
-function textOf(value: Json, door: Door, app: Door): string {
-  return withKeys(typeof value === 'string' ? value : JSON.stringify(value), door, app);
+function textOf(value: Json, endpoint: Endpoint, app: Endpoint): string {
+  return withKeys(typeof value === 'string' ? value : JSON.stringify(value), endpoint, app);
 }
 
-function withKeys(text: string, door: Door, app: Door): string {
-  return text.replace('<app-key>', app.key).replace('<sandbox-key>', door.key);
+function withKeys(text: string, endpoint: Endpoint, app: Endpoint): string {
+  return text.replace('<app-key>', app.key).replace('<sandbox-key>', endpoint.key);
 }
 
 function upload(): FormData {

@@ -1,11 +1,13 @@
-/** The agent of a conversation decides the next step. Confirmation, limits, pause and crash are handled by run-loop.ts. */
+/**
+ * The agent of a conversation decides the next step. Confirmation, limits, pause and crash are handled by run-loop.ts.
+ */
 import type { ReplayStep } from './replay/steps.ts';
 import type { StoredEvent } from '../storage/conversation-state.ts';
 
-/** What an agent decides. `unable`: it cannot go on, and why; the run ends in error. */
+/** The decision of an agent. `unable`: it cannot continue, with the reason; the run ends in error. */
 export type AgentDecision = { type: 'step'; step: ReplayStep } | { type: 'unable'; code: string; detail: string };
 
-/** What an agent decides on. */
+/** The input of a decision. */
 export interface Situation {
   /** How many steps of this conversation are done (observed, rejected or said). */
   done: number;
@@ -14,7 +16,7 @@ export interface Situation {
 }
 
 export interface Agent {
-  /** Ends early when the signal says so. */
+  /** Ends early when the signal aborts. */
   next(situation: Situation, signal: AbortSignal): Promise<AgentDecision>;
 }
 

@@ -1,4 +1,4 @@
-/** What the routes of the app server are handed. */
+/** The context of the routes of the app server. */
 import type { Clock } from '../lifecycle/clock.ts';
 import type { ServiceApi } from '../lifecycle/options.ts';
 import type { ReplayStep } from '../agents/replay/steps.ts';
@@ -18,15 +18,17 @@ export interface AppContext {
   /** The key that requests must bring. */
   key: string;
   api: ServiceApi;
-  /** Name or address that the service was asked to listen on. */
+  /** The name or address that the service listens on. */
   host: string;
   version: string;
   specs: SpecChoice;
   log(line: string): void;
-  /** What goes wrong on purpose with requests to the app server; absent: nothing. */
+  /** Rules of fault injection for requests to the app server; absent: none. */
   faults?: readonly FaultRule[];
-  /** What conversations play that name no replay, where no model is set; null: they are refused. */
+  /** The default replay of conversations when no model is set; null: they are refused. */
   defaultReplay: ReplayStep[] | null;
-  /** Called when a request begins and when its answer is complete; the service ends when nobody calls for long. */
+  /**
+   * Called when a request begins and when its answer is complete; without a call the service ends after its timeout.
+   */
   activity: { begin(): void; end(): void; idleSeconds(): number };
 }

@@ -23,7 +23,7 @@ function stateOf(row: ConversationRow, context: AppContext, sandboxes = sandboxL
   return sandboxStateOf(row, sandboxes(row.sandbox_id));
 }
 
-/** The word of V0 for where a conversation stands. */
+/** The status of a conversation in V0. */
 export function statusOf(row: ConversationRow, context: AppContext): string {
   return STATUSES[stateOf(row, context)];
 }
@@ -45,7 +45,7 @@ export function conversationInfo(
     title: row.title ?? givenTitle(row.id),
     last_updated_at: row.updated_at,
     status: STATUSES[state],
-    // The runtime of V1 is a sandbox, which has a word of its own.
+    // The runtime of V1 is a sandbox, which has a status of its own.
     runtime_status: isRunning && row.dialect === 'V1' ? 'STATUS$READY' : RUNTIME_STATUSES[state],
     selected_repository: row.repository,
     selected_branch: row.branch,

@@ -93,7 +93,7 @@ export function sharedConversationRecord(row: ConversationRow, context: AppConte
   };
 }
 
-/** A folder of this machine is nobody's to know, nor is the password in a URL. */
+/** Hides a folder of this machine, and the password in a URL. */
 function sharedRepository(repository: string | null): string | null {
   return repository === null || /^(?:\/|file:)/i.test(repository) ? null : shownRepository(repository);
 }

@@ -1,4 +1,4 @@
-/** What a rule does to an answer over HTTP. */
+/** Applies a rule to an answer over HTTP. */
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -6,13 +6,13 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { FaultRules } from './rules.ts';
 import type { FaultRule } from './schema.ts';
 
-/** What acs itself asks to find, show and end a service. */
+/** The routes by which acs finds, shows and ends a service. */
 const OWN_ROUTES = /^\/local\//;
 
 /** The app server's own requests to its sandboxes say so in this header: no fault is injected there. */
 export const SERVICE_HEADER = 'X-Acs-Service';
 
-/** Lets requests through to what follows, as the faultRules says. For a server of node, which has connections to cut. */
+/** Passes requests on as the rules say. For a server of Node, which has connections to cut. */
 export function injectFaults(faultRules: FaultRules): MiddlewareHandler {
   return async (c, next) => {
     const { path, method } = c.req;

@@ -1,15 +1,18 @@
 /**
- * The order of what is done to sandboxes. Each sandbox has a queue: a change is applied when all changes asked for before
- * it are over. Changes of different sandboxes do not wait for each other.
+ * The order of changes of sandboxes. Each sandbox has a queue: a change is applied when all changes requested before it
+ * have ended. Changes of different sandboxes do not wait for each other.
  */
 export interface SandboxChanges {
-  /** Applies a change once all earlier ones are over, however they ended. */
+  /** Applies a change once all earlier ones have ended, with or without an error. */
   apply<Result>(id: string, change: () => Promise<Result>): Promise<Result>;
   /** As `apply`, for a change after which the sandbox no longer runs. */
   takeDown<Result>(id: string, change: () => Promise<Result>): Promise<Result>;
   /** As `takeDown`, for its deletion: aborts every use, begun or not. */
   remove<Result>(id: string, change: () => Promise<Result>): Promise<Result>;
-  /** As `apply`, for work that needs the sandbox. `deleted` is aborted, and the work fails, when its deletion is asked for. */
+  /**
+   * As `apply`, for work that needs the sandbox. `deleted` is aborted, and the work fails, when its deletion is asked
+   * for.
+   */
   use<Result>(id: string, work: (deleted: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Whether a change of `takeDown` or `remove` is waiting or under way. */
   isGoingDown(id: string): boolean;

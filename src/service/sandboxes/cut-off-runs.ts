@@ -1,7 +1,6 @@
 /**
- * What the logs of a sandbox say once its worker can report no more: how its conversations stand, and which runs were
- * cut off. How those ended is written into their logs from here. A log has one writer at a time, so the worker must be
- * gone.
+ * Reads the logs of a sandbox whose worker has ended: the status of its conversations, and the interrupted runs, whose
+ * end it writes to their logs. A log has one writer at a time, so the worker must have ended.
  */
 import type { Clock } from '../lifecycle/clock.ts';
 import { eventLogFile, openEventLog } from '../storage/event-log.ts';
@@ -11,7 +10,7 @@ import type { ConversationNotice } from './worker-protocol.ts';
 import type { ConversationState } from '../storage/conversation-state.ts';
 import { readLogStates } from '../storage/log-states.ts';
 
-/** `paused`: the service was stopped, and the run can go on. `failed`: the sandbox broke down; `why` in words. */
+/** `paused`: the service was stopped, and the run can continue. `failed`: the sandbox failed; `why` is the reason. */
 export type CutOff = { end: 'paused' } | { end: 'failed'; why: string };
 
 export interface CutOffOptions {
@@ -24,8 +23,8 @@ export interface CutOffOptions {
 }
 
 /**
- * Ends the runs that are under way by their logs, and hands on every state that the store lacks: a worker that was
- * killed may have written a state and not reported it. What has an end keeps it, so a second call writes nothing.
+ * Ends the runs that are in progress by their logs, and passes on every state that the store lacks: a killed worker may
+ * have written a state and not reported it. A run with an end keeps it, so a second call writes nothing.
  * @param eventsDir folder of the logs of one sandbox
  */
 export function endCutOffRuns(eventsDir: string, how: CutOff, options: CutOffOptions): void {

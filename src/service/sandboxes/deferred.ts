@@ -1,11 +1,11 @@
-/** Something that is settled from outside. */
+/** A promise that is settled from outside. */
 export interface Deferred {
   promise: Promise<void>;
   resolve(): void;
   reject(error: Error): void;
 }
 
-/** A rejection that nobody waits for is no error. */
+/** A rejection without a handler is ignored. */
 export function deferred(): Deferred {
   let resolve = (): void => undefined;
   let reject = (_error: Error): void => undefined;

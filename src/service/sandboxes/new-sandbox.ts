@@ -34,7 +34,7 @@ export function requestedSandbox(named: SandboxSpecName | null, specs: SpecChoic
 
 type Surroundings = Omit<WorkerConfig, 'sandbox_id' | 'session_api_key' | 'spec' | 'port'>;
 
-/** What the worker of a sandbox is given. */
+/** The configuration of the worker of a sandbox. */
 export function workerConfig(row: SandboxRow, surroundings: Surroundings): WorkerConfig {
   return {
     sandbox_id: row.id,
@@ -45,7 +45,7 @@ export function workerConfig(row: SandboxRow, surroundings: Surroundings): Worke
   };
 }
 
-/** Makes the folders of a sandbox and does what makes it known; leaves none of them when either fails. */
+/** Creates the folders of a sandbox and stores it; removes the folders when either fails. */
 export function withFolders(folders: string[], work: () => void): void {
   try {
     for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });

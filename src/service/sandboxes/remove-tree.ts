@@ -1,4 +1,4 @@
-/** Removing what an agent has made: folders that may not be written are common there, such as caches of modules. */
+/** Removes folders of an agent: they often contain folders without write permission, such as caches of modules. */
 import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export async function removeTree(folder: string): Promise<void> {
   }
 }
 
-/** The same, for the time before the service answers. */
+/** The same, synchronously, before the service answers requests. */
 export function removeTreeSync(folder: string): void {
   try {
     rmSync(folder, OPTIONS);

@@ -32,7 +32,7 @@ export function isSpecName(name: string): name is SandboxSpecName {
 export interface SpecChoice {
   /** The spec of a sandbox whose creator names none. */
   readonly byDefault: SandboxSpecName;
-  /** What the creator of such a sandbox is warned of; null: nothing. */
+  /** The warning for the creator of such a sandbox; null: none. */
   readonly warning: string | null;
   /** Why bubblewrap does not work here; null: it does. */
   readonly whyNoBubblewrap: string | null;
@@ -47,7 +47,7 @@ export function specChoice(named: SandboxSpecName | null, whyNoBubblewrap: strin
   return { byDefault: 'process', warning, whyNoBubblewrap };
 }
 
-/** A sandbox cannot have the isolation that was asked for, or that it had before. Nothing was changed. */
+/** A sandbox cannot have the requested isolation, or the one it had before. Nothing was changed. */
 export class SpecRefused extends Error {
   override readonly name = 'SpecRefused';
 }

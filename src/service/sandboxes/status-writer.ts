@@ -2,9 +2,9 @@
 import type { SandboxChange, SandboxStore } from '../storage/sandboxes.ts';
 
 export interface SandboxStatusWriter {
-  /** Effective at once; written at once, or as soon as the disk has room. */
+  /** Effective at once; written at once, or as soon as the disk has space. */
   write(id: string, change: SandboxChange): void;
-  /** Tries once more what is still to be written. */
+  /** Retries the pending writes. */
   close(): void;
 }
 

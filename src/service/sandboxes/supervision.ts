@@ -1,4 +1,4 @@
-/** What the supervisor of the sandboxes is asked for, and what it is given (supervisor.ts). */
+/** The interface of the supervisor of sandboxes, and its options (supervisor.ts). */
 import type { Clock } from '../lifecycle/clock.ts';
 import type { ReplayStep } from '../agents/replay/steps.ts';
 import type { Store } from '../storage/index.ts';
@@ -20,17 +20,17 @@ export interface SupervisorOptions {
   env: Readonly<Record<string, string | undefined>>;
   log(line: string): void;
   onConversation(sandboxId: string, notice: ConversationNotice): void;
-  /** Environment of what runs inside; asked when a worker is started. */
+  /** Environment of processes inside; read when a worker is started. */
   initialEnv?(): Record<string, string>;
-  /** What goes wrong on purpose with requests to the agent servers. */
+  /** Rules of fault injection for requests to the agent servers. */
   faults?: FaultRule[];
-  /** What conversations play that are started at an agent server without a replay; null: nothing. */
+  /** The replay of conversations that are started at an agent server without one; null: none. */
   defaultReplay: ReplayStep[] | null;
   /** Sandboxes that may run at once; one more pauses the one that has been idle longest. */
   maxRunning?: number;
 }
 
-/** The sandbox is not there, does not run, or could not be started. */
+/** The sandbox does not exist, does not run, or could not be started. */
 export class SandboxUnavailable extends Error {
   override readonly name = 'SandboxUnavailable';
 }
@@ -46,7 +46,7 @@ export function runningRow(row: SandboxRow | null, id: string): SandboxRow {
 }
 
 /**
- * Asks the agent server of a sandbox.
+ * Sends a request to the agent server of a sandbox.
  * @throws SandboxUnavailable when it does not run or cannot be reached
  */
 export async function askSandbox(
@@ -76,9 +76,9 @@ export interface Supervisor {
    * @throws SpecRefused
    */
   create(spec: SandboxSpecName | null): SandboxRow;
-  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it does not come to that. */
+  /** Settles when the sandbox runs. Rejects with SandboxUnavailable when it cannot be started. */
   whenRunning(id: string): Promise<SandboxRow>;
-  /** Stops everything inside, after every change asked for before; settles when it is PAUSED. False: no such sandbox. */
+  /** Stops every process inside, after all earlier changes; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string): Promise<boolean>;
   /**
    * Starts it again with the isolation it had, after every change asked for before; settles when that has begun, so that
@@ -97,7 +97,10 @@ export interface Supervisor {
   remove(id: string): Promise<boolean>;
   /** How many clients follow over the web sockets of the sandboxes. */
   subscribers(): number;
-  /** Asks the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be reached. */
+  /**
+   * Sends a request to the agent server of a running sandbox. Rejects with SandboxUnavailable when it cannot be
+   * reached.
+   */
   send(id: string, request: AgentRequest): Promise<AgentAnswer>;
   workspaceOf(id: string): string;
   eventsOf(id: string): string;

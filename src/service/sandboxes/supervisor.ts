@@ -32,9 +32,9 @@ export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './s
 interface Live {
   worker: WorkerProcess;
   ready: Promise<void>;
-  /** The worker lives but everything inside is stopped. */
+  /** The worker runs, and every process inside is stopped. */
   isPaused: boolean;
-  /** Its end is wanted. */
+  /** Its end was requested. */
   isEnding: boolean;
 }
 
@@ -97,7 +97,7 @@ class SandboxSupervisor implements Supervisor {
   async resume(id: string, named: string | null = null): Promise<boolean> {
     const row = this.#options.store.sandboxes.get(id);
     const isUp = row?.status === 'RUNNING' || row?.status === 'STARTING';
-    // Nothing that waits brings it down: there is nothing to do, and nothing to wait for.
+    // No queued change stops it: there is nothing to do, and nothing to wait for.
     if (row === null || (isUp && !this.#changes.isGoingDown(id))) return row !== null;
     return await new Promise((resolve, reject) => {
       const resuming = this.#changes.apply(id, () => {
@@ -142,7 +142,7 @@ class SandboxSupervisor implements Supervisor {
       const isKnown = this.#options.store.sandboxes.get(id) !== null;
       if (!isKnown && !this.#live.has(id)) return false;
       await this.#end(id);
-      // First what takes the room: on a full disk not even a deletion can be written.
+      // The files first: on a full disk not even a deletion can be written before space is free.
       await removeTree(this.workspaceOf(id));
       try {
         this.#options.store.sandboxes.remove(id);
@@ -186,7 +186,7 @@ class SandboxSupervisor implements Supervisor {
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { root, env, log } = this.#options;
-    const ready = deferred(); // who wants to know asks whenRunning
+    const ready = deferred(); // awaited by whenRunning
     const timer = setTimeout(() => {
       ready.reject(new Error('the worker did not become ready in time'));
       worker.kill();
@@ -222,7 +222,7 @@ class SandboxSupervisor implements Supervisor {
     this.#statuses.write(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
   }
 
-  /** A worker is gone: wanted, or the sandbox is in ERROR and can be resumed in a new one. */
+  /** A worker has ended: on request, or the sandbox is in ERROR and can be resumed in a new one. */
   #workerEnded(id: string, text: string, pid: number): void {
     const live = this.#live.get(id);
     if (live === undefined || live.worker.pid !== pid) return;
@@ -267,7 +267,7 @@ class SandboxSupervisor implements Supervisor {
     }
   }
 
-  /** Ends the worker of a sandbox, by force when it does not obey. */
+  /** Ends the worker of a sandbox, by SIGKILL when it does not end in time. */
   async #end(id: string): Promise<void> {
     const live = this.#live.get(id);
     if (live === undefined) return;
@@ -278,7 +278,7 @@ class SandboxSupervisor implements Supervisor {
     this.#statuses.write(id, { worker_pid: null, worker_start: null });
   }
 
-  /** A worker that obeyed has written and reported the end of its runs, and nothing is added; one that was killed has not. */
+  /** A worker that ended on request has written and reported the end of its runs; one that was killed has not. */
   #cutOff(id: string, how: CutOff): void {
     const onConversation = (notice: ConversationNotice): void => this.#options.onConversation(id, notice);
     endCutOffRuns(this.eventsOf(id), how, { ...this.#options, onConversation });
@@ -289,7 +289,7 @@ class SandboxSupervisor implements Supervisor {
     for (const id of toEvict(store, keep, maxRunning).ids) inBackground(id, log, this.#evict(id, keep));
   }
 
-  /** It may have become busy before its turn: the choice is made again, and counts. */
+  /** It may have become busy meanwhile: the choice is made again, and decides. */
   #evict(id: string, keep: string): Promise<void> {
     return this.#changes.takeDown(id, async () => {
       const { ids, detail } = toEvict(this.#options.store, keep, this.#options.maxRunning);

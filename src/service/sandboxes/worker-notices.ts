@@ -30,7 +30,7 @@ export function guarded(id: string, log: (line: string) => void, work: () => voi
   }
 }
 
-/** As `guarded`, for a change that nobody waits for. */
+/** As `guarded`, for a change that is not awaited. */
 export function inBackground(id: string, log: (line: string) => void, change: Promise<unknown>): void {
   change.catch((error: unknown) => {
     log(`sandbox ${id}: ${String(error)}`);

@@ -10,7 +10,7 @@ import type { WorkerCommand, WorkerConfig, WorkerNotice } from './worker-protoco
 export interface WorkerEvents {
   /** Every line that answers no command. */
   onNotice(notice: WorkerNotice): void;
-  /** The process is gone; `text` says why in a sentence. */
+  /** The process has ended; `text` is the reason in a sentence. */
   onEnd(text: string): void;
   /** A line for the service's log. */
   log(line: string): void;
@@ -27,7 +27,7 @@ export interface WorkerProcess {
   ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice>;
   /** Settles when the process is gone. */
   ended: Promise<void>;
-  /** Kills the worker's process group; what runs inside dies with it. */
+  /** Kills the worker's process group, and with it the processes inside. */
   kill(): void;
 }
 
@@ -82,7 +82,7 @@ export function startWorker(
   };
 }
 
-/** Asks a worker to end, and kills it when it does not. Settles when it is gone. */
+/** Requests the end of a worker, and kills it when it does not end in time. Settles when it has ended. */
 export async function endWorker(worker: WorkerProcess): Promise<void> {
   await Promise.race([worker.ask('stop', STOP_TIMEOUT_MS).catch(() => undefined), worker.ended]);
   const timer = setTimeout(() => {

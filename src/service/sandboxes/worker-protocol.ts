@@ -1,10 +1,10 @@
 /**
- * What the app server and the worker of a sandbox say to each other over the worker's stdin and stdout, one JSON object
- * a line. Everything a client of the sandbox may use goes over the worker's HTTP port instead (agent-server/server.ts).
+ * The protocol between the app server and the worker of a sandbox over the worker's stdin and stdout, one JSON object a
+ * line. Clients of the sandbox use the worker's HTTP port instead (agent-server/server.ts).
  *
  * Life of a worker: the app server starts `node <root>/dist/worker.js` and writes the WorkerConfig as the first line;
  * the worker answers `ready` or `failed`. Each command line is answered by the notice with the same `request`.
- * The end of stdin means that the app server is gone: the worker kills everything inside the sandbox and exits.
+ * The end of stdin means that the app server has ended: the worker kills every process of the sandbox and exits.
  */
 import type { ReplayStep } from '../agents/replay/steps.ts';
 import type { FaultRule } from '../faults/schema.ts';
@@ -19,7 +19,7 @@ export const WORKSPACE_INSIDE = '/workspace/project';
 /** The first line of the worker's stdin. */
 export interface WorkerConfig {
   sandbox_id: string;
-  /** Demanded by every `/api` route and socket of this worker. Never handed to what runs inside. */
+  /** Required by every `/api` route and socket of this worker. Never passed to processes inside. */
   session_api_key: string;
   spec: SandboxSpecName;
   /** Folder on the host, existing. */
@@ -32,9 +32,9 @@ export interface WorkerConfig {
   port?: number;
   /** Environment of the commands inside, on top of the worker's own choice. */
   initial_env: Record<string, string>;
-  /** What goes wrong on purpose with requests to this worker; absent: nothing. */
+  /** Rules of fault injection for requests to this worker; absent: none. */
   faults?: FaultRule[];
-  /** What conversations play that are started without a replay; absent or null: nothing. */
+  /** The replay of conversations that are started without one; absent or null: none. */
   default_replay?: ReplayStep[] | null;
 }
 
@@ -64,8 +64,8 @@ export type WorkerNotice =
   | { type: 'stopped'; request: string }
   /** How many clients are connected to the web sockets now; sent on each change. */
   | { type: 'subscribers'; count: number }
-  /** Something the user should know; nothing failed. */
+  /** A notice for the user; not an error. */
   | { type: 'warning'; text: string }
-  /** The worker cannot go on and exits. */
+  /** The worker cannot continue and exits. */
   | { type: 'failed'; text: string }
   | ConversationNotice;

@@ -5,7 +5,7 @@ import type { ExecutionStatus, Metrics } from './conversation-state.ts';
 export interface ConversationRow {
   /** 32 hexadecimal digits. */
   id: string;
-  /** The dialect it was created over. V0 lists and names those of V1 too; V1 knows only its own. */
+  /** The dialect it was created over. V0 lists and returns those of V1, too; V1 returns only its own. */
   dialect: 'V0' | 'V1';
   /** `starting` and `failed` exist only for V0, which names a conversation before it has begun. */
   start_state: 'starting' | 'ready' | 'failed';
@@ -13,7 +13,7 @@ export interface ConversationRow {
   start_detail: string | null;
   sandbox_id: string | null;
   title: string | null;
-  /** The last one of its run, whether its sandbox runs or not; null: not known. */
+  /** The last status of its run, whether its sandbox runs or not; null: unknown. */
   execution_status: ExecutionStatus | null;
   parent_id: string | null;
   public: boolean | null;
@@ -28,7 +28,7 @@ export interface ConversationRow {
   working_dir: string | null;
   /** The commit the run started from; null: no repository, or one without a commit. */
   base_commit: string | null;
-  /** What the creator gave and nothing here acts on yet: instructions, images, plugins, processors ... */
+  /** Members of the request without an effect here: instructions, images, plugins, processors ... */
   extras: Record<string, unknown>;
   created_at: string;
   updated_at: string;
@@ -39,7 +39,7 @@ export function givenTitle(id: string): string {
   return `Conversation ${id.slice(0, 5)}`;
 }
 
-/** Nobody has named it yet. */
+/** Whether the conversation still has its first title. */
 export function isGivenTitle(row: Pick<ConversationRow, 'id' | 'title'>): boolean {
   return row.title === givenTitle(row.id);
 }
@@ -57,7 +57,7 @@ export interface ConversationFilter {
   sandboxId?: string;
   repository?: string;
   trigger?: string;
-  /** Only those that are nobody's sub-conversation. */
+  /** Only those without a parent. */
   topLevelOnly?: boolean;
 }
 
@@ -65,13 +65,13 @@ export interface ConversationStore {
   insert(row: ConversationRow): void;
   get(id: string): ConversationRow | null;
   update(id: string, change: ConversationChange): void;
-  /** Counts from now on although it is not written; the next `update` of this conversation ends that. */
+  /** Effective although it is not written, until the next `update` of this conversation. */
   remember(id: string, change: ConversationChange): void;
   /** Newest first. */
   page(filter: ConversationFilter, limit: number, offset: number): ConversationRow[];
   count(filter: ConversationFilter): number;
   ofSandbox(sandboxId: string): ConversationRow[];
-  /** The sandboxes, deleted ones too, of started conversations whose last status is not known. */
+  /** The sandboxes, deleted ones too, of started conversations whose last status is unknown. */
   sandboxesOfUnknown(): string[];
   childrenOf(id: string): string[];
   isAnyRunning(): boolean;

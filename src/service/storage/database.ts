@@ -11,7 +11,7 @@ export interface Sql {
   all<Row>(sql: string, ...values: SqlValue[]): Row[];
   /** Everything in `work` or nothing. */
   transaction<Result>(work: () => Result): Result;
-  /** Writes everything into the one file and empties the log beside it, which still holds what was deleted. */
+  /** Writes all changes to the main file and empties the write-ahead log, which still contains deleted values. */
   checkpoint(): void;
   close(): void;
 }
@@ -45,7 +45,7 @@ const SCHEMA = `
   CREATE INDEX start_tasks_by_update ON start_tasks (updated_at);
   CREATE INDEX start_tasks_by_conversation ON start_tasks (conversation_id);`;
 
-/** What brings a file of an older version up to the next one, by the version it was written with. */
+/** The migrations from each version to the next one. */
 const STEPS: Readonly<Record<number, string>> = {
   1: `ALTER TABLE start_tasks ADD COLUMN dialect TEXT NOT NULL DEFAULT 'V1';
     UPDATE start_tasks SET dialect = 'V0'
@@ -111,7 +111,7 @@ function wrap(database: Database.Database): Sql {
       database.exec('BEGIN IMMEDIATE');
       try {
         const result = work();
-        // Somebody within it got over a full disk, which had rolled all of it back.
+        // A handler inside ignored a full disk, which has rolled back the transaction.
         if (!database.inTransaction) throw new Error('database or disk is full');
         database.exec('COMMIT');
         return result;
@@ -125,7 +125,7 @@ function wrap(database: Database.Database): Sql {
       checkpoint(database);
     },
     close: () => {
-      // The driver may keep the log beside it open for a while.
+      // The driver may keep the write-ahead log open for a while.
       checkpoint(database);
       statements.clear();
       database.close();

@@ -1,7 +1,7 @@
 /**
  * The event log of one conversation: an SQLite file in which every event and the state of the conversation are written
- * before they are reported. The worker is its only writer; the app server reads the same file, so its answers do
- * not lag behind and outlive the worker.
+ * before they are reported. The worker is its only writer; the app server reads the same file, so its answers are
+ * current, also after the end of the worker.
  *
  * Kept as SQLite with a write-ahead log: a kill at any moment loses nothing that `append` returned for, and a reader
  * never waits for the writer.
@@ -13,7 +13,9 @@ import type { ConversationState, StoredEvent } from './conversation-state.ts';
 import { makePrivateDatabase } from '../private-file.ts';
 import type { ReplayStep } from '../agents/replay/steps.ts';
 
-/** Which events. Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts. */
+/**
+ * Which events. Times as in StoredEvent; `gte` inclusive, `lt` exclusive; `body` is looked for in the event's texts.
+ */
 export interface EventFilter {
   kind?: string;
   /** Events of this kind are left out. */
@@ -24,7 +26,9 @@ export interface EventFilter {
   lt?: string;
 }
 
-/** Where a page starts: at an event (an unknown one means the beginning) or after so many events; neither: the start. */
+/**
+ * Where a page starts: at an event (an unknown one means the beginning) or after so many events; neither: the start.
+ */
 export interface EventPageRequest extends EventFilter {
   fromId?: string;
   offset?: number;
@@ -39,9 +43,9 @@ export interface EventPage {
 }
 
 export interface EventLog {
-  /** Writes one event. Returns when it is on its way to the disk for good: a kill of this process cannot lose it. */
+  /** Writes one event. After the return a kill of this process cannot lose it. */
   append(event: StoredEvent): void;
-  /** Writes events and state together: after a crash either all of it is there or nothing. */
+  /** Writes events and state in one transaction. */
   appendWithState(events: StoredEvent[], state: ConversationState): void;
   count(filter?: EventFilter): number;
   search(page: EventPageRequest): EventPage;
@@ -59,7 +63,7 @@ export interface EventLog {
   /** The steps that play the agent; null: this conversation has none. Written once: they may be many. */
   readReplay(): ReplayStep[] | null;
   writeReplay(steps: ReplayStep[]): void;
-  /** Values that the user gave for this conversation only, by environment name. Never part of the state. */
+  /** Secrets of this conversation only, by environment name. Never part of the state. */
   readSecrets(): Record<string, string>;
   writeSecrets(secrets: Record<string, string>): void;
   close(): void;
@@ -216,7 +220,9 @@ class SqliteEventLog implements EventLog {
     return row === undefined ? null : JSON.parse(row.body);
   }
 
-  /** How many events of the filter come before this one; 0 for an unknown id, as genuine servers begin anew. */
+  /**
+   * How many events of the filter come before this one; 0 for an unknown id, as genuine servers start at the beginning.
+   */
   #offsetOf(id: string, page: EventPageRequest): number {
     const row = this.#byId.get(id) as { sequence: number } | undefined;
     if (row === undefined) return 0;

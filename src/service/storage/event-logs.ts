@@ -7,7 +7,7 @@ import type { ConversationRow } from './conversations.ts';
 export interface EventLogs {
   /** Reads from a conversation's log; null when it has none. */
   read<Result>(row: Pick<ConversationRow, 'id' | 'sandbox_id'>, work: (log: EventLog) => Result): Result | null;
-  /** Lets go of a log that is being deleted. */
+  /** Closes a log that is being deleted. */
   forget(conversationId: string): void;
   close(): void;
 }
@@ -45,7 +45,7 @@ export function createEventLogs(eventsDir: string): EventLogs {
   };
 }
 
-/** What the log says of the conversation, as far as the store keeps it too; null: there is no log. */
+/** The members of the log's state that the store has, too; null: there is no log. */
 export function stateInLog(
   eventsDir: string,
   conversationId: string,

@@ -1,5 +1,5 @@
 /**
- * What the local service remembers: one SQLite file in the data directory. A call that returns has written.
+ * The store of the local service: one SQLite file in the data directory. A call that returns has written.
  * Only one service writes it (lifecycle/lock.ts); the events of a conversation are in a file of their own (event-log.ts).
  */
 import { createConversationStore, type ConversationStore } from './conversations.ts';
@@ -20,7 +20,7 @@ export interface Store {
   close(): void;
 }
 
-/** Opens the store of a data directory; creates it when there is none. Throws what the database says. */
+/** Opens the store of a data directory; creates it when there is none. Throws the error of the database. */
 export function openStore(file: string): Store {
   const sql = openDatabase(file);
   return {

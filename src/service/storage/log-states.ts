@@ -46,7 +46,7 @@ function readState(database: Database.Database, file: string): ConversationState
   }
 }
 
-/** Where nothing is left to be taken over from beside the log, it is only read, and no file is made for it. */
+/** A log without a write-ahead log is opened read-only, which creates no file. */
 function addressOf(file: string): string {
   const { href } = pathToFileURL(file);
   return existsSync(`${file}-wal`) ? href : `${href}?immutable=1`;

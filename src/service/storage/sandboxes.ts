@@ -13,14 +13,14 @@ export interface SandboxRow {
   /** The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier versions. */
   isolation: SandboxSpecName;
   status: SandboxStatus;
-  /** A sentence for the user; null: nothing to say. */
+  /** A sentence for the user; null: none. */
   status_detail: string | null;
   session_api_key: string;
   /** Port of its agent server, the last one it had when it does not run. */
   port: number | null;
   /** Where commands see the workspace. */
   working_dir: string | null;
-  /** The worker's process, to find what a crash of the service left behind. */
+  /** The worker's process, to end it after a crash of the service. */
   worker_pid: number | null;
   worker_start: string | null;
   created_at: string;
@@ -34,8 +34,8 @@ export interface SandboxStore {
   get(id: string): SandboxRow | null;
   update(id: string, change: SandboxChange): void;
   /**
-   * Like `update`, of what has happened already: what the disk refuses counts all the same, and is written by a later
-   * call that finds room. Returns the refusal; null: it is written.
+   * Like `update`, for a fact: effective also when the disk refuses it, and then written by a later call that finds
+   * space. Returns the refusal; null: it is written.
    */
   updateOrKeep(id: string, change: SandboxChange): Error | null;
   /** Writes what `updateOrKeep` could not. Throws when it still cannot. */

@@ -7,7 +7,7 @@ export type StartTaskStatus =
 /** A start task as it is stored. Times RFC 3339 with microseconds and `Z`. */
 export interface StartTaskRow {
   id: string;
-  /** The dialect it was asked for over; V0 knows no start tasks and shows none. */
+  /** The dialect of the request; V0 has no start tasks. */
   dialect: 'V0' | 'V1';
   status: StartTaskStatus;
   detail: string | null;
@@ -37,7 +37,7 @@ export interface StartTaskStore {
   update(id: string, change: Partial<Omit<StartTaskRow, 'id' | 'dialect' | 'request' | 'created_at'>>): void;
   page(filter: StartTaskFilter, sort: StartTaskSort, limit: number, offset: number): StartTaskRow[];
   count(filter: StartTaskFilter): number;
-  /** Those that a crash cut off: neither READY nor ERROR. */
+  /** Those that a crash has interrupted: neither READY nor ERROR. */
   unfinished(): StartTaskRow[];
 }
 

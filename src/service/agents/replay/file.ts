@@ -1,4 +1,4 @@
-/** The trajectory of `acs serve --replay`: what the agent of a conversation plays when its request names none. */
+/** The trajectory of `acs serve --replay`: the replay of a conversation whose request names none. */
 import { readFileSync, statSync } from 'node:fs';
 import { ServiceError } from '../../lifecycle/failure.ts';
 import { demoSteps } from './demo.ts';

@@ -47,7 +47,7 @@ function asServed(entry: unknown): unknown[] {
   return entry['type'] === 'started' || entry['type'] === 'outcome' ? [] : [entry];
 }
 
-/** An agent's message ends its turn where the user speaks next or nothing follows. */
+/** A message of the agent ends its turn when a user message or nothing follows. */
 function withTurns(readings: Reading[]): ReplayStep[] {
   const shown = readings.filter((reading) => reading.type !== 'skipped');
   return shown.flatMap((reading, index): ReplayStep[] => {

@@ -1,11 +1,11 @@
-/** The steps of a replay: what is left of a recorded trajectory, V0 or V1, once it is to be carried out again. */
+/** The steps of a replay: the parts of a recorded trajectory, V0 or V1, that are executed again. */
 
 export type EditorCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'undo_edit';
 
 /** How dangerous the recorded agent judged an action. */
 export type Risk = 'UNKNOWN' | 'LOW' | 'MEDIUM' | 'HIGH';
 
-/** A change or a look at a file, as the file editor tool takes it. Relative paths count from the working directory. */
+/** A command of the file editor tool. Relative paths are resolved from the working directory. */
 export interface EditStep {
   type: 'edit';
   command: EditorCommand;
@@ -32,7 +32,7 @@ export interface TerminalStep {
   risk?: Risk;
 }
 
-/** Words of the agent. `ends_turn`: the user speaks next, so the run finishes here. */
+/** A message of the agent. `ends_turn`: a user message is next, so the run finishes here. */
 export interface MessageStep {
   type: 'message';
   text: string;
@@ -50,7 +50,7 @@ export interface FinishStep {
   thought: string;
 }
 
-/** The end of a run that did not come through: an error with its code and words, or an agent that went in circles. */
+/** The end of a failed run: an error with its code and text, or an agent that is stuck in a loop. */
 export interface BreakStep {
   type: 'break';
   status: 'error' | 'stuck';
@@ -60,7 +60,7 @@ export interface BreakStep {
 
 export type ReplayStep = TerminalStep | EditStep | MessageStep | ThinkStep | FinishStep | BreakStep;
 
-/** What a trajectory holds: the steps of the agent, and the first words of the user, which are not replayed. */
+/** A parsed trajectory: the steps of the agent, and the first message of the user, which is not replayed. */
 export interface Trajectory {
   steps: ReplayStep[];
   user_message: string | null;

@@ -41,12 +41,12 @@ const CLONE_TIMEOUT_MS = 15 * 60_000;
 const OUTPUT_GRACE_MS = 500;
 /** Git does not hand a signal on to the helper that waits for a host: all of its group gets it. */
 const AS_GROUP = `trap 'trap "" TERM; kill -TERM 0' TERM; "$@" & wait $!`;
-/** The shell's word for a program that is not there. */
+/** The exit code of a shell for a missing program. */
 const NOT_FOUND = 127;
 /** Every git of a service, and what it starts, has this in its environment. */
 const MARKER = 'ACS_STAGING';
 
-/** Ends what a service that was killed left cloning; returns how many processes. */
+/** Ends the clones of a killed service; returns the number of processes. */
 export function endClones(stagingDir: string): number {
   return killProcesses({ below: null, marked: `${MARKER}=${stagingDir}`, except: [] }).length;
 }
@@ -154,7 +154,7 @@ function userConfigs(env: Record<string, string>): string[] {
   return [path.join(xdg, 'git', 'config'), path.join(env.HOME, '.gitconfig')];
 }
 
-/** A repository may belong to somebody else: its user asked for exactly this one. */
+/** A repository may belong to another user: the request names exactly this one. */
 function safeDirectories(source: string): string[] {
   const folder = source.replace(/^file:\/\/(?:localhost)?/i, '');
   const found = new Set([folder, path.join(folder, '.git')]);

@@ -51,11 +51,11 @@ const MAX_PAGES = 20;
 export interface Forgejo {
   /** Throws ForgejoError 401 or 403 when the token is refused. */
   checkToken(): Promise<void>;
-  /** The user's own, or those whose name holds the words. */
+  /** The user's own, or those whose name contains the text. */
   repositories(query: string): Promise<ProviderRepository[]>;
   hasRepository(name: string): Promise<boolean>;
   branches(repository: string, query: string): Promise<ProviderBranch[]>;
-  /** Open issues that wait for the user. */
+  /** Open issues that are assigned to the user. */
   tasks(): Promise<ProviderTask[]>;
 }
 

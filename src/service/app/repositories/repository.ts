@@ -1,4 +1,6 @@
-/** What a conversation may name as its repository, and what git is given for it. Pure but for looking at a local path. */
+/**
+ * What a conversation may name as its repository, and what git is given for it. Pure but for looking at a local path.
+ */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Provider } from '../../../protocol/v1/requests.ts';
@@ -13,7 +15,9 @@ export interface RepositorySource {
   name: string;
   /** The provider's own host, to which its token may go; null: no token is used. */
   origin: string | null;
-  /** `user:password` that the URL held. They are not in `url`: a command line is shown, and the checkout is the agent's. */
+  /**
+   * `user:password` that the URL held. They are not in `url`: a command line is shown, and the checkout is the agent's.
+   */
   credentials: string | null;
 }
 
@@ -36,7 +40,7 @@ const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?!\/\/)\S+$/;
 const OWNER_AND_NAME = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~ -]+)+$/;
 
 /**
- * Understands a repository: an absolute path, a URL, `user@host:path`, or `owner/name` at a provider.
+ * Parses a repository: an absolute path, a URL, `user@host:path`, or `owner/name` at a provider.
  * @param host the provider's own host, when its user gave one
  * @throws RepositoryError
  */
@@ -97,7 +101,7 @@ function atProvider(given: string, provider: Provider | null, host: string | nul
   return { url, isLocal: false, name: folderName(given), origin: base, credentials: null };
 }
 
-/** Where a provider is, with its scheme; null: nobody knows. */
+/** The address of a provider, with its scheme; null: unknown. */
 export function providerBase(provider: Provider, host: string | null): string | null {
   const known = host ?? PROVIDER_HOSTS[provider];
   if (known === undefined) return null;

@@ -53,7 +53,7 @@ export function shownV0(settings: StoredSettings, providers: Record<string, stri
   };
 }
 
-/** What POST makes of the stored settings: everything left out falls back, but for the few that are kept. */
+/** What POST makes of the stored settings: every missing member gets its default, except the few that are kept. */
 export function replacedV0(before: StoredSettings, given: SettingsV0): StoredSettings {
   const after: StoredSettings = structuredClone(before);
   for (const name of Object.keys(PLAIN_DEFAULTS) as PlainName[]) {

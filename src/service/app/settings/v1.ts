@@ -118,7 +118,7 @@ function common(settings: StoredSettings, context: ShownContext, mask: typeof MA
   };
 }
 
-/** V0 knows analyzers that V1 has no word for. */
+/** V0 has analyzers that V1 does not have. */
 function withKnownAnalyzer(conversation: JsonObject): JsonObject {
   const analyzer = conversation.security_analyzer;
   const isKnown = analyzer === undefined || analyzer === 'llm' || analyzer === 'none';

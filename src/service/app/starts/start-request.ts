@@ -33,13 +33,13 @@ export const SETTINGS_NOT_FOUND = 'CONFIGURATION$SETTINGS_NOT_FOUND';
 export const MODEL_NOT_SUPPORTED = 'CONFIGURATION$MODEL_NOT_SUPPORTED';
 const REPLAY_INVALID = 'REPLAY$INVALID';
 const BRANCH_INVALID = 'CONFIGURATION$BRANCH_INVALID';
-/** Said where a replay is to begin that was recorded without words of its user. */
+/** The first message of a replay that was recorded without a user message. */
 const BEGIN = 'Replay the recorded trajectory.';
 
 interface Surroundings {
   settings: StoredSettings | null;
   specs: SpecChoice;
-  /** What is played where the request names no replay and no model is set; null: nothing. */
+  /** The replay when the request names none and no model is set; null: none. */
   defaultReplay: ReplayStep[] | null;
 }
 

@@ -33,7 +33,7 @@ export interface Starter {
   begin(request: StartRequest): StartTaskRow;
   /** Makes a repository of a sandbox's workspace, so that changes in it can be seen. Never rejects. */
   prepare(sandboxId: string): Promise<void>;
-  /** Cuts every start off; settles when none is at work. */
+  /** Aborts every start; settles when none is in progress. */
   close(): Promise<void>;
 }
 
@@ -229,7 +229,7 @@ class ConversationStarter implements Starter {
     });
   }
 
-  /** Does what must be written; on a full disk as soon as there is room, since no one else writes it. */
+  /** Does what must be written; on a full disk as soon as there is space, because nothing else writes it. */
   async #untilWritten(what: string, write: () => Promise<void>): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {

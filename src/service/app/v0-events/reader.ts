@@ -17,7 +17,7 @@ interface Known {
   offset: number;
 }
 
-/** So many conversations are followed at once without being read anew. */
+/** The number of conversations whose position is kept between reads. */
 const MAX_KNOWN = 16;
 const PAGE = 500;
 
