@@ -59,7 +59,7 @@ describe('the title', () => {
     expect(started?.body).not.toHaveProperty('title');
   });
 
-  it('that cannot be set is a warning, and the start is printed', async () => {
+  it('that cannot be set is an error, and the start is printed', async () => {
     tasksStandAt('READY', (id) => {
       trap.addConversation({ id });
       return { app_conversation_id: id };
@@ -69,7 +69,7 @@ describe('the title', () => {
       asked.method === 'PATCH' ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : before(asked);
     const { code, out, err } = await start('--title', 'What it is about');
     expect(JSON.parse(out)).toMatchObject({ id: sentId });
-    expect(code, err).toBe(0);
+    expect(code, err).toBe(9);
     expect(err).toContain('acs conv rename');
   });
 });

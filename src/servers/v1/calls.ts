@@ -130,13 +130,19 @@ export function noSandbox(id: string): AppError {
   });
 }
 
+/** Throws `unsupported` where the server lacks the route. */
 export async function searchSpecs(links: Links, page: string | null, pageSize = MOST_ITEMS): Promise<Page<SpecRecord>> {
   const answer = await links.app.request({
     method: 'GET',
     path: '/api/v1/sandbox-specs/search',
     query: { limit: Math.min(pageSize, MOST_ITEMS), page_id: page },
     safe: 'read',
+    accept: [404],
   });
+  if (answer.status === 404) {
+    const { status, request } = answer;
+    throw new AppError('unsupported', 'this server has no sandbox specs: it lacks their route', { status, request });
+  }
   return read(answer, (body) => readPage(body, 'specs', readSpec));
 }
 

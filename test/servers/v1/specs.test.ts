@@ -16,4 +16,10 @@ describe('specs of V1', () => {
     ]);
     expect((await v1.server.specs.get('two')).default).toBe(false);
   });
+
+  it('are unsupported where the server lacks their route', async () => {
+    v1.on({ 'GET /api/v1/sandbox-specs/search': () => ({ status: 404, json: { detail: 'Not Found' } }) });
+    await expect(v1.server.specs.list(null)).rejects.toMatchObject({ kind: 'unsupported' });
+    await expect(v1.server.specs.get('one')).rejects.toMatchObject({ kind: 'unsupported' });
+  });
 });
