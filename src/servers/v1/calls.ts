@@ -4,11 +4,9 @@ import {
   readAppConversation,
   readEvent,
   readSandbox,
-  readSpec,
   type AppConversationRecord,
   type EventRecord,
   type SandboxRecord,
-  type SpecRecord,
 } from '../../protocol/v1/records.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { isUuid, normalId } from '../ids.ts';
@@ -128,22 +126,6 @@ export function noSandbox(id: string): AppError {
   return new AppError('not-found', `there is no sandbox ${id.slice(0, 100)} at this server`, {
     hint: 'list them with: acs sandbox list',
   });
-}
-
-/** Throws `unsupported` where the server lacks the route. */
-export async function searchSpecs(links: Links, page: string | null, pageSize = MOST_ITEMS): Promise<Page<SpecRecord>> {
-  const answer = await links.app.request({
-    method: 'GET',
-    path: '/api/v1/sandbox-specs/search',
-    query: { limit: Math.min(pageSize, MOST_ITEMS), page_id: page },
-    safe: 'read',
-    accept: [404],
-  });
-  if (answer.status === 404) {
-    const { status, request } = answer;
-    throw new AppError('unsupported', 'this server has no sandbox specs: it lacks their route', { status, request });
-  }
-  return read(answer, (body) => readPage(body, 'specs', readSpec));
 }
 
 export interface EventFilter {

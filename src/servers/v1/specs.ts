@@ -1,10 +1,11 @@
 /** Sandbox specifications (interface 6): the first of the list is what a server takes when none is named. */
+import type { Page } from '../../domain/pages.ts';
 import { AppError } from '../../errors.ts';
 import { readSpec, type SpecRecord } from '../../protocol/v1/records.ts';
-import { readBatch } from '../../protocol/shape.ts';
+import { readBatch, readPage } from '../../protocol/shape.ts';
 import { read, type Links } from '../links.ts';
 import type { Server } from '../server.ts';
-import { searchSpecs } from './calls.ts';
+import { MOST_ITEMS } from './calls.ts';
 import { toSpec } from './records.ts';
 
 export function createSpecs(links: Links): Server['specs'] {
@@ -21,6 +22,22 @@ export function createSpecs(links: Links): Server['specs'] {
       return toSpec(record, first);
     },
   };
+}
+
+/** Throws `unsupported` where the server lacks the route. */
+async function searchSpecs(links: Links, page: string | null, pageSize = MOST_ITEMS): Promise<Page<SpecRecord>> {
+  const answer = await links.app.request({
+    method: 'GET',
+    path: '/api/v1/sandbox-specs/search',
+    query: { limit: Math.min(pageSize, MOST_ITEMS), page_id: page },
+    safe: 'read',
+    accept: [404],
+  });
+  if (answer.status === 404) {
+    const { status, request } = answer;
+    throw new AppError('unsupported', 'this server has no sandbox specs: it lacks their route', { status, request });
+  }
+  return read(answer, (body) => readPage(body, 'specs', readSpec));
 }
 
 /** Throws `not-found`. */
