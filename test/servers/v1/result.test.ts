@@ -7,6 +7,7 @@ let trap: V1Trap;
 
 beforeEach(async () => {
   trap = await v1Trap();
+  trap.addConversation({ execution_status: 'finished' });
 });
 
 afterEach(() => trap.close());
@@ -19,14 +20,8 @@ const cutSandbox = (): void => {
 };
 const asleep = { sandbox_status: 'PAUSED', execution_status: null, conversation_url: null, session_api_key: null };
 
-beforeEach(async () => {
-  trap = await v1Trap();
-  trap.addConversation({ execution_status: 'finished' });
-});
-
 describe('conv result', () => {
   it('waits for an answer that reaches the app server late, when the sandbox does not answer', async () => {
-    trap.addConversation({ execution_status: 'finished' });
     trap.appEvents.push(userMessage('do it'), status('running'));
     cutSandbox();
     const lateAtMs = trap.clock.now() + 20_000;
@@ -42,7 +37,6 @@ describe('conv result', () => {
   });
 
   it('prints no older answer for the newest message', async () => {
-    trap.addConversation({ execution_status: 'finished' });
     trap.appEvents.push(userMessage('first'), finish('old answer'), userMessage('second'));
     trap.agentEvents.push(...trap.appEvents, agentMessage('new answer'));
     expect(await trap.acs('conv', 'result', ID)).toMatchObject({ code: 0, out: 'new answer', err: '' });
