@@ -125,12 +125,13 @@ function report(times) {
  * Both in the same run, so that the ratio holds on any machine; on a busy one that of CPU time holds, which does not count
  * waiting. The budget is broken when both are above it.
  */
-function reportEvents({ raw, acs: read }) {
+function reportEvents({ raw, fetch: byFetch, acs: read }) {
   const ratios = [];
-  const row = (name, unit, key) => {
-    const [base, all] = [raw, read].map((rounds) => rounds.map((round) => round[key]));
+  const row = (name, unit, key, loop = raw) => {
+    const [base, all] = [loop, read].map((rounds) => rounds.map((round) => round[key]));
     const { ofLeast, ofMedians } = ratiosOf(all, base);
-    if (unit === 'ms') ratios.push(ofLeast, ofMedians);
+    const isJudged = unit === 'ms' && loop === raw;
+    if (isJudged) ratios.push(ofLeast, ofMedians);
     const shown = (figures) => `${median(figures).toFixed(0)} ${unit}`;
     return [
       name,
@@ -138,7 +139,7 @@ function reportEvents({ raw, acs: read }) {
       shown(all),
       ofMedians.toFixed(2),
       ofLeast.toFixed(2),
-      unit === 'ms' ? `≤ ${eventsBudget}` : '',
+      isJudged ? `≤ ${eventsBudget}` : '',
     ];
   };
   process.stdout.write('\n');
@@ -154,6 +155,8 @@ function reportEvents({ raw, acs: read }) {
     row('time', 'ms', 'wallMs'),
     row('CPU time', 'ms', 'cpuMs'),
     row('most memory', 'MB', 'rssMb'),
+    row('time beside a loop over fetch', 'ms', 'wallMs', byFetch),
+    row('CPU time beside a loop over fetch', 'ms', 'cpuMs', byFetch),
   ]);
   process.stdout.write(`\n${raw.length} runs each with --format ndjson, taking turns\n`);
   const least = Math.min(...ratios);
