@@ -10,8 +10,10 @@ export interface Relay {
   url: string;
   /** `GET /path` without the query, in the order they came; those to a sandbox begin with `/~port`. */
   readonly requests: string[];
-  /** Sockets that were asked for. */
+  /** Sockets that were requested. */
   readonly sockets: string[];
+  /** Those of them that the server refused. */
+  readonly refusedSockets: string[];
   close(): Promise<void>;
 }
 
@@ -31,7 +33,7 @@ export interface OwnAnswer {
 export async function startRelay(upstream: string, { sockets, answer }: RelayOptions = {}): Promise<Relay> {
   const appPort = new URL(upstream).port;
   const open = new Set<Duplex>();
-  const relay = { requests: [] as string[], sockets: [] as string[] };
+  const relay = { requests: [] as string[], sockets: [] as string[], refusedSockets: [] as string[] };
   const server = createServer((request, response) => {
     const name = `${request.method} ${pathOf(request)}`;
     const answered = answer?.(name, relay.requests.length) ?? null;
@@ -48,6 +50,9 @@ export async function startRelay(upstream: string, { sockets, answer }: RelayOpt
     const through = connect(Number(port), '127.0.0.1', () => {
       through.write(Buffer.concat([Buffer.from(upgradeHead(request, path, port)), head]));
       join(open, socket, through);
+      through.once('data', (answer: Buffer) => {
+        if (!answer.toString('latin1').startsWith('HTTP/1.1 101 ')) relay.refusedSockets.push(pathOf(request));
+      });
     });
     through.on('error', () => socket.destroy());
   });
