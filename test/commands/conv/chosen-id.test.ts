@@ -1,36 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { describe, expect, it } from 'vitest';
+import { useNewWorld } from './new-world.ts';
 import { finish, json, replayFile, run } from './support.ts';
 
-let world: World;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
-const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
+const at = useNewWorld();
+const { acs, sent } = at;
 
 describe('conv new', () => {
   it('does not start the same id twice', async () => {
     const id = 'ab'.repeat(16);
     const first = await acs('--no-repo', '--replay', 'demo', '--id', id, '--wait', '--json');
     expect(json(first)).toMatchObject({ id, changed: true });
-    proxy.requests.length = 0;
+    at.proxy.requests.length = 0;
     const second = await acs('--no-repo', '--replay', 'demo', '--id', id, '--json');
     expect(second.code).toBe(0);
     expect(json(second)).toMatchObject({ id, changed: false });
@@ -43,8 +25,8 @@ describe('conv new', () => {
 
   it('--wait waits for the run of an earlier start with the same id', async () => {
     const id = 'ac'.repeat(16);
-    const file = path.join(world.dir, 'earlier-id');
-    const replay = await replayFile(world, 'short.json', [run('sleep 1'), finish('done')]);
+    const file = path.join(at.world.dir, 'earlier-id');
+    const replay = await replayFile(at.world, 'short.json', [run('sleep 1'), finish('done')]);
     const start = ['--no-repo', '--replay', replay, '--id', id];
     expect((await acs(...start, '--json')).code).toBe(0);
     const again = await acs(...start, '--wait', '--json', '--id-file', file);

@@ -1,48 +1,29 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { describe, expect, it } from 'vitest';
+import { useNewWorld } from './new-world.ts';
 import { errorOf } from './support.ts';
 
-let world: World;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
-const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
-const sentBody = () => sent()[0]?.body as Record<string, unknown>;
+const at = useNewWorld();
+const { acs, sentBody } = at;
 
 describe('the message', () => {
   it('is read from a file or from stdin', async () => {
-    const file = path.join(world.dir, 'task.md');
+    const file = path.join(at.world.dir, 'task.md');
     await writeFile(file, 'from a file\n');
     await acs('--file', file, '--no-repo', '--replay', 'demo', '--json');
     expect(JSON.stringify(sentBody())).toContain('from a file');
-    proxy.requests.length = 0;
-    await world.invoke({
+    at.proxy.requests.length = 0;
+    await at.world.invoke({
       args: ['conv', 'new', '-', '--no-repo', '--replay', 'demo'],
       stdin: 'from stdin',
-      env: { ACS_BASE_URL: proxy.url },
+      env: { ACS_BASE_URL: at.proxy.url },
     });
     expect(JSON.stringify(sentBody())).toContain('from stdin');
   });
 
   it('of 5 MiB is sent whole', async () => {
-    const file = path.join(world.dir, 'huge.md');
+    const file = path.join(at.world.dir, 'huge.md');
     await writeFile(file, 'é'.repeat(2.5 * 1024 * 1024));
     const ended = await acs('--file', file, '--no-repo', '--replay', 'demo', '--wait', '--json');
     expect(ended.code, ended.err.slice(0, 500)).toBe(0);
@@ -51,7 +32,7 @@ describe('the message', () => {
   });
 
   it('that is too long is refused with its size', async () => {
-    const file = path.join(world.dir, 'too-much.md');
+    const file = path.join(at.world.dir, 'too-much.md');
     await writeFile(file, Buffer.alloc(17 * 1024 * 1024, 'a'));
     const ended = await acs('--file', file, '--no-repo', '--json');
     expect(ended.code).toBe(2);

@@ -1,28 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createWorld } from '../../support/world.ts';
+import { useNewWorld } from './new-world.ts';
 import { errorOf, json } from './support.ts';
 
-let world: World;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
+const at = useNewWorld();
+const { acs } = at;
 
 describe('a mistake in flags and files', () => {
   const bad: [string, string[], number][] = [
@@ -57,18 +41,18 @@ describe('a mistake in flags and files', () => {
   ];
 
   beforeAll(async () => {
-    await writeFile(path.join(world.dir, 'broken.json'), '{"a":');
-    await writeFile(path.join(world.dir, 'odd.json'), '[{"action":"juggle"}]');
-    await writeFile(path.join(world.dir, 'odd-mcp.json'), '{"stdio_servers":[{"name":"a b"}]}');
+    await writeFile(path.join(at.world.dir, 'broken.json'), '{"a":');
+    await writeFile(path.join(at.world.dir, 'odd.json'), '[{"action":"juggle"}]');
+    await writeFile(path.join(at.world.dir, 'odd-mcp.json'), '{"stdio_servers":[{"name":"a b"}]}');
   });
 
   it.each(bad)('%s exits before anything is started', async (_, args, code) => {
-    const before = json<{ items: unknown[] }>(await world.acs('conv', 'list', '--all-pages', '--json')).items.length;
+    const before = json<{ items: unknown[] }>(await at.world.acs('conv', 'list', '--all-pages', '--json')).items.length;
     const ended = await acs(...args, '--json');
     expect(ended.code, ended.err).toBe(code);
     expect(ended.out).toBe('');
     expect(errorOf(ended).message).not.toBe('');
-    const after = json<{ items: unknown[] }>(await world.acs('conv', 'list', '--all-pages', '--json')).items.length;
+    const after = json<{ items: unknown[] }>(await at.world.acs('conv', 'list', '--all-pages', '--json')).items.length;
     expect(after).toBe(before);
   });
 

@@ -2,30 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, type World } from '../../support/world.ts';
-import { runWizard, type Asked } from './on-terminal.ts';
-import { makeRepository } from './support.ts';
+import { useWizardWorld } from './wizard-world.ts';
 
-let world: World;
-let repository: string;
-
-beforeAll(async () => {
-  world = await createWorld({ api: 'v1', spec: 'process' });
-  // The wizard asks for a message, and a message needs a model: this one only has to be set, nobody reaches it.
-  for (const setting of ['llm_model=openai/none', 'llm_base_url=http://127.0.0.1:9/v1'])
-    await world.acs('settings', 'set', setting);
-  repository = await makeRepository(path.join(world.dir, 'repository'));
-});
-afterAll(() => world.close());
-
-/** Runs `conv new` on a terminal; each question gets the next of `answers`. */
-function onTerminal(
-  cwd: string,
-  args: string[],
-  answers: (string | boolean)[],
-  at: Pick<World, 'env' | 'home'> = world,
-): Promise<Asked> {
-  return runWizard(at, cwd, args, answers);
-}
+const at = useWizardWorld();
+const { onTerminal } = at;
 
 describe('conv new without a message and without a model, on a terminal', () => {
   let bare: World;
@@ -35,7 +15,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
   afterAll(() => bare.close());
 
   it('offers the demo before the first question and starts it', async () => {
-    const asked = await onTerminal(repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
+    const asked = await onTerminal(at.repository, ['-y', '--wait'], ['demo', 'none', 'process'], bare);
     expect(asked.questions[0]).toContain('[the demo | a replay file | a conversation on another server]');
     expect(asked.code, asked.err).toBe(0);
   });
@@ -44,7 +24,7 @@ describe('conv new without a message and without a model, on a terminal', () => 
     const file = path.join(bare.dir, 'run.json');
     await writeFile(file, '[{"action":"finish","args":{"final_thought":"done"}}]');
     const asked = await onTerminal(
-      repository,
+      at.repository,
       ['-y', '--wait'],
       ['replay', 'nowhere.json', file, 'none', 'process'],
       bare,
@@ -54,13 +34,13 @@ describe('conv new without a message and without a model, on a terminal', () => 
   });
 
   it('uses the server of a profile', async () => {
-    const at = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
+    const machine = { ...bare, env: { ...bare.env, ACS_API_KEY: undefined, ACS_BASE_URL: undefined } };
     await bare.invoke({
-      args: ['profile', 'add', 'work', '--base-url', world.service.url, '--api-key-file', '-'],
-      stdin: world.service.key,
+      args: ['profile', 'add', 'work', '--base-url', at.world.service.url, '--api-key-file', '-'],
+      stdin: at.world.service.key,
     });
     const asked = await onTerminal(
-      repository,
+      at.repository,
       [
         '--base-url',
         bare.service.url,
@@ -72,18 +52,18 @@ describe('conv new without a message and without a model, on a terminal', () => 
         '-y',
       ],
       ['profile', 'work', 'none', 'Do it'],
-      at,
+      machine,
     );
     expect(asked.questions.slice(1)).toEqual(['Server [work]', expect.any(String), expect.any(String)]);
     expect({ code: asked.code, out: asked.out }, asked.err).toEqual({
       code: 0,
-      out: expect.stringContaining(world.service.url) as string,
+      out: expect.stringContaining(at.world.service.url) as string,
     });
   });
 
   it('exits 3 with the next step when no profile is stored', async () => {
-    const at = { ...bare, env: { ...bare.env, ACS_CONFIG_DIR: path.join(bare.dir, 'nothing') } };
-    const asked = await onTerminal(repository, [], ['profile'], at);
+    const machine = { ...bare, env: { ...bare.env, ACS_CONFIG_DIR: path.join(bare.dir, 'nothing') } };
+    const asked = await onTerminal(at.repository, [], ['profile'], machine);
     expect(asked).toMatchObject({ code: 3, err: expect.stringContaining('acs profile add') as string });
   });
 });

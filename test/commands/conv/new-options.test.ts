@@ -1,45 +1,29 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useNewWorld } from './new-world.ts';
 import { json, makeRepository } from './support.ts';
 
-let world: World;
-let proxy: RecordingProxy;
+const at = useNewWorld();
+const { acs, sent, sentBody } = at;
+
 let repository: string;
-
 beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-  repository = await makeRepository(path.join(world.dir, 'repository'));
+  repository = await makeRepository(path.join(at.world.dir, 'repository'));
 });
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
-const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
-const sentBody = () => sent()[0]?.body as Record<string, unknown>;
 
 describe('every flag', () => {
   it('is sent over V1', async () => {
-    const file = path.join(world.dir, 'instructions.md');
+    const file = path.join(at.world.dir, 'instructions.md');
     await writeFile(file, 'Be brief.');
-    const sandbox = json<{ id: string }>(await world.acs('sandbox', 'start', '--json')).id;
-    const ended = await world.invoke({
+    const sandbox = json<{ id: string }>(await at.world.acs('sandbox', 'start', '--json')).id;
+    const ended = await at.world.invoke({
       args: [
         ...['conv', 'new', 'look at this', '--repo', repository, '--branch', 'main', '--model', 'openai/some-model'],
         ...['--sandbox', sandbox, '--image', 'https://acs.example/cat.png', '--instructions', file],
         ...['--secret', 'TOKEN', '--id', 'cd'.repeat(16), '--replay', 'demo', '--json'],
       ],
-      env: { ACS_BASE_URL: proxy.url, TOKEN: 'value-that-must-not-show' },
+      env: { ACS_BASE_URL: at.proxy.url, TOKEN: 'value-that-must-not-show' },
     });
     expect(ended.code, ended.err).toBe(0);
     expect(sentBody()).toEqual({
@@ -64,14 +48,14 @@ describe('every flag', () => {
   });
 
   it('is sent over V0', async () => {
-    const mcp = path.join(world.dir, 'mcp.json');
+    const mcp = path.join(at.world.dir, 'mcp.json');
     await writeFile(
       mcp,
       JSON.stringify({ stdio_servers: [{ name: 'files', command: 'mcp-files', env: { KEY: 'hidden-value' } }] }),
     );
-    const instructions = path.join(world.dir, 'instructions.md');
+    const instructions = path.join(at.world.dir, 'instructions.md');
     await writeFile(instructions, 'Be brief.');
-    const image = path.join(world.dir, 'dot.png');
+    const image = path.join(at.world.dir, 'dot.png');
     await writeFile(image, Buffer.from('89504e470d0a1a0a', 'hex'));
     const ended = await acs(
       ...['look at this', '--api', 'v0', '--repo', repository, '-b', 'main', '--image', image, '--replay', 'demo'],

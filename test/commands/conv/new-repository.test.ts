@@ -5,15 +5,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../../src/clock.ts';
 import type { NewOptions } from '../../../src/commands/conv/new-options.ts';
 import { choosePlace } from '../../../src/commands/conv/new-repository.ts';
 import { isAppError } from '../../../src/errors.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { createContext } from '../../../src/wire.ts';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, PACKAGE_ROOT, type World } from '../../support/world.ts';
+import { PACKAGE_ROOT } from '../../support/world.ts';
+import { useNewWorld } from './new-world.ts';
 import { type ConversationJson, finish, git, json, jsonLines, makeRepository, replayFile, run } from './support.ts';
 
 /** A server far away: it clones by owner/name, and never sees this machine's folders. */
@@ -85,27 +85,13 @@ async function choose(
   }
 }
 
-let world: World;
-let proxy: RecordingProxy;
+const at = useNewWorld();
+const { acs, acsIn, sent } = at;
+
 let repository: string;
-
 beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-  repository = await makeRepository(path.join(world.dir, 'repository'));
+  repository = await makeRepository(path.join(at.world.dir, 'repository'));
 });
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
-const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
 
 describe('the repository of a conversation at a remote server', () => {
   const provider = { gitProvider: 'forgejo' };
@@ -227,7 +213,7 @@ describe('the repository', () => {
   });
 
   it('needs --branch when HEAD is detached', async () => {
-    const detached = await makeRepository(path.join(world.dir, 'detached'));
+    const detached = await makeRepository(path.join(at.world.dir, 'detached'));
     await git(detached, 'checkout', '-q', '--detach');
     expect((await acsIn(detached, '--replay', 'demo', '--json')).code).toBe(2);
     expect(sent()).toEqual([]);
@@ -236,7 +222,7 @@ describe('the repository', () => {
   });
 
   it('is started from its commits, with a warning about uncommitted files', async () => {
-    const dirty = await makeRepository(path.join(world.dir, 'dirty'));
+    const dirty = await makeRepository(path.join(at.world.dir, 'dirty'));
     await writeFile(path.join(dirty, 'README.md'), 'changed\n');
     const ended = await acsIn(dirty, '--replay', 'demo', '--json');
     expect(ended.code).toBe(0);
@@ -244,7 +230,7 @@ describe('the repository', () => {
   });
 
   it('is in the workspace: events, diff and files agree', async () => {
-    const file = await replayFile(world, 'edit.json', [
+    const file = await replayFile(at.world, 'edit.json', [
       run('cat README.md'),
       { action: 'write', args: { path: 'NEW.md', content: 'new words\n' } },
       run('cat NEW.md'),
@@ -252,13 +238,13 @@ describe('the repository', () => {
     ]);
     const started = json<ConversationJson>(await acsIn(repository, '--replay', file, '--wait', '--json'));
     const { items } = json<{ items: { kind: string; text: string }[] }>(
-      await world.acs('conv', 'events', started.id, '--kind', 'ObservationEvent', '--json'),
+      await at.world.acs('conv', 'events', started.id, '--kind', 'ObservationEvent', '--json'),
     );
     expect(items.map(({ text }) => text)).toEqual(expect.arrayContaining(['hello', 'new words']));
-    const diff = await world.acs('conv', 'diff', started.id);
+    const diff = await at.world.acs('conv', 'diff', started.id);
     expect(diff.out).toContain('+new words');
     expect(diff.out).not.toContain('README');
-    expect((await world.acs('conv', 'result', started.id)).out).toBe('written');
+    expect((await at.world.acs('conv', 'result', started.id)).out).toBe('written');
     expect(await git(repository, 'status', '--short')).toBe('');
   });
 });

@@ -1,32 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
-import { leapClock, type LeapClock } from '../../support/leap-clock.ts';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type Invocation, type World } from '../../support/world.ts';
-import { errorOf, finish, json, replayFile, run, until } from './support.ts';
+import type { Ended } from '../../support/world.ts';
+import { pastDeadline, useNewWorld, waitedFor } from './new-world.ts';
+import { errorOf, json } from './support.ts';
 
-let world: World;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
+const at = useNewWorld();
+const { acs } = at;
 
 describe('conv new', () => {
   it('--stop-on-timeout stops the run at the deadline', async () => {
-    const ended = await pastDeadline('--wait', '--stop-on-timeout', '--json');
+    const ended = await pastDeadline(at.world, '--wait', '--stop-on-timeout', '--json');
     expect(ended.code).toBe(124);
     expect(json(ended)).toMatchObject({ status: 'paused', outcome: { status: 'paused', reason: { code: 'timeout' } } });
     expect(errorOf(ended)).toMatchObject({
@@ -35,7 +18,7 @@ describe('conv new', () => {
       hint: `see its status: acs conv show ${json(ended).id}`,
       last_status: 'paused',
     });
-    expect(json(await world.acs('conv', 'show', json(ended).id, '--json')).status).toBe('paused');
+    expect(json(await at.world.acs('conv', 'show', json(ended).id, '--json')).status).toBe('paused');
   });
 
   it('an interrupt prints that the run continues, and the command that stops it', async () => {
@@ -48,8 +31,8 @@ describe('conv new', () => {
       code: 'interrupted',
       hint: expect.stringContaining(`acs conv stop ${id}`) as string,
     });
-    expect(json(await world.acs('conv', 'show', id, '--json')).status).toBe('running');
-    expect(json(await world.acs('conv', 'stop', id, '--json'))).toMatchObject({ status: 'paused', changed: true });
+    expect(json(await at.world.acs('conv', 'show', id, '--json')).status).toBe('running');
+    expect(json(await at.world.acs('conv', 'stop', id, '--json'))).toMatchObject({ status: 'paused', changed: true });
   });
 
   it('--stop-on-interrupt stops the run on an interrupt', async () => {
@@ -62,13 +45,13 @@ describe('conv new', () => {
       message: `interrupted by SIGTERM; conversation ${id} was stopped`,
       last_status: 'paused',
     });
-    expect(json(await world.acs('conv', 'show', id, '--json')).status).toBe('paused');
+    expect(json(await at.world.acs('conv', 'show', id, '--json')).status).toBe('paused');
   });
 
   it.each(['an interrupt', 'a deadline'])('prints one status of the run that it stopped after %s', async (end) => {
     const isDeadline = end === 'a deadline';
     const ended = isDeadline
-      ? await pastDeadline('--wait', '--stop-on-timeout', '--json')
+      ? await pastDeadline(at.world, '--wait', '--stop-on-timeout', '--json')
       : await interrupted('--stop-on-interrupt');
     const printed = json<Record<string, unknown>>(ended);
     const completed = json<Record<string, unknown>>(await acs('--no-repo', '--replay', 'demo', '--wait', '--json'));
@@ -80,36 +63,15 @@ describe('conv new', () => {
     const state = { status: 'paused', waiting_for: null, reason: { code, text: message } };
     expect(printed).toMatchObject({ ...state, execution_status: 'paused', error: { code, message } });
     expect(printed['outcome']).toMatchObject({ ...state, exit_code: ended.code, conversation_id: printed['id'] });
-    const shown = json<Record<string, unknown>>(await world.acs('conv', 'show', String(printed['id']), '--json'));
+    const shown = json<Record<string, unknown>>(await at.world.acs('conv', 'show', String(printed['id']), '--json'));
     for (const field of ['status', 'execution_status', 'sandbox_status', 'cost_usd'])
       expect(printed[field], field).toEqual(shown[field]);
   });
-
-  /** Follows a run, and calls `then` when the command has printed that it is running. */
-  async function waitedFor(
-    then: (clock: LeapClock) => void,
-    flags: string[],
-    rest: Partial<Invocation> = {},
-  ): Promise<Ended> {
-    const clock = leapClock();
-    let printed = '';
-    const keep = (text: string) => (printed += text);
-    const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
-    const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
-    const waiting = world.invoke({ args, onOut: keep, onErr: keep, clock, ...rest });
-    await until(() => /conversation \w+: running|· running/.test(printed));
-    then(clock);
-    return await waiting;
-  }
-
-  async function pastDeadline(...flags: string[]): Promise<Ended> {
-    return await waitedFor((clock) => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags]);
-  }
 
   async function interrupted(...flags: string[]): Promise<Ended> {
     const interruption = new AbortController();
     const sigterm = new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 });
     const { signal } = interruption;
-    return await waitedFor(() => interruption.abort(sigterm), ['--wait', '--json', ...flags], { signal });
+    return await waitedFor(at.world, () => interruption.abort(sigterm), ['--wait', '--json', ...flags], { signal });
   }
 });

@@ -1,39 +1,19 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from '../../support/world.ts';
-import { runWizard, type Asked } from './on-terminal.ts';
-import { type ConversationJson, json, makeRepository } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { type ConversationJson, json } from './support.ts';
+import { useWizardWorld } from './wizard-world.ts';
 
-let world: World;
-let repository: string;
-
-beforeAll(async () => {
-  world = await createWorld({ api: 'v1', spec: 'process' });
-  // The wizard asks for a message, and a message needs a model: this one only has to be set, nobody reaches it.
-  for (const setting of ['llm_model=openai/none', 'llm_base_url=http://127.0.0.1:9/v1'])
-    await world.acs('settings', 'set', setting);
-  repository = await makeRepository(path.join(world.dir, 'repository'));
-});
-afterAll(() => world.close());
-
-/** Runs `conv new` on a terminal; each question gets the next of `answers`. */
-function onTerminal(
-  cwd: string,
-  args: string[],
-  answers: (string | boolean)[],
-  at: Pick<World, 'env' | 'home'> = world,
-): Promise<Asked> {
-  return runWizard(at, cwd, args, answers);
-}
+const at = useWizardWorld();
+const { onTerminal } = at;
 
 const conversations = async (): Promise<ConversationJson[]> =>
-  json<{ items: ConversationJson[] }>(await world.acs('conv', 'list', '--json')).items;
+  json<{ items: ConversationJson[] }>(await at.world.acs('conv', 'list', '--json')).items;
 
 describe('conv new without a message, on a terminal', () => {
   it('asks for repository, branch, message and spec, and then for a confirmation', async () => {
-    const asked = await onTerminal(repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
-    expect(asked.questions[0]).toBe(`Repository [${repository} | none | another repository]`);
+    const asked = await onTerminal(at.repository, ['--dry-run'], ['here', '', 'Repair the tests', 'process', true]);
+    expect(asked.questions[0]).toBe(`Repository [${at.repository} | none | another repository]`);
     expect(asked.questions.slice(1, 3)).toEqual(['Branch', 'What should the agent do? (empty opens your editor)']);
     expect(asked.questions[3]).toContain('Sandbox spec');
     expect(asked.questions[4]).toBe('Start the conversation?');
@@ -43,7 +23,7 @@ describe('conv new without a message, on a terminal', () => {
 
   it('starts nothing when the confirmation is refused', async () => {
     const before = (await conversations()).length;
-    const asked = await onTerminal(repository, [], ['none', 'Do it', 'process', false]);
+    const asked = await onTerminal(at.repository, [], ['none', 'Do it', 'process', false]);
     expect(asked.code).toBe(2);
     expect(asked.err).toContain('nothing was started');
     const [, file = ''] = /saved in (\S+);/.exec(asked.err) ?? [];
@@ -53,14 +33,14 @@ describe('conv new without a message, on a terminal', () => {
   });
 
   it('does not ask for what a flag gives', async () => {
-    const asked = await onTerminal(repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
+    const asked = await onTerminal(at.repository, ['--no-repo', '--spec', 'process', '--dry-run', '-y'], ['Do it']);
     expect(asked.questions).toEqual(['What should the agent do? (empty opens your editor)']);
     expect(asked.code, asked.err).toBe(0);
   });
 
   it('opens the editor for an empty message', async () => {
     const asked = await onTerminal(
-      repository,
+      at.repository,
       ['--no-repo', '--spec', 'process', '--dry-run', '-y'],
       ['', 'One\nTwo\n\n# What should the agent do? This line is removed.\n'],
     );
@@ -69,12 +49,12 @@ describe('conv new without a message, on a terminal', () => {
   });
 
   it('asks for the branch when HEAD is detached', async () => {
-    const folder = path.join(world.dir, 'empty');
+    const folder = path.join(at.world.dir, 'empty');
     await mkdir(folder);
     const asked = await onTerminal(
       folder,
       ['--spec', 'process', '--dry-run', '-y'],
-      ['other', repository, 'main', 'Do it'],
+      ['other', at.repository, 'main', 'Do it'],
     );
     expect(asked.questions[0]).toBe('Repository [none | another repository]');
     expect(asked.questions[1]).toContain('owner/name');
@@ -82,17 +62,17 @@ describe('conv new without a message, on a terminal', () => {
   });
 
   it('--no-input asks nothing', async () => {
-    const asked = await onTerminal(repository, ['--no-input'], []);
+    const asked = await onTerminal(at.repository, ['--no-input'], []);
     expect(asked).toMatchObject({ code: 2, questions: [] });
   });
 
   it('checks a branch when it is entered', async () => {
     const asked = await onTerminal(
-      repository,
+      at.repository,
       ['--spec', 'process', '--dry-run', '-y'],
       ['here', 'no-such-branch', 'main', 'Do it'],
     );
-    expect(asked.questions[2]).toBe(`Branch ${repository} has no branch "no-such-branch"`);
+    expect(asked.questions[2]).toBe(`Branch ${at.repository} has no branch "no-such-branch"`);
     expect(asked.code, asked.err).toBe(0);
   });
 });

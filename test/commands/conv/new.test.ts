@@ -1,43 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
-import { leapClock, type LeapClock } from '../../support/leap-clock.ts';
-import { recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type Invocation, type World } from '../../support/world.ts';
-import {
-  type ConversationJson,
-  endedRun,
-  errorOf,
-  finish,
-  json,
-  type OutcomeJson,
-  replayFile,
-  run,
-  until,
-} from './support.ts';
+import { createWorld } from '../../support/world.ts';
+import { pastDeadline, useNewWorld } from './new-world.ts';
+import { type ConversationJson, endedRun, errorOf, json, type OutcomeJson, until } from './support.ts';
 
-let world: World;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-beforeEach(() => {
-  proxy.requests.length = 0;
-});
-
-const acsIn = (cwd: string, ...args: string[]): Promise<Ended> =>
-  world.invoke({ args: ['conv', 'new', ...args], cwd, env: { ACS_BASE_URL: proxy.url } });
-const acs = (...args: string[]): Promise<Ended> => acsIn(world.dir, ...args);
-const sent = () => proxy.writes().map(({ method, path: route, body }) => ({ route: `${method} ${route}`, body }));
-const sentBody = () => sent()[0]?.body as Record<string, unknown>;
+const at = useNewWorld();
+const { acs, sent, sentBody } = at;
 
 describe('conv new', () => {
   it('waits for the end of the start, and prints the record with `changed`', async () => {
@@ -49,7 +20,7 @@ describe('conv new', () => {
   });
 
   it('starts a replay that was recorded without a user message', async () => {
-    const file = path.join(world.dir, 'silent.json');
+    const file = path.join(at.world.dir, 'silent.json');
     await writeFile(file, JSON.stringify([{ action: 'finish', args: { final_thought: 'Done without a word.' } }]));
     for (const api of ['v1', 'v0']) {
       const ended = await acs('--no-repo', '--replay', file, '--api', api, '--wait', '--json');
@@ -76,20 +47,23 @@ describe('conv new', () => {
     expect(ended.code).toBe(0);
     expect(json(ended)).toMatchObject({ status: 'starting', changed: true });
     expect(json(ended).start_task_id).toMatch(/^[0-9a-f]{32}$/);
-    const waited = await world.acs('conv', 'wait', json(ended).start_task_id ?? '', '--json');
+    const waited = await at.world.acs('conv', 'wait', json(ended).start_task_id ?? '', '--json');
     expect(json<OutcomeJson>(waited)).toMatchObject({ status: 'finished', conversation_id: json(ended).id });
   });
 
   it('is stored as @last', async () => {
     const { id } = json(await acs('--no-repo', '--replay', 'demo', '--json'));
-    const shown = await world.invoke({ args: ['conv', 'show', '@last', '-q'], env: { ACS_BASE_URL: proxy.url } });
+    const shown = await at.world.invoke({ args: ['conv', 'show', '@last', '-q'], env: { ACS_BASE_URL: at.proxy.url } });
     expect(shown.out).toBe(`${id}\n`);
   });
 
   it('is stored as @last by its start task when the start failed', async () => {
     const failed = await acs('--repo', 'http://127.0.0.1:9/no/repository.git', '--replay', 'demo', '--json');
     expect(failed.code, failed.err).toBe(1);
-    const shown = await world.invoke({ args: ['conv', 'show', '@last', '--json'], env: { ACS_BASE_URL: proxy.url } });
+    const shown = await at.world.invoke({
+      args: ['conv', 'show', '@last', '--json'],
+      env: { ACS_BASE_URL: at.proxy.url },
+    });
     expect(json(shown)).toMatchObject({ status: 'failed', start_task_id: json(failed).start_task_id });
   });
 
@@ -103,18 +77,18 @@ describe('conv new', () => {
   });
 
   it('exits 1 and prints the reason when the run fails', async () => {
-    const id = await endedRun(world);
-    const ended = await world.acs('conv', 'send', id, 'go on', '--wait', '--json');
+    const id = await endedRun(at.world);
+    const ended = await at.world.acs('conv', 'send', id, 'go on', '--wait', '--json');
     expect(ended.code).toBe(1);
     expect(json<OutcomeJson>(ended)).toMatchObject({ status: 'failed', exit_code: 1, reason: { code: 'NoModel' } });
   });
 
   it('exits 124 at the deadline, prints the document, and does not stop the run', async () => {
-    const ended = await pastDeadline('--wait', '--json');
+    const ended = await pastDeadline(at.world, '--wait', '--json');
     expect(ended.code).toBe(124);
     expect(json(ended)).toMatchObject({ status: 'running', outcome: { exit_code: 124, reason: { code: 'timeout' } } });
     expect(errorOf(ended)).toMatchObject({ code: 'timeout', last_status: 'running' });
-    expect((await world.acs('conv', 'stop', json(ended).id)).code).toBe(0);
+    expect((await at.world.acs('conv', 'stop', json(ended).id)).code).toBe(0);
   });
 
   it('prints its document when the interrupt comes while it reads the paused sandboxes', async () => {
@@ -137,34 +111,13 @@ describe('conv new', () => {
     }
   });
 
-  /** Follows a run, and calls `then` when the command has printed that it is running. */
-  async function waitedFor(
-    then: (clock: LeapClock) => void,
-    flags: string[],
-    rest: Partial<Invocation> = {},
-  ): Promise<Ended> {
-    const clock = leapClock();
-    let printed = '';
-    const keep = (text: string) => (printed += text);
-    const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
-    const args = ['conv', 'new', '--no-repo', '--replay', replay, ...flags];
-    const waiting = world.invoke({ args, onOut: keep, onErr: keep, clock, ...rest });
-    await until(() => /conversation \w+: running|· running/.test(printed));
-    then(clock);
-    return await waiting;
-  }
-
-  async function pastDeadline(...flags: string[]): Promise<Ended> {
-    return await waitedFor((clock) => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags]);
-  }
-
   it('--dry-run prints the requests and starts nothing', async () => {
     const ended = await acs('--no-repo', '--replay', 'demo', '--title', 'Demo', '--dry-run', '--json');
     expect(ended.code).toBe(0);
     expect(ended.err).toContain('then: name it \\"Demo\\"');
     expect(json<{ dry_run: boolean; requests: { method: string; url: string }[] }>(ended)).toMatchObject({
       dry_run: true,
-      requests: [{ method: 'POST', url: `${proxy.url}/api/v1/app-conversations` }],
+      requests: [{ method: 'POST', url: `${at.proxy.url}/api/v1/app-conversations` }],
     });
     expect(sent()).toEqual([]);
   });
