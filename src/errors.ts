@@ -84,3 +84,7 @@ export class AppError extends Error {
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && (error as { tag?: unknown }).tag === TAG;
 }
+
+export function isNotFound(error: unknown): error is AppError {
+  return isAppError(error) && error.kind === 'not-found';
+}

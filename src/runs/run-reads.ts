@@ -2,7 +2,7 @@
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { afterStanding, type RunEvidence, afterEvent, NO_EVIDENCE } from './evidence.ts';
 import { isOfLatestRun } from './outcome.ts';
-import { isAppError } from '../errors.ts';
+import { isAppError, isNotFound } from '../errors.ts';
 import { isPassing } from './deadline.ts';
 import type { Server } from '../servers/server.ts';
 import type { TrackOptions } from './tracker-options.ts';
@@ -46,7 +46,7 @@ export async function isGone(server: Server, id: string): Promise<boolean> {
     await server.conversations.get(id);
     return false;
   } catch (error) {
-    return isAppError(error) && error.kind === 'not-found';
+    return isNotFound(error);
   }
 }
 

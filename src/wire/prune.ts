@@ -1,6 +1,6 @@
 /** What has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
 import { byId, collectPages } from '../domain/pages.ts';
-import { isAppError } from '../errors.ts';
+import { isAppError, isNotFound } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import type { OldConversation, OldThing, OldThings } from '../service-control.ts';
 
@@ -58,7 +58,7 @@ async function isAtWork(server: Server, id: string): Promise<boolean> {
   try {
     return AT_WORK.has((await server.conversations.get(id)).status);
   } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }

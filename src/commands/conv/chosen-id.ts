@@ -3,9 +3,8 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { eachEvent } from '../../domain/event.ts';
 import { normalizeId } from '../../domain/ids.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { isNotFound } from '../resource/find.ts';
 import { fullText } from './event-words.ts';
 
 const EVENTS_LOOKED_AT = 50;

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { Checkout, RepositoryChoice } from '../../checkout/index.ts';
 import type { Context } from '../../context.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { NewOptions } from './new-options.ts';
 
@@ -171,7 +171,7 @@ export async function branchProblem(
 
 /** What is wrong with an answer is shown beside its question; any other failure comes again, with its own code. */
 function notAsked(error: unknown): string | null {
-  if (isAppError(error) && error.kind === 'not-found') return error.message.replace('; nothing was started', '');
+  if (isNotFound(error)) return error.message.replace('; nothing was started', '');
   if (isAppError(error) && error.kind !== 'interrupted') return null;
   throw error;
 }

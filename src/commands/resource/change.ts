@@ -4,12 +4,12 @@
  */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import { changeEach, changeOne, confirmChange, endOfDryRun, readIds, type Change } from '../bulk.ts';
 import { hasSeveralProfiles } from '../paging.ts';
 import { addSelectorOptions, readSelection, type SelectorOptions } from '../selectors.ts';
 import { chooseByIds, chooseBySelector } from './choose.ts';
-import { checkWord, findOne, isNotFound } from './find.ts';
+import { checkWord, findOne } from './find.ts';
 import { idOf, type Preview, type Resource, type StatusRecord, type Target } from './resource.ts';
 
 export interface ChangeOptions extends SelectorOptions {

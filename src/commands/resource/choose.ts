@@ -1,10 +1,11 @@
 /** Which records a command is about: those a selection matches, or those that are named, on one server or several. */
 import type { Context } from '../../context.ts';
 import { collectPages } from '../../domain/pages.ts';
+import { isNotFound } from '../../errors.ts';
 import type { BulkItem } from '../../output/options.ts';
 import { failedItem, serversOf } from '../bulk.ts';
 import { readSelection, type SelectorOptions } from '../selectors.ts';
-import { finderOf, isNotFound } from './find.ts';
+import { finderOf } from './find.ts';
 import { idOf, type Resource, type StatusRecord, type Target } from './resource.ts';
 
 export interface Chosen<R> {

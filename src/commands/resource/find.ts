@@ -2,9 +2,8 @@
 import type { Context } from '../../context.ts';
 import { matchPrefix, PREFIX_MIN, type IdWord } from '../../domain/ids.ts';
 import { collectPages } from '../../domain/pages.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-
 import { idOf, type Resource, type StatusRecord } from './resource.ts';
 
 /** Prefixes are matched against the newest records only (contract 3). */
@@ -64,10 +63,6 @@ export async function rememberLast(ctx: Context, server: Server, id: string): Pr
   } catch {
     // With a read-only home only `@last` is missing.
   }
-}
-
-export function isNotFound(error: unknown): boolean {
-  return isAppError(error) && error.kind === 'not-found';
 }
 
 async function lastConversation(ctx: Context, server: Server): Promise<string> {

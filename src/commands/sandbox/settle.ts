@@ -1,7 +1,7 @@
 /** Waiting for a sandbox to reach a state: sandbox changes are only begun by the call that asks for them. */
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isNotFound } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
@@ -101,7 +101,7 @@ export async function readOrGone(server: Server, id: string, before?: Sandbox): 
   try {
     return await server.sandboxes.get(id);
   } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return gone(id, before);
+    if (isNotFound(error)) return gone(id, before);
     throw error;
   }
 }

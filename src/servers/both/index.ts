@@ -2,7 +2,7 @@
  * Servers that speak both dialects (0.60 to 1.6, the local service): V1 for everything it has, V0 for the
  * conversations and the members only V0 has.
  */
-import { isAppError } from '../../errors.ts';
+import { isAppError, isNotFound } from '../../errors.ts';
 import type { Dialect } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { forward } from '../compose.ts';
@@ -30,7 +30,7 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
       dialect = await newer.get(id).then(
         () => 'v1' as const,
         (error: unknown) => {
-          if (isAppError(error) && error.kind === 'not-found') return 'v0' as const;
+          if (isNotFound(error)) return 'v0' as const;
           throw error;
         },
       );

@@ -8,7 +8,7 @@
  * Cost:     0 requests unless the task ends in such an error; then the record is read for up to 1.5 s
  * Remove:   unknown
  */
-import { isAppError } from '../../errors.ts';
+import { isNotFound } from '../../errors.ts';
 import { isPassing } from '../../runs/deadline.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
@@ -39,7 +39,7 @@ export async function unwrittenConversation(
     try {
       return await read();
     } catch (error) {
-      const isAbsent = isAppError(error) && error.kind === 'not-found';
+      const isAbsent = isNotFound(error);
       if (!isAbsent && (!isPassing(error) || links.clock.now() >= until)) throw error;
       return undefined;
     }

@@ -1,6 +1,6 @@
 /** The conversations of V0: each method of the port, and the function that implements it. */
 import type { Conversation } from '../../domain/conversation.ts';
-import { isAppError } from '../../errors.ts';
+import { isNotFound } from '../../errors.ts';
 import { changeOverV0 } from '../change-routes.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
@@ -60,7 +60,7 @@ async function isThereV0(links: Links, id: string): Promise<boolean> {
     await getConversationV0(links, id);
     return true;
   } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }

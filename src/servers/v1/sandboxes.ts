@@ -1,5 +1,5 @@
 /** Sandboxes of V1 (interface 5), each with the conversations and repositories in it. */
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import type { SandboxSecrets } from '../../domain/sandbox.ts';
 import { readSandbox, type AppConversationRecord, type SandboxRecord } from '../../protocol/v1/records.ts';
 import { lacksRoute } from '../change-routes.ts';
@@ -93,7 +93,7 @@ async function isThere(links: Links, id: string): Promise<boolean> {
   try {
     return (await getSandbox(links, id)).status !== 'MISSING';
   } catch (error) {
-    if (isAppError(error) && error.kind === 'not-found') return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }
