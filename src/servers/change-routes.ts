@@ -4,14 +4,14 @@
  */
 import { AppError } from '../errors.ts';
 import { isMissingRoute, type Feature } from './features.ts';
-import { normalId } from './ids.ts';
+import { noConversation, normalId } from './ids.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
-import type { Answer } from './transport/answer.ts';
+import { foundNothing, unsupportedBy, type Answer } from './transport/answer.ts';
 import type { Call } from './transport/call.ts';
 
 /** An idempotent change of one conversation. */
-export interface ChangeCall extends Pick<Call, 'method' | 'body' | 'timeoutMs'> {
+interface ChangeCall extends Pick<Call, 'method' | 'body' | 'timeoutMs'> {
   accept?: readonly number[];
   /** Reads whether the conversation is there: a 404 is about the route then. */
   isThere: () => Promise<boolean>;
@@ -38,13 +38,37 @@ export async function changeOverV1(
   return null;
 }
 
+/** Renames a conversation of either dialect. Throws `not-found`, and what changeOverV0 throws. */
+export async function renameOverV0(
+  links: Links,
+  facts: ProbeFacts,
+  id: string,
+  title: string,
+  isThere: ChangeCall['isThere'],
+): Promise<void> {
+  const call = { method: 'PATCH', body: { title }, isThere } as const;
+  const { status } = await changeOverV0(links, facts, id, 'rename a conversation', call);
+  if (status === 404) throw noConversation(id);
+}
+
+/** Deletes a conversation of either dialect. Throws `not-found`, and what changeOverV0 throws. */
+export async function removeOverV0(
+  links: Links,
+  facts: ProbeFacts,
+  id: string,
+  { timeoutMs, isThere }: Pick<ChangeCall, 'timeoutMs' | 'isThere'>,
+): Promise<void> {
+  const call = { method: 'DELETE', timeoutMs, isThere } as const;
+  if (foundNothing(await changeOverV0(links, facts, id, 'delete a conversation', call))) throw noConversation(id);
+}
+
 /**
  * Sends the change to V0's route.
  * @param what `rename a conversation`
  * @returns an answer of 404 only where the conversation is not there
  * @throws unsupported where the server does not serve V0, or lacks this route of it
  */
-export async function changeOverV0(
+async function changeOverV0(
   links: Links,
   facts: ProbeFacts,
   id: string,
@@ -67,10 +91,6 @@ export async function lacksRoute({ status, afterLostTry }: Answer, isThere: () =
 }
 
 function cannot(what: string, answer?: Answer): AppError {
-  const details = answer === undefined ? {} : { status: answer.status, request: answer.request };
-  return new AppError(
-    'unsupported',
-    `this server cannot ${what}; servers that serve V0, and 1.11.0 and later, can`,
-    details,
-  );
+  const message = `this server cannot ${what}; servers that serve V0, and 1.11.0 and later, can`;
+  return answer === undefined ? new AppError('unsupported', message) : unsupportedBy(answer, message);
 }

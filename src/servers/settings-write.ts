@@ -1,6 +1,6 @@
 /** What both dialects do before and after they write settings. */
 import { AppError } from '../errors.ts';
-import { serverText, type Answer } from './transport/answer.ts';
+import { serverText, unsupportedBy, type Answer } from './transport/answer.ts';
 
 /** 400 and 422 are about the values of the user, and so is a 500 of some releases. */
 export function settingsRefused(answer: Answer): AppError {
@@ -19,6 +19,6 @@ export function settingsRefused(answer: Answer): AppError {
 }
 
 /** No settings are stored yet where the error is the settings' own; an unknown path is not that. */
-export function settingsMissing({ status, request }: Pick<Answer, 'status' | 'request'>): AppError {
-  return new AppError('unsupported', 'this server has no settings that can be read', { status, request });
+export function settingsMissing(answer: Pick<Answer, 'status' | 'request'>): AppError {
+  return unsupportedBy(answer, 'this server has no settings that can be read');
 }

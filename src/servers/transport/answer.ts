@@ -35,6 +35,11 @@ export function foundNothing({ status, body, afterLostTry }: Answer): boolean {
   return (status === 404 || body === false) && afterLostTry === undefined;
 }
 
+/** The error for an answer that shows that the server lacks a route. */
+export function unsupportedBy({ status, request }: Pick<Answer, 'status' | 'request'>, message: string): AppError {
+  return new AppError('unsupported', message, { status, request });
+}
+
 export function isJsonType(contentType: string): boolean {
   return contentType === 'application/json' || contentType.endsWith('+json');
 }

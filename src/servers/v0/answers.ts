@@ -2,6 +2,7 @@
  * Confirmations and resumption over V0 (interface 3.3, 3.4). The server accepts a change of the agent's state in any
  * state, which may leave a conversation hanging, so it is sent only in the state it is for.
  */
+import { noConversation } from '../ids.ts';
 import { AppError } from '../../errors.ts';
 import { pendingActionV0, type PendingAction } from '../../domain/confirmation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
@@ -13,7 +14,7 @@ import { refuseStillPending } from '../quirks/ignored-rejection.ts';
 import { untilStateReported } from '../quirks/late-state-v0.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { serverText } from '../transport/answer.ts';
-import { eventsBackwardV0, getConversationV0, noConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
+import { eventsBackwardV0, getConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 import { readNews } from './news.ts';
 import { toEventV0 } from './records.ts';
 
@@ -122,7 +123,7 @@ export async function startSandboxV0(links: Links, id: string): Promise<void> {
     timeoutMs: V0_TIMEOUT_MS,
     accept: [404, 409, 410],
   });
-  if (answer.status === 404) throw noConversationV0(id);
+  if (answer.status === 404) throw noConversation(id);
   if (answer.status >= 400) {
     throw new AppError(
       'conflict',

@@ -7,7 +7,7 @@ import {
   type EventRecordV0,
 } from '../../protocol/v0/records.ts';
 import { readPage } from '../../protocol/shape.ts';
-import { normalId } from '../ids.ts';
+import { normalId, noConversation } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -47,23 +47,17 @@ export async function getConversationV0(links: Links, id: string): Promise<Conve
     timeoutMs: V0_TIMEOUT_MS,
     accept: [400, 404],
   });
-  if (answer.status >= 400 || answer.body === null) throw noConversationV0(id);
+  if (answer.status >= 400 || answer.body === null) throw noConversation(id);
   const info = read(answer, (body) => readConversationInfo(body));
   links.network.redaction.add(info.session_api_key);
   return info;
-}
-
-export function noConversationV0(id: string): AppError {
-  return new AppError('not-found', `there is no conversation ${id.slice(0, 100)} at this server`, {
-    hint: 'list them with: acs conv list',
-  });
 }
 
 /** The cause by which `isOfV1` recognises the error. */
 const OF_V1 = 'conversation of V1';
 
 export function otherDialect(id: string): AppError {
-  const { kind, message, details } = noConversationV0(id);
+  const { kind, message, details } = noConversation(id);
   return new AppError(kind, message, { ...details, cause: OF_V1 });
 }
 
@@ -109,7 +103,7 @@ export async function eventsPageV0(
     timeoutMs: V0_TIMEOUT_MS,
     accept: [404],
   });
-  if (answer.status === 404) throw noConversationV0(info.conversation_id);
+  if (answer.status === 404) throw noConversation(info.conversation_id);
   return read(answer, (body) => readEventsV0(body));
 }
 

@@ -1,15 +1,14 @@
 /** The conversations of V0: each method of the port, and the function that implements it. */
 import type { Conversation } from '../../domain/conversation.ts';
 import { isNotFound } from '../../errors.ts';
-import { changeOverV0 } from '../change-routes.ts';
+import { removeOverV0, renameOverV0 } from '../change-routes.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { renameV0 } from '../quirks/overwritten-title-v0.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
 import type { Adapter } from '../server.ts';
-import { foundNothing } from '../transport/answer.ts';
 import { answerV0, checkAnswerV0, pendingV0, runV0, startSandboxV0 } from './answers.ts';
-import { getConversationV0, noConversationV0, pathOfV0, V0_TIMEOUT_MS } from './calls.ts';
+import { getConversationV0, pathOfV0, V0_TIMEOUT_MS } from './calls.ts';
 import { diffV0 } from './diff.ts';
 import { eventPagesV0, resultV0 } from './events.ts';
 import { findV0, listV0 } from './find.ts';
@@ -26,10 +25,15 @@ export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: W
     getSettled: get,
     // The state is read from the events, which cannot contradict it.
     runsInSandbox: () => Promise.resolve(false),
-    rename: (id, title) =>
-      renameV0(links, title, { patch: () => patchTitleV0(links, facts, id, title), look: () => get(id) }),
-    remove: (id) =>
-      removeForGood(links, id, { remove: () => removeV0(links, facts, id), isThere: () => isThereV0(links, id) }),
+    rename(id, title) {
+      const patch = (): Promise<void> => renameOverV0(links, facts, id, title, () => isThereV0(links, id));
+      return renameV0(links, title, { patch, look: () => get(id) });
+    },
+    remove(id) {
+      const isThere = (): Promise<boolean> => isThereV0(links, id);
+      const remove = (): Promise<void> => removeOverV0(links, facts, id, { timeoutMs: V0_TIMEOUT_MS, isThere });
+      return removeForGood(links, id, { remove, isThere });
+    },
     eventPages: (id, query) => eventPagesV0(links, id, query),
     follow: (id, options) => followV0(links, webUrl, id, options),
     result: (id) => resultV0(links, id),
@@ -42,17 +46,6 @@ export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: W
     stop: (id) => stopV0(links, id),
     diff: (id, onRead) => diffV0(links, id, onRead),
   };
-}
-
-async function patchTitleV0(links: Links, facts: ProbeFacts, id: string, title: string): Promise<void> {
-  const call = { method: 'PATCH', body: { title }, isThere: () => isThereV0(links, id) } as const;
-  const { status } = await changeOverV0(links, facts, id, 'rename a conversation', call);
-  if (status === 404) throw noConversationV0(id);
-}
-
-async function removeV0(links: Links, facts: ProbeFacts, id: string): Promise<void> {
-  const call = { method: 'DELETE', timeoutMs: V0_TIMEOUT_MS, isThere: () => isThereV0(links, id) } as const;
-  if (foundNothing(await changeOverV0(links, facts, id, 'delete a conversation', call))) throw noConversationV0(id);
 }
 
 async function isThereV0(links: Links, id: string): Promise<boolean> {

@@ -9,12 +9,12 @@ import {
   type SandboxRecord,
 } from '../../protocol/v1/records.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
-import { isUuid, normalId } from '../ids.ts';
+import { isUuid, normalId, noConversation } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { ListQuery } from '../server.ts';
 import type { Query } from '../transport/address.ts';
-import { statusError, type Answer } from '../transport/answer.ts';
+import { statusError, unsupportedBy, type Answer } from '../transport/answer.ts';
 
 /** The most ids a batch get takes: some releases refuse 100 (interface 8.2). */
 export const MOST_IDS = 99;
@@ -80,12 +80,6 @@ export async function isThereV1(links: Links, id: string): Promise<boolean> {
   return (await getConversations(links, [normalId(id)]))[0] != null;
 }
 
-export function noConversation(id: string): AppError {
-  return new AppError('not-found', `there is no conversation ${id.slice(0, 100)} at this server`, {
-    hint: 'list them with: acs conv list',
-  });
-}
-
 export async function searchSandboxes(
   links: Links,
   page: string | null,
@@ -112,10 +106,7 @@ export async function getSandbox(links: Links, id: string): Promise<SandboxRecor
     accept: [404],
   });
   // The answer for an unknown id is null, so a 404 is about the route.
-  if (answer.status === 404) {
-    const { status, request } = answer;
-    throw new AppError('unsupported', 'this server has no route to read a sandbox by its id', { status, request });
-  }
+  if (answer.status === 404) throw unsupportedBy(answer, 'this server has no route to read a sandbox by its id');
   const record = read(answer, (body) => readBatch(body, 'sandboxes', readSandbox))[0] ?? null;
   if (record === null) throw noSandbox(id);
   links.network.redaction.add(record.session_api_key);

@@ -2,12 +2,12 @@
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { parseTime } from '../../text/time.ts';
-import { isUuid, normalId } from '../ids.ts';
+import { isUuid, normalId, noConversation } from '../ids.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { NO_PROGRESS_MS, startedConversation } from '../quirks/stalled-start.ts';
 import { isOnlyUnwritten } from '../quirks/unwritten-start.ts';
-import { getConversation, getConversations, noConversation } from './calls.ts';
+import { getConversation, getConversations } from './calls.ts';
 import { taskConversation, toConversation } from './records.ts';
 import { isEcho } from './start-body.ts';
 import { conversationOf, getStartTask, LONGEST_START_MS, searchStartTasks } from './start-tasks.ts';

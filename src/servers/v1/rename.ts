@@ -1,14 +1,15 @@
 /** Renames a V1 conversation (interface 4.4). */
+import { noConversation } from '../ids.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { readAppConversation, type AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { changeOverV0, changeOverV1 } from '../change-routes.ts';
+import { changeOverV1, renameOverV0 } from '../change-routes.ts';
 import { read, type Links, type WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { mayGetTitle, renameUntilKept } from '../quirks/overwritten-title-v1.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { agentOf } from './agent.ts';
-import { getConversation, isThereV1, noConversation } from './calls.ts';
+import { getConversation, isThereV1 } from './calls.ts';
 import { toConversation } from './records.ts';
 
 export async function renameV1(
@@ -45,7 +46,7 @@ async function patch(
   title: string,
 ): Promise<AppConversationRecord | null> {
   const record = await patchRecord(links, facts, id, title);
-  if (record === null) await patchByV0(links, facts, id, title);
+  if (record === null) await renameOverV0(links, facts, id, title, () => isThereV1(links, id));
   return record;
 }
 
@@ -77,11 +78,4 @@ async function patchRecord(
 async function notHere(links: Links): Promise<null> {
   await links.features.learn('rename', 'absent');
   return null;
-}
-
-async function patchByV0(links: Links, facts: ProbeFacts, id: string, title: string): Promise<void> {
-  const isThere = (): Promise<boolean> => isThereV1(links, id);
-  const call = { method: 'PATCH', body: { title }, isThere } as const;
-  const { status } = await changeOverV0(links, facts, id, 'rename a conversation', call);
-  if (status === 404) throw noConversation(id);
 }

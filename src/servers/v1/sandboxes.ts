@@ -8,7 +8,7 @@ import { allPages, byId } from '../../domain/pages.ts';
 import { refuseUnknownSpec } from '../quirks/unknown-spec.ts';
 import { removeOrRead } from '../removal.ts';
 import type { Server } from '../server.ts';
-import { foundNothing, type Answer } from '../transport/answer.ts';
+import { foundNothing, unsupportedBy, type Answer } from '../transport/answer.ts';
 import type { Call } from '../transport/call.ts';
 import { getSandbox, noSandbox, searchConversations, searchSandboxes } from './calls.ts';
 import { sandboxUse, toSandbox } from './records.ts';
@@ -37,7 +37,7 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
       };
     },
     async get(id) {
-      const [record, conversations] = await Promise.all([getSandbox(links, id), conversationsOf(links, id)]);
+      const [record, conversations] = await Promise.all([getSandbox(links, id), gather(links, id)]);
       return toSandbox(record, sandboxUse(conversations), redaction);
     },
     async secrets(id): Promise<SandboxSecrets> {
@@ -82,11 +82,7 @@ async function sendChange(
     accept: [404, 405],
   });
   if (!(await lacksRoute(answer, () => isThere(links, id)))) return answer;
-  const { status, request } = answer;
-  throw new AppError('unsupported', `this server cannot ${verb} a sandbox: it has no route for this`, {
-    status,
-    request,
-  });
+  throw unsupportedBy(answer, `this server cannot ${verb} a sandbox: it has no route for this`);
 }
 
 async function isThere(links: Links, id: string): Promise<boolean> {
@@ -98,13 +94,9 @@ async function isThere(links: Links, id: string): Promise<boolean> {
   }
 }
 
-async function conversationsOf(links: Links, sandboxId: string): Promise<AppConversationRecord[]> {
-  return gather(links, sandboxId);
-}
-
 async function conversationsBySandbox(links: Links): Promise<Map<string, AppConversationRecord[]>> {
   const bySandbox = new Map<string, AppConversationRecord[]>();
-  for (const record of await gather(links, undefined)) {
+  for (const record of await gather(links)) {
     if (record.sandbox_id === null) continue;
     const known = bySandbox.get(record.sandbox_id) ?? [];
     known.push(record);
@@ -113,7 +105,7 @@ async function conversationsBySandbox(links: Links): Promise<Map<string, AppConv
   return bySandbox;
 }
 
-async function gather(links: Links, sandboxId: string | undefined): Promise<AppConversationRecord[]> {
+async function gather(links: Links, sandboxId?: string): Promise<AppConversationRecord[]> {
   const records = new Map<string, AppConversationRecord>();
   for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page))) {
     if (sandboxId === undefined || record.sandbox_id === sandboxId) records.set(record.id, record);

@@ -5,6 +5,7 @@ import { readSpec, type SpecRecord } from '../../protocol/v1/records.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { read, type Links } from '../links.ts';
 import type { Server } from '../server.ts';
+import { unsupportedBy } from '../transport/answer.ts';
 import { MOST_ITEMS } from './calls.ts';
 import { toSpec } from './records.ts';
 
@@ -33,10 +34,7 @@ async function searchSpecs(links: Links, page: string | null, pageSize = MOST_IT
     safe: 'read',
     accept: [404],
   });
-  if (answer.status === 404) {
-    const { status, request } = answer;
-    throw new AppError('unsupported', 'this server has no sandbox specs: it lacks their route', { status, request });
-  }
+  if (answer.status === 404) throw unsupportedBy(answer, 'this server has no sandbox specs: it lacks their route');
   return read(answer, (body) => readPage(body, 'specs', readSpec));
 }
 
