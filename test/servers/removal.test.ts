@@ -1,39 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { looseTrap, type LooseTrap } from '../traps/support/trap.ts';
+import { describe, expect, it } from 'vitest';
+import { json, useLooseStarts } from '../traps/support/loose-starts.ts';
 import type { Asked, Reply } from './support/fake-server.ts';
-import type { LooseOptions } from './support/loose-server.ts';
-
-let trap: LooseTrap;
-afterEach(() => trap.close());
 
 const V1_ROUTE = 'DELETE /api/v1/app-conversations/:id';
 const ONLY_V0_ROUTE = { v0: true, lacks: [V1_ROUTE] } as const;
-const json = <T = Record<string, unknown>>({ out }: { out: string }): T => JSON.parse(out) as T;
-
-async function started(sandbox?: string): Promise<{ id: string; sandbox: string }> {
-  const flags = sandbox === undefined ? [] : ['--sandbox', sandbox];
-  const ended = await trap.acs('conv', 'new', 'hello', '--no-repo', '--wait', '--json', ...flags);
-  expect(ended.code, ended.err).toBe(0);
-  const { id, sandbox_id } = json<{ id: string; sandbox_id: string }>(ended);
-  return { id, sandbox: sandbox_id };
-}
-
-/** One conversation in each of its ids, all in one sandbox. */
-async function sharing(count: number, options: LooseOptions): Promise<{ ids: string[]; sandbox: string }> {
-  trap = await looseTrap(options);
-  const { id, sandbox } = await started();
-  const ids = [id];
-  while (ids.length < count) ids.push((await started(sandbox)).id);
-  return { ids, sandbox };
-}
-
-const deletions = (route: string): string[] => trap.fake.lines().filter((line) => line.startsWith(`DELETE ${route}`));
+const starts = useLooseStarts();
 
 describe('a deletion without an answer', () => {
   /** The first DELETE of a route that the server has is carried out and its connection cut; the next finds nothing. */
   function loseFirst(found: Reply): void {
     let isLost = false;
-    const { fake } = trap;
+    const { fake } = starts.trap;
     const { handler } = fake;
     fake.handler = async (asked: Asked) => {
       if (asked.method !== 'DELETE') return handler(asked);
@@ -49,17 +26,17 @@ describe('a deletion without an answer', () => {
     ['V1', {}, '/api/v1/app-conversations/', { status: 404, json: { detail: 'unknown_app_conversation' } }],
     ['V0', ONLY_V0_ROUTE, '/api/conversations/', { json: false }],
   ])('of a conversation over %s is reported as successful', async (_, options, route, found) => {
-    const { ids } = await sharing(1, options);
+    const { ids } = await starts.sharing(1, options);
     loseFirst(found);
-    const ended = await trap.acs('conv', 'delete', ids[0] ?? '', '-y', '--json');
+    const ended = await starts.trap.acs('conv', 'delete', ids[0] ?? '', '-y', '--json');
     expect(ended.code, ended.err).toBe(0);
     expect(json(ended)).toMatchObject({ changed: true });
-    expect(deletions(route)).toHaveLength(2);
+    expect(starts.deletions(route)).toHaveLength(2);
   });
 
   /** Each DELETE is cut; the first one that reaches its route is carried out before that, or none is. */
   function cutAll(effect: 'carried-out' | 'not-carried-out'): void {
-    const { fake } = trap;
+    const { fake } = starts.trap;
     const { handler } = fake;
     fake.handler = async (asked: Asked) => {
       if (asked.method !== 'DELETE') return handler(asked);
@@ -76,9 +53,9 @@ describe('a deletion without an answer', () => {
   ] as const)(
     'whose repetitions are not answered either is checked by a read: %s delete, %s',
     async (noun, effect, code) => {
-      const { ids, sandbox } = await sharing(1, {});
+      const { ids, sandbox } = await starts.sharing(1, {});
       cutAll(effect);
-      const ended = await trap.acs(noun, 'delete', noun === 'conv' ? (ids[0] ?? '') : sandbox, '-y', '--json');
+      const ended = await starts.trap.acs(noun, 'delete', noun === 'conv' ? (ids[0] ?? '') : sandbox, '-y', '--json');
       expect(ended.code, ended.err).toBe(code);
       if (code === 0) expect(json(ended)).toMatchObject({ changed: true });
       else expect(ended.err).toContain('is still there');
@@ -86,9 +63,9 @@ describe('a deletion without an answer', () => {
   );
 
   it('of a sandbox is reported as successful', async () => {
-    const { sandbox } = await sharing(1, {});
+    const { sandbox } = await starts.sharing(1, {});
     loseFirst({ status: 404, json: { detail: 'Sandbox not found' } });
-    const ended = await trap.acs('sandbox', 'delete', sandbox, '-y', '--json');
+    const ended = await starts.trap.acs('sandbox', 'delete', sandbox, '-y', '--json');
     expect(ended.code, ended.err).toBe(0);
     expect(json(ended)).toMatchObject({ id: sandbox, changed: true });
   });

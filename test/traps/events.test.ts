@@ -1,23 +1,15 @@
 /** How events come: naive times, ids in two forms, pieces of a text, answers in two shapes (interface 7, 12). */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentMessage, event, finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
-import { v1Trap, type V1Trap } from './support/trap.ts';
+import { eventTrap, items } from './support/event-trap.ts';
+import type { V1Trap } from './support/trap.ts';
 
 let trap: V1Trap;
 
 beforeEach(async () => {
-  trap = await v1Trap();
-  trap.addConversation({ execution_status: 'finished' });
+  trap = await eventTrap();
 });
 afterEach(() => trap.close());
-
-interface Shown {
-  id: string;
-  text: string;
-  kind: string;
-  timestamp: string;
-}
-const items = (out: string): Shown[] => (JSON.parse(out) as { items: Shown[] }).items;
 
 it('an id is accepted with dashes and without, and printed without', async () => {
   const dashed = ID.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -1,21 +1,8 @@
 /** Changes that a server accepts and does not carry out: no command reports them as done. */
-import { afterEach, describe, expect, it } from 'vitest';
-import type { LooseOptions } from '../servers/support/loose-server.ts';
-import { type FakeTrap, looseTrap, type LooseTrap } from './support/trap.ts';
+import { describe, expect, it } from 'vitest';
+import { json, useLooseStarts } from './support/loose-starts.ts';
 
-let trap: LooseTrap | FakeTrap;
-afterEach(() => trap.close());
-
-const json = <T = Record<string, unknown>>({ out }: { out: string }): T => JSON.parse(out) as T;
-
-async function at(message: string, options: LooseOptions): Promise<{ id: string; sandbox: string; server: LooseTrap }> {
-  const server = await looseTrap(options);
-  trap = server;
-  const started = await server.acs('conv', 'new', message, '--no-repo', '--json');
-  expect(started.code, started.err).toBe(0);
-  const { id, sandbox_id: sandbox } = json<{ id: string; sandbox_id: string }>(started);
-  return { id, sandbox, server };
-}
+const { at } = useLooseStarts();
 
 describe('conv stop', () => {
   it('exits 124 when the run continues', async () => {

@@ -1,21 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { fakeTrap, type FakeTrap, looseTrap, type LooseTrap } from '../../traps/support/trap.ts';
+import { describe, expect, it } from 'vitest';
+import { json, useLooseStarts } from '../../traps/support/loose-starts.ts';
+import { fakeTrap } from '../../traps/support/trap.ts';
 import { createV0Server, happens, stateChanges, userSays, V0_ID } from '../../traps/support/v0.ts';
-import type { LooseOptions } from '../support/loose-server.ts';
 
-let trap: LooseTrap | FakeTrap;
-afterEach(() => trap.close());
-
-const json = <T = Record<string, unknown>>({ out }: { out: string }): T => JSON.parse(out) as T;
-
-async function at(message: string, options: LooseOptions): Promise<{ id: string; sandbox: string; server: LooseTrap }> {
-  const server = await looseTrap(options);
-  trap = server;
-  const started = await server.acs('conv', 'new', message, '--no-repo', '--json');
-  expect(started.code, started.err).toBe(0);
-  const { id, sandbox_id: sandbox } = json<{ id: string; sandbox_id: string }>(started);
-  return { id, sandbox, server };
-}
+const { at } = useLooseStarts();
 
 describe('a rejection that changes nothing', () => {
   it('makes conv confirm exit 6, and names the action that still waits', async () => {
@@ -55,10 +43,13 @@ describe('a rejection that changes nothing', () => {
     happens(older, { source: 'agent', message: '', action: 'run', args: { command: 'ls' } });
     stateChanges(older, 'awaiting_user_confirmation');
     const server = await fakeTrap(older.handler);
-    trap = server;
-    const { code, err } = await server.acs('conv', 'confirm', V0_ID, '--reject');
-    expect(code, err).toBe(6);
-    expect(err).toContain('still waits');
+    try {
+      const { code, err } = await server.acs('conv', 'confirm', V0_ID, '--reject');
+      expect(code, err).toBe(6);
+      expect(err).toContain('still waits');
+    } finally {
+      await server.close();
+    }
   });
 });
 

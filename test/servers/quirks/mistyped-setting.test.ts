@@ -1,24 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeTrap, looseTrap, type LooseTrap, v1Trap, type V1Trap } from '../../traps/support/trap.ts';
+import { json, useLooseStarts } from '../../traps/support/loose-starts.ts';
+import { settingsTrap, type SettingsTrap } from '../../traps/support/settings-trap.ts';
 import type { Reply } from '../support/fake-server.ts';
-import type { LooseOptions } from '../support/loose-server.ts';
-import { recordings } from '../support/recordings.ts';
 
-let trap: LooseTrap | FakeTrap;
-afterEach(() => trap.close());
-
-const json = <T = Record<string, unknown>>({ out }: { out: string }): T => JSON.parse(out) as T;
-
-async function at(message: string, options: LooseOptions): Promise<{ id: string; sandbox: string; server: LooseTrap }> {
-  const server = await looseTrap(options);
-  trap = server;
-  const started = await server.acs('conv', 'new', message, '--no-repo', '--json');
-  expect(started.code, started.err).toBe(0);
-  const { id, sandbox_id: sandbox } = json<{ id: string; sandbox_id: string }>(started);
-  return { id, sandbox, server };
-}
-
-const newer = recordings('1.11.0');
+const { at } = useLooseStarts();
 const UNHANDLED: Reply = { status: 500, text: 'Internal Server Error', type: 'text/plain' };
 
 describe('settings set', () => {
@@ -45,23 +30,10 @@ describe('settings set', () => {
 });
 
 describe('a V1 server', () => {
-  let trap: V1Trap;
-  let written: unknown[];
-  let stored: Record<string, unknown>;
+  let trap: SettingsTrap;
 
   beforeEach(async () => {
-    trap = await v1Trap();
-    written = [];
-    stored = newer.body('settings.get.after-plain') as Record<string, unknown>;
-    trap.before = ({ method, path, body }) => {
-      if (path !== '/api/v1/settings') return null;
-      if (method === 'GET') return { json: stored };
-      written.push(body);
-      const { conversation_settings_diff, ...plain } = body as Record<string, object>;
-      const conversation_settings = { ...(stored['conversation_settings'] as object), ...conversation_settings_diff };
-      stored = { ...stored, ...plain, conversation_settings };
-      return { json: { message: 'Settings stored' } };
-    };
+    trap = await settingsTrap();
   });
   afterEach(() => trap.close());
 
@@ -76,7 +48,7 @@ describe('a V1 server', () => {
     'no_such_setting=1',
   ])('is not sent %s, which it would store and never read again', async (word) => {
     expect(await trap.acs('settings', 'set', word)).toMatchObject({ code: 2 });
-    expect(written).toEqual([]);
+    expect(trap.written).toEqual([]);
   });
 
   it('with a value of a wrong type stored exits 9 with the setting and the next step', async () => {
@@ -87,7 +59,7 @@ describe('a V1 server', () => {
     expect(err).toContain('cannot read the settings that it has stored');
     expect(err).toContain('its operator');
     expect(await trap.acs('settings', 'set', 'max_iterations=17')).toMatchObject({ code: 9 });
-    expect(written).toEqual([]);
+    expect(trap.written).toEqual([]);
   });
 
   it('whose other routes fail because of it makes the error name its settings', async () => {

@@ -1,22 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { v1Trap, type V1Trap } from '../../traps/support/trap.ts';
+import { eventTrap, items } from '../../traps/support/event-trap.ts';
+import type { V1Trap } from '../../traps/support/trap.ts';
 import { ID, userMessage } from '../support/v1-world.ts';
 
 let trap: V1Trap;
 
 beforeEach(async () => {
-  trap = await v1Trap();
-  trap.addConversation({ execution_status: 'finished' });
+  trap = await eventTrap();
 });
 afterEach(() => trap.close());
-
-interface Shown {
-  id: string;
-  text: string;
-  kind: string;
-  timestamp: string;
-}
-const items = (out: string): Shown[] => (JSON.parse(out) as { items: Shown[] }).items;
 
 describe('times', () => {
   it('without a zone are UTC, and are printed with one', async () => {

@@ -1,61 +1,32 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { v1Trap, type V1Trap } from '../../traps/support/trap.ts';
-import type { Reply } from '../support/fake-server.ts';
-import { recordings } from '../support/recordings.ts';
+import { RECORDED_TASK, startTrap, type StartTrap } from '../../traps/support/start-trap.ts';
 import { event, finish, ID, OTHER_ID, status, userMessage } from '../support/v1-world.ts';
 
-const RECORDED = (recordings('1.11.0').body('tasks.get') as Record<string, unknown>[])[0] ?? {};
-const SANDBOX = '3FMPmdQNoK7m6jOnQfBmeI';
-let trap: V1Trap;
-/** The id the start was sent with; servers echo it. */
-let sentId: string;
+let trap: StartTrap;
 
 beforeEach(async () => {
-  trap = await v1Trap();
-  sentId = '';
+  trap = await startTrap();
 });
 afterEach(() => trap.close());
 
-/** Takes a start, whose task then stands at this state. */
-function tasksStandAt(status: string, members: (id: string) => Record<string, unknown> = () => ({})): void {
-  trap.before = ({ method, path, body }): Reply | null => {
-    if (method !== 'POST' || path !== '/api/v1/app-conversations') return null;
-    sentId = String((body as Record<string, unknown>)['conversation_id']).replaceAll('-', '');
-    const task = {
-      ...RECORDED,
-      id: OTHER_ID,
-      status,
-      app_conversation_id: null,
-      sandbox_id: SANDBOX,
-      agent_server_url: null,
-      request: { ...(RECORDED['request'] as object), conversation_id: sentId },
-      ...members(sentId),
-    };
-    // The answer to the start carries a zone, the polled task does not; both are UTC.
-    trap.tasks.set(OTHER_ID, task);
-    return { json: { ...task, status: 'WORKING', created_at: `${String(RECORDED['created_at'])}Z` } };
-  };
-}
-const start = (...flags: string[]) => trap.acs('conv', 'new', 'hello', '--no-repo', '--json', ...flags);
-
 describe('a start task without an end', () => {
   it('exits 124 when no conversation appears, and names the command that shows the start', async () => {
-    tasksStandAt('STARTING_CONVERSATION');
-    const { code, out, err } = await start('--start-timeout', '45s');
+    trap.tasksStandAt('STARTING_CONVERSATION');
+    const { code, out, err } = await trap.start('--start-timeout', '45s');
     expect(code).toBe(124);
-    expect(JSON.parse(out)).toMatchObject({ id: sentId, start_task_id: OTHER_ID });
+    expect(JSON.parse(out)).toMatchObject({ id: trap.sentId, start_task_id: OTHER_ID });
     expect(err).toContain(`acs conv show ${OTHER_ID}`);
-    for (const id of [OTHER_ID, sentId, '@last']) {
+    for (const id of [OTHER_ID, trap.sentId, '@last']) {
       const shown = await trap.acs('conv', 'show', id, '--json');
       expect({ code: shown.code, ...(JSON.parse(shown.out) as object) }).toMatchObject({ code: 0, status: 'starting' });
     }
   });
 
   it('does not block later commands', async () => {
-    tasksStandAt('STARTING_CONVERSATION');
+    trap.tasksStandAt('STARTING_CONVERSATION');
     const created = new Date(trap.clock.now()).toISOString().replace('Z', '');
     trap.tasks.set(ID, {
-      ...RECORDED,
+      ...RECORDED_TASK,
       id: ID,
       status: 'STARTING_CONVERSATION',
       app_conversation_id: null,
@@ -68,14 +39,14 @@ describe('a start task without an end', () => {
 });
 
 it('a start whose task the server no longer knows ends with 9 at the first read of the task', async () => {
-  tasksStandAt('STARTING_CONVERSATION');
+  trap.tasksStandAt('STARTING_CONVERSATION');
   const answer = trap.before;
   trap.before = (asked) => {
     const reply = answer(asked);
     if (reply !== null) trap.tasks.delete(OTHER_ID);
     return reply;
   };
-  const { code, err } = await start();
+  const { code, err } = await trap.start();
   expect(code, err).toBe(9);
   expect(err).toContain(`no longer knows the start task ${OTHER_ID}`);
   const reads = trap.fake.asked.filter(({ method, path }) => method === 'GET' && /start-tasks/.test(path));
@@ -83,14 +54,14 @@ it('a start whose task the server no longer knows ends with 9 at the first read 
 });
 
 it('conv new exits with the reason of its start task when the start fails', async () => {
-  tasksStandAt('ERROR', () => ({ detail: '500: Sandbox not found: nope' }));
-  const { code, err } = await start();
+  trap.tasksStandAt('ERROR', () => ({ detail: '500: Sandbox not found: nope' }));
+  const { code, err } = await trap.start();
   expect(code).toBe(1);
   expect(err).toContain('Sandbox not found: nope');
 });
 
 it('a 500 that passes ends neither a start nor its follow', async () => {
-  tasksStandAt('READY', (id) => {
+  trap.tasksStandAt('READY', (id) => {
     trap.addConversation({ id, execution_status: 'finished' });
     return { app_conversation_id: id };
   });
@@ -107,14 +78,14 @@ it('a 500 that passes ends neither a start nor its follow', async () => {
 });
 
 it('a start that fails without a detail prints the usual cause', async () => {
-  tasksStandAt('ERROR', () => ({ detail: '' }));
-  const { code, err } = await start();
+  trap.tasksStandAt('ERROR', () => ({ detail: '' }));
+  const { code, err } = await trap.start();
   expect(code).toBe(1);
   expect(err).toContain('acs settings get');
 });
 
 it('a run that fails at once makes conv new exit 1 with the reason, in each format', async () => {
-  tasksStandAt('READY', (id) => {
+  trap.tasksStandAt('READY', (id) => {
     trap.addConversation({ id, execution_status: 'error' });
     const error = { code: 'LLMAuthenticationError', detail: 'the model refuses the key' };
     trap.agentEvents.push(userMessage('hello'), event('ConversationErrorEvent', error), status('error'));
