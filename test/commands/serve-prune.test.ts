@@ -1,30 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/clock.ts';
 import { until } from '../support/until.ts';
-import { type Invocation, invoke } from '../support/world.ts';
+import { useServeData } from './serve-data.ts';
 
-const base = mkdtempSync(path.join(os.tmpdir(), 'acs-serve-'));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let dataDir = '';
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  dataDir = path.join(base, `data-${count}`);
-});
-afterEach(async () => {
-  if (existsSync(dataDir)) await acs(['serve', '--stop']);
-});
-
-function acs(args: string[], rest: Partial<Invocation> = {}) {
-  const env = { PATH: process.env.PATH, HOME: base, ACS_CONFIG_DIR: path.join(base, 'config'), ACS_DATA_DIR: dataDir };
-  return invoke({ args, cwd: base, ...rest, env: { ...env, ...rest.env } });
-}
-
-const json = async (args: string[]) => JSON.parse((await acs([...args, '--json'])).out) as Record<string, unknown>;
+const at = useServeData();
+const { base, acs, json } = at;
 
 describe('serve in the background', () => {
   it('serve --prune starts the service with a notice, and changes nothing when nothing is old', async () => {
@@ -97,7 +79,7 @@ describe('serve --prune', () => {
   it('deletes a conversation whose log is damaged', async () => {
     const damaged = await start('--replay', 'demo', '--wait');
     await acs(['serve', '--stop']);
-    const logs = path.join(dataDir, 'events');
+    const logs = path.join(at.dataDir, 'events');
     const [sandbox = ''] = readdirSync(logs);
     // Without the journal beside it, which may hold the pages that are damaged here.
     for (const each of readdirSync(path.join(logs, sandbox))) rmSync(path.join(logs, sandbox, each));
@@ -115,11 +97,11 @@ describe('serve --prune', () => {
     await acs(['serve', '--detach', '--api', 'v0']);
     await start('--replay', 'demo', '--wait');
     expect(await json(['serve', '--prune', '0s', '-y'])).toEqual({ conversations: 1, sandboxes: 0, changed: true });
-    await until(() => readdirSync(path.join(dataDir, 'workspaces')).length === 0);
+    await until(() => readdirSync(path.join(at.dataDir, 'workspaces')).length === 0);
   });
 
   it('as a dry run exits 3 and starts nothing', async () => {
     expect((await acs(['serve', '--prune', '1d', '--dry-run'])).code).toBe(3);
-    expect(existsSync(dataDir)).toBe(false);
+    expect(existsSync(at.dataDir)).toBe(false);
   });
 });

@@ -1,32 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/clock.ts';
 import { AppError } from '../../src/errors.ts';
 import { createLocalService } from '../../src/wire/local-service.ts';
 import { until } from '../support/until.ts';
-import { type Invocation, invoke } from '../support/world.ts';
+import { useServeData } from './serve-data.ts';
 
-const base = mkdtempSync(path.join(os.tmpdir(), 'acs-serve-'));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let dataDir = '';
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  dataDir = path.join(base, `data-${count}`);
-});
-afterEach(async () => {
-  if (existsSync(dataDir)) await acs(['serve', '--stop']);
-});
-
-function acs(args: string[], rest: Partial<Invocation> = {}) {
-  const env = { PATH: process.env.PATH, HOME: base, ACS_CONFIG_DIR: path.join(base, 'config'), ACS_DATA_DIR: dataDir };
-  return invoke({ args, cwd: base, ...rest, env: { ...env, ...rest.env } });
-}
-
-const json = async (args: string[]) => JSON.parse((await acs([...args, '--json'])).out) as Record<string, unknown>;
+const at = useServeData();
+const { base, acs, json } = at;
 
 describe('serve --status', () => {
   it('reports no service, creates nothing and starts nothing', async () => {
@@ -36,13 +18,13 @@ describe('serve --status', () => {
       pid: null,
       version: null,
       started_at: null,
-      data_dir: dataDir,
+      data_dir: at.dataDir,
       conversations_running: null,
       sandboxes_running: null,
       scenario: null,
       replay: null,
     });
-    expect(existsSync(dataDir)).toBe(false);
+    expect(existsSync(at.dataDir)).toBe(false);
   });
 });
 
@@ -51,7 +33,7 @@ describe('serve in the background', () => {
     const started = await json(['serve', '--detach']);
     expect(started).toMatchObject({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
-      data_dir: dataDir,
+      data_dir: at.dataDir,
       changed: true,
     });
     expect(await json(['serve', '--detach'])).toMatchObject({ url: started.url, pid: started.pid, changed: false });
@@ -64,7 +46,7 @@ describe('serve in the background', () => {
   });
 
   it('stores its data in --data-dir, for every form of the command', async () => {
-    const other = `data-${count}-other`;
+    const other = `${path.basename(at.dataDir)}-other`;
     const started = await json(['serve', '--detach', '--data-dir', other]);
     try {
       expect(started.data_dir).toBe(path.join(base, other));
@@ -76,10 +58,10 @@ describe('serve in the background', () => {
   });
 
   it('exits 3 when --data-dir is a file', async () => {
-    writeFileSync(dataDir, '');
+    writeFileSync(at.dataDir, '');
     const { code, err } = await acs(['serve', '--detach']);
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(dataDir) as string });
-    rmSync(dataDir);
+    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(at.dataDir) as string });
+    rmSync(at.dataDir);
   });
 });
 
@@ -119,7 +101,7 @@ describe('serve --scenario', () => {
       const { code, err } = await acs(['serve', ...flags, '--scenario', 'wrong.json']);
       const words = `error: cannot use the scenario ${file}: rule 1, stauts: there is no such member\n`;
       expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(words) as string });
-      expect(existsSync(dataDir)).toBe(false);
+      expect(existsSync(at.dataDir)).toBe(false);
     },
   );
 });
@@ -138,7 +120,7 @@ describe('serve in the foreground', () => {
     expect(JSON.parse(out)).toMatchObject({
       type: 'ready',
       url: expect.stringContaining('http://127.0.0.1:') as string,
-      data_dir: dataDir,
+      data_dir: at.dataDir,
     });
     expect(await json(['serve', '--status'])).toMatchObject({ running: false });
   });
@@ -173,7 +155,7 @@ describe('serve', () => {
     [['--status', '--timeout', '5s']],
   ])('%j is exit 2 and starts nothing', async (flags) => {
     expect((await acs(['serve', ...flags])).code).toBe(2);
-    expect(readdirSync(base)).not.toContain(path.basename(dataDir));
+    expect(readdirSync(base)).not.toContain(path.basename(at.dataDir));
   });
 
   it('--dry-run starts nothing', async () => {
@@ -181,7 +163,7 @@ describe('serve', () => {
       code: 0,
       out: '{"dry_run":true,"requests":[]}\n',
     });
-    expect(existsSync(dataDir)).toBe(false);
+    expect(existsSync(at.dataDir)).toBe(false);
   });
 });
 
@@ -190,7 +172,7 @@ describe('on Windows', () => {
     const service = await createLocalService({
       root: base,
       version: '0',
-      env: { ACS_DATA_DIR: dataDir },
+      env: { ACS_DATA_DIR: at.dataDir },
       platform: 'win32',
       home: base,
       clock: clockFrom(() => Date.now()),
@@ -200,7 +182,7 @@ describe('on Windows', () => {
     const refused = { kind: 'unsupported', exitCode: 12, details: { hint: expect.stringContaining('WSL') as string } };
     await expect(service.run({})).rejects.toMatchObject(refused);
     await expect(service.ensure({})).rejects.toMatchObject(refused);
-    expect(existsSync(dataDir)).toBe(false);
+    expect(existsSync(at.dataDir)).toBe(false);
   });
 });
 

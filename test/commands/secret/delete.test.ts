@@ -1,31 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/options.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-
-const VALUE = 'value-of-a-secret-4711';
-
-function json<T>({ out }: Ended): T {
-  return JSON.parse(out) as T;
-}
-
-interface SecretJson {
-  name: string;
-  description: string | null;
-  changed?: boolean;
-}
+import { json, useSecrets, VALUE } from './support.ts';
 
 describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const secret = (...args: string[]): Promise<Ended> => world.acs('secret', ...args);
-  const fromStdin = (name: string, value: string, ...flags: string[]) =>
-    world.invoke({ args: ['secret', 'set', name, '-', ...flags], stdin: value });
-  const all = async () =>
-    json<{ items: SecretJson[] }>(await secret('list', '--all-pages', '--json')).items.map(({ name }) => name);
+  const at = useSecrets(api);
+  const { secret, fromStdin, all } = at;
 
   it('deletes with --yes, and exits 5 the second time', async () => {
     await fromStdin('GONE', VALUE);
@@ -40,7 +19,10 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
   it('deletes several, and lists those that failed', async () => {
     await fromStdin('ONE', VALUE);
     await fromStdin('TWO', VALUE);
-    const many = await world.invoke({ args: ['secret', 'delete', '-', '-y', '--json'], stdin: 'ONE\nTWO NOT_THERE\n' });
+    const many = await at.world.invoke({
+      args: ['secret', 'delete', '-', '-y', '--json'],
+      stdin: 'ONE\nTWO NOT_THERE\n',
+    });
     expect(many.code).toBe(1);
     expect(json<BulkResult>(many)).toMatchObject({ matched: 3, failed: 1 });
     expect(await all()).not.toContain('ONE');

@@ -1,22 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-
-const VALUE = 'value-of-a-secret-4711';
-
-function json<T>({ out }: Ended): T {
-  return JSON.parse(out) as T;
-}
+import { describe, expect, it } from 'vitest';
+import { json, useSecrets, VALUE } from './support.ts';
 
 describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const secret = (...args: string[]): Promise<Ended> => world.acs('secret', ...args);
-  const fromStdin = (name: string, value: string, ...flags: string[]) =>
-    world.invoke({ args: ['secret', 'set', name, '-', ...flags], stdin: value });
+  const { secret, fromStdin } = useSecrets(api);
 
   it('prints an empty list without secrets', async () => {
     expect(json(await secret('list', '--json'))).toEqual({ items: [], has_more: false });

@@ -1,38 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-
-const VALUE = 'value-of-a-secret-4711';
-
-function json<T>({ out }: Ended): T {
-  return JSON.parse(out) as T;
-}
-
-interface SecretJson {
-  name: string;
-  description: string | null;
-  changed?: boolean;
-}
+import { json, useSecrets, VALUE } from './support.ts';
 
 describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const secret = (...args: string[]): Promise<Ended> => world.acs('secret', ...args);
-  const fromStdin = (name: string, value: string, ...flags: string[]) =>
-    world.invoke({ args: ['secret', 'set', name, '-', ...flags], stdin: value });
-  const all = async () =>
-    json<{ items: SecretJson[] }>(await secret('list', '--all-pages', '--json')).items.map(({ name }) => name);
+  const at = useSecrets(api);
+  const { fromStdin, all } = at;
 
   it('sets the whole value in the environment of commands, without its line end', async () => {
     await fromStdin('GIVEN', `two\nlines-of-it\n`);
-    const file = path.join(world.dir, 'replay.json');
-    const seen = path.join(world.dir, 'seen');
+    const file = path.join(at.world.dir, 'replay.json');
+    const seen = path.join(at.world.dir, 'seen');
     const command = `printf '%s' "$GIVEN" > ${seen}`;
     await writeFile(
       file,
@@ -41,7 +20,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
         { action: 'finish', args: { final_thought: 'done' } },
       ]),
     );
-    expect((await world.acs('conv', 'new', '--no-repo', '--replay', file, '--wait')).code).toBe(0);
+    expect((await at.world.acs('conv', 'new', '--no-repo', '--replay', file, '--wait')).code).toBe(0);
     expect(await readFile(seen, 'utf8')).toBe('two\nlines-of-it');
   });
 
@@ -67,11 +46,7 @@ describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {
 });
 
 describe('secret set', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api: 'v1', spec: 'process' });
-  });
-  afterAll(() => world.close());
+  const at = useSecrets('v1');
 
   it.each([
     ['a value in the open', ['NAME', VALUE]],
@@ -83,9 +58,9 @@ describe('secret set', () => {
     ['an empty value', ['NAME', '--from-env', 'EMPTY']],
     ['a file without a name', ['NAME', '@']],
   ])('refuses %s, before any request', async (_what, args) => {
-    const proxy = await recordingProxy(world.service.url);
+    const proxy = await recordingProxy(at.world.service.url);
     const env = { ACS_BASE_URL: proxy.url, EMPTY: '' };
-    const { code, out, err } = await world.invoke({ args: ['secret', 'set', ...args], env });
+    const { code, out, err } = await at.world.invoke({ args: ['secret', 'set', ...args], env });
     await proxy.close();
     expect(code).toBe(2);
     expect(out + err).not.toContain(VALUE);
@@ -93,6 +68,6 @@ describe('secret set', () => {
   });
 
   it('exits 3 for a missing file', async () => {
-    expect((await world.acs('secret', 'set', 'NAME', '@not-there')).code).toBe(3);
+    expect((await at.world.acs('secret', 'set', 'NAME', '@not-there')).code).toBe(3);
   });
 });

@@ -1,35 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
-
-/** Which routes the service has, and which member of the body a changed setting is found in. */
-const DIALECTS = [
-  {
-    api: 'v0' as const,
-    route: '/api/settings',
-    read: (body: Record<string, unknown>) => body['max_iterations'],
-  },
-  {
-    api: 'v1' as const,
-    route: '/api/v1/settings',
-    read: (body: Record<string, unknown>) =>
-      (body['conversation_settings_diff'] as Record<string, unknown> | undefined)?.['max_iterations'],
-  },
-];
+import { DIALECTS, useSettings } from './support.ts';
 
 describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }) => {
-  const at = useProxiedWorld('settings', { api, spec: 'process' });
-  const acs = at.acs;
-  const settings = async (): Promise<Record<string, unknown>> => {
-    const { code, out, err } = await acs('get', '--json');
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    return JSON.parse(out) as Record<string, unknown>;
-  };
-  const file = async (name: string, content: string): Promise<string> => {
-    await writeFile(path.join(at.world.dir, name), content);
-    return name;
-  };
+  const at = useSettings(api);
+  const { acs, settings, file } = at;
 
   it('replaces a mask by the stored value, or refuses the write', async () => {
     const config = { shttp_servers: [{ url: 'https://two.example.org/mcp', api_key: 'http-hush', timeout: 30 }] };

@@ -1,15 +1,8 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
+import { useSettings } from './support.ts';
 
 describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api) => {
-  const at = useProxiedWorld('settings', { api, spec: 'process' });
-  const acs = at.acs;
-  const file = async (name: string, content: string): Promise<string> => {
-    await writeFile(path.join(at.world.dir, name), content);
-    return name;
-  };
+  const { acs, file } = useSettings(api);
 
   it('names the place of a mistake in a file', async () => {
     const broken = await acs('set', '--file', await file('broken.json', '{\n  "language": de\n}'));

@@ -1,20 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
+import { useSettings } from './support.ts';
 
 describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api) => {
-  const at = useProxiedWorld('settings', { api, spec: 'process' });
-  const acs = at.acs;
-  const settings = async (): Promise<Record<string, unknown>> => {
-    const { code, out, err } = await acs('get', '--json');
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    return JSON.parse(out) as Record<string, unknown>;
-  };
-  const file = async (name: string, content: string): Promise<string> => {
-    await writeFile(path.join(at.world.dir, name), content);
-    return name;
-  };
+  const at = useSettings(api);
+  const { acs, settings, file } = at;
 
   it('stores MCP servers from a file and shows them without their keys', async () => {
     const config = {

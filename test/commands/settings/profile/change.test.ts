@@ -1,40 +1,12 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../../support/world.ts';
-
-const KEY = 'model-key-0815-4711';
-
-interface ProfileJson {
-  name: string;
-  model: string | null;
-  base_url: string | null;
-  api_key_set: boolean;
-  active: boolean;
-  changed?: boolean;
-}
-
-function json<T = ProfileJson>({ out }: Ended): T {
-  return JSON.parse(out) as T;
-}
+import { describe, expect, it } from 'vitest';
+import { json, useProfiles } from './support.ts';
 
 describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-    await writeFile(path.join(world.dir, 'key.txt'), `${KEY}\n`);
-  });
-  afterAll(() => world.close());
-  afterEach(async () => {
-    for (const { name } of await all()) await profile('delete', name, '-y');
-  });
-
-  const profile = (...args: string[]): Promise<Ended> => world.acs('settings', 'profile', ...args);
-  const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
-  const model = async () => json<{ llm_model: string }>(await world.acs('settings', 'get', '--json')).llm_model;
+  const at = useProfiles(api);
+  const { profile, all, model } = at;
 
   it('save stores the current model settings, and use restores them', async () => {
-    await world.acs('settings', 'set', 'llm_model=openai/usual', 'llm_api_key=@key.txt');
+    await at.world.acs('settings', 'set', 'llm_model=openai/usual', 'llm_api_key=@key.txt');
     const saved = await profile('save', 'usual', '--json');
     expect(saved.code, saved.err).toBe(0);
     expect(json(saved)).toEqual({
@@ -45,11 +17,11 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
       active: false,
       changed: true,
     });
-    await world.acs('settings', 'set', 'llm_model=openai/other');
+    await at.world.acs('settings', 'set', 'llm_model=openai/other');
     expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ name: 'usual', active: true, changed: true });
     expect(await model()).toBe('openai/usual');
     expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: false });
-    await world.acs('settings', 'set', 'llm_model=openai/other');
+    await at.world.acs('settings', 'set', 'llm_model=openai/other');
     expect(json(await profile('use', 'usual', '--json'))).toMatchObject({ active: true, changed: true });
     expect(await model()).toBe('openai/usual');
   });

@@ -1,36 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../../support/world.ts';
-
-const KEY = 'model-key-0815-4711';
-
-interface ProfileJson {
-  name: string;
-  model: string | null;
-  base_url: string | null;
-  api_key_set: boolean;
-  active: boolean;
-  changed?: boolean;
-}
-
-function json<T = ProfileJson>({ out }: Ended): T {
-  return JSON.parse(out) as T;
-}
+import { describe, expect, it } from 'vitest';
+import { createWorld } from '../../../support/world.ts';
+import { useProfiles } from './support.ts';
 
 describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-    await writeFile(path.join(world.dir, 'key.txt'), `${KEY}\n`);
-  });
-  afterAll(() => world.close());
-  afterEach(async () => {
-    for (const { name } of await all()) await profile('delete', name, '-y');
-  });
-
-  const profile = (...args: string[]): Promise<Ended> => world.acs('settings', 'profile', ...args);
-  const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
+  const { profile } = useProfiles(api);
 
   it('exits 5 for an unknown profile', async () => {
     for (const args of [

@@ -1,38 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordingProxy } from '../../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../../support/world.ts';
-
-const KEY = 'model-key-0815-4711';
-
-interface ProfileJson {
-  name: string;
-  model: string | null;
-  base_url: string | null;
-  api_key_set: boolean;
-  active: boolean;
-  changed?: boolean;
-}
-
-function json<T = ProfileJson>({ out }: Ended): T {
-  return JSON.parse(out) as T;
-}
+import { json, KEY, useProfiles } from './support.ts';
 
 describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-    await writeFile(path.join(world.dir, 'key.txt'), `${KEY}\n`);
-  });
-  afterAll(() => world.close());
-  afterEach(async () => {
-    for (const { name } of await all()) await profile('delete', name, '-y');
-  });
-
-  const profile = (...args: string[]): Promise<Ended> => world.acs('settings', 'profile', ...args);
-  const all = async () => json<{ items: ProfileJson[] }>(await profile('list', '--json')).items;
-  const model = async () => json<{ llm_model: string }>(await world.acs('settings', 'get', '--json')).llm_model;
+  const at = useProfiles(api);
+  const { profile, all, model } = at;
 
   it('exits 3 before a model is set', async () => {
     const { code, err } = await profile('save', 'early');
@@ -42,7 +14,7 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
   });
 
   it('save stores given settings without changing the current ones, and prints no key', async () => {
-    await world.acs('settings', 'set', 'llm_model=openai/usual');
+    await at.world.acs('settings', 'set', 'llm_model=openai/usual');
     const words = ['llm_model=openai/fast', 'llm_base_url=http://127.0.0.1:9/v1', 'llm_api_key=@key.txt'];
     const saved = await profile('save', 'fast', ...words, '--json', '--debug');
     expect(json(saved)).toMatchObject({ model: 'openai/fast', base_url: 'http://127.0.0.1:9/v1', api_key_set: true });
@@ -64,8 +36,8 @@ describe.each(['v1', 'both'] as const)('settings profile over %s', (api) => {
     ['a setting that is not of the model', ['save', 'x', 'llm_model=y', 'language=de']],
     ['a key in the open', ['save', 'x', 'llm_model=y', `llm_api_key=${KEY}`]],
   ])('refuses %s, before any request', async (_what, args) => {
-    const proxy = await recordingProxy(world.service.url);
-    const { code, out, err } = await world.invoke({
+    const proxy = await recordingProxy(at.world.service.url);
+    const { code, out, err } = await at.world.invoke({
       args: ['settings', 'profile', ...args],
       env: { ACS_BASE_URL: proxy.url },
     });
