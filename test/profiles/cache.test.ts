@@ -1,24 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openServerCache } from '../../src/profiles/cache.ts';
+import { mode, useConfigDirs } from './support/config-dirs.ts';
 
-const base = mkdtempSync(path.join(os.tmpdir(), 'acs-store-'));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let configDir = '';
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  configDir = path.join(base, `home-${count}`, '.config', 'acs');
-});
-const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
+const dirs = useConfigDirs();
 
 describe('the cache', () => {
   it('stores values per origin until their lifetime ends', async () => {
     let now = 1000;
-    const cache = openServerCache({ configDir, now: () => now });
+    const cache = openServerCache({ configDir: dirs.configDir, now: () => now });
     await cache.probe.set('https://a.example', { dialects: ['v1'] }, 500);
     await cache.last.set('https://a.example', 'abc123');
     expect(await cache.probe.get('https://a.example')).toEqual({ dialects: ['v1'] });
@@ -33,9 +24,9 @@ describe('the cache', () => {
   });
 
   it('has the modes 0700 and 0600', async () => {
-    await openServerCache({ configDir, now: () => 0 }).last.set('local', 'abc123');
-    const dir = path.join(configDir, 'cache');
-    expect([mode(configDir), mode(dir), readdirSync(dir).map((name) => mode(path.join(dir, name)))]).toEqual([
+    await openServerCache({ configDir: dirs.configDir, now: () => 0 }).last.set('local', 'abc123');
+    const dir = path.join(dirs.configDir, 'cache');
+    expect([mode(dirs.configDir), mode(dir), readdirSync(dir).map((name) => mode(path.join(dir, name)))]).toEqual([
       '700',
       '700',
       ['600'],
@@ -43,9 +34,9 @@ describe('the cache', () => {
   });
 
   it('is empty when it is corrupt or cannot be written', async () => {
-    const cache = openServerCache({ configDir, now: () => 0 });
+    const cache = openServerCache({ configDir: dirs.configDir, now: () => 0 });
     await cache.last.set('local', 'abc123');
-    const dir = path.join(configDir, 'cache');
+    const dir = path.join(dirs.configDir, 'cache');
     for (const text of [
       '',
       '{',
@@ -57,8 +48,8 @@ describe('the cache', () => {
       for (const name of readdirSync(dir)) writeFileSync(path.join(dir, name), text);
       expect(await cache.last.get('local'), text).toBeNull();
     }
-    writeFileSync(path.join(base, 'blocked'), '');
-    const blocked = openServerCache({ configDir: path.join(base, 'blocked'), now: () => 0 });
+    writeFileSync(path.join(dirs.base, 'blocked'), '');
+    const blocked = openServerCache({ configDir: path.join(dirs.base, 'blocked'), now: () => 0 });
     await blocked.last.set('local', 'abc123');
     expect(await blocked.last.get('local')).toBeNull();
   });

@@ -1,31 +1,9 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { openProfileStore, type Profile } from '../../src/profiles/store.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openProfileStore } from '../../src/profiles/store.ts';
+import { profile, useConfigDirs } from './support/config-dirs.ts';
 
-const base = mkdtempSync(path.join(os.tmpdir(), 'acs-store-'));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let configDir = '';
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  configDir = path.join(base, `home-${count}`, '.config', 'acs');
-});
-
-const file = () => path.join(configDir, 'profiles.json');
-const profile = (name: string, more: Partial<Profile> = {}): Profile => ({
-  name,
-  base_url: `https://${name}.example`,
-  created_at: '2026-01-01T00:00:00.000Z',
-  ...more,
-});
-
-function corrupt(text: string): void {
-  mkdirSync(configDir, { recursive: true });
-  writeFileSync(file(), text);
-}
+const dirs = useConfigDirs();
 
 describe('the profile store', () => {
   it.each([
@@ -38,12 +16,12 @@ describe('the profile store', () => {
     ['{"profiles": {"work": {"base_url": "https://a.example", "key": 7}}}', 'profile "work": "key" is not a string'],
     ['{"default": "gone", "profiles": {}}', '"default" names a profile that is not there'],
   ])('is not changed when it is corrupt: %s', async (text, why) => {
-    corrupt(text);
-    const store = openProfileStore({ configDir });
-    const refused = { kind: 'config', message: `the profile store ${file()} cannot be used: ${why}` };
+    dirs.corrupt(text);
+    const store = openProfileStore(dirs);
+    const refused = { kind: 'config', message: `the profile store ${dirs.file} cannot be used: ${why}` };
     await expect(store.list()).rejects.toMatchObject(refused);
     await expect(store.add(profile('work'))).rejects.toMatchObject(refused);
-    expect(readFileSync(file(), 'utf8')).toBe(text);
-    expect(readdirSync(configDir)).toEqual(['profiles.json']);
+    expect(readFileSync(dirs.file, 'utf8')).toBe(text);
+    expect(readdirSync(dirs.configDir)).toEqual(['profiles.json']);
   });
 });

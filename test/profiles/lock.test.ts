@@ -1,38 +1,24 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { openProfileStore, type Profile } from '../../src/profiles/store.ts';
+import { describe, expect, it } from 'vitest';
+import { openProfileStore } from '../../src/profiles/store.ts';
+import { profile, useConfigDirs } from './support/config-dirs.ts';
 
-const base = mkdtempSync(path.join(os.tmpdir(), 'acs-store-'));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let configDir = '';
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  configDir = path.join(base, `home-${count}`, '.config', 'acs');
-});
-const profile = (name: string, more: Partial<Profile> = {}): Profile => ({
-  name,
-  base_url: `https://${name}.example`,
-  created_at: '2026-01-01T00:00:00.000Z',
-  ...more,
-});
+const dirs = useConfigDirs();
 
 describe('the profile store', () => {
   it('takes the lock of a process that has ended', async () => {
-    mkdirSync(configDir, { recursive: true });
-    writeFileSync(path.join(configDir, 'profiles.lock'), 'a holder that is gone');
-    await openProfileStore({ configDir }).add(profile('work'));
-    expect(readdirSync(configDir)).toEqual(['profiles.json']);
+    mkdirSync(dirs.configDir, { recursive: true });
+    writeFileSync(path.join(dirs.configDir, 'profiles.lock'), 'a holder that is gone');
+    await openProfileStore(dirs).add(profile('work'));
+    expect(readdirSync(dirs.configDir)).toEqual(['profiles.json']);
   });
 
   it('stores all profiles when several processes add at once', async () => {
-    const script = path.join(base, 'add.cjs');
+    const script = path.join(dirs.base, 'add.cjs');
     await build({
       stdin: {
         contents: `import { openProfileStore } from './src/profiles/store.ts';
@@ -48,8 +34,8 @@ describe('the profile store', () => {
       platform: 'node',
     });
     const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
-    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [script, configDir, name])));
-    const stored = (await openProfileStore({ configDir }).list()).map(({ name }) => name);
+    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [script, dirs.configDir, name])));
+    const stored = (await openProfileStore(dirs).list()).map(({ name }) => name);
     expect(stored.sort()).toEqual(names);
   });
 });

@@ -1,28 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { openProfileStore, type Profile } from '../../src/profiles/store.ts';
+import { describe, expect, it } from 'vitest';
+import { openProfileStore } from '../../src/profiles/store.ts';
+import { profile, useConfigDirs } from './support/config-dirs.ts';
 
-const base = mkdtempSync(path.join(os.tmpdir(), 'acs-store-'));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
-
-let configDir = '';
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  configDir = path.join(base, `home-${count}`, '.config', 'acs');
-});
-const profile = (name: string, more: Partial<Profile> = {}): Profile => ({
-  name,
-  base_url: `https://${name}.example`,
-  created_at: '2026-01-01T00:00:00.000Z',
-  ...more,
-});
+const dirs = useConfigDirs();
 
 describe('the profile store', () => {
   it('refuses names that are taken, unknown or not allowed', async () => {
-    const store = openProfileStore({ configDir });
+    const store = openProfileStore(dirs);
     await store.add(profile('work'));
     await store.add(profile('other'));
     await expect(store.add(profile('work'))).rejects.toMatchObject({ kind: 'conflict' });

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeRepository } from '../../commands/conv/support.ts';
 import { type RecordedRequest, recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
 import { createWorld, type World } from '../../support/world.ts';
+import { bodyOf, SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-world.ts';
 
 const MCP = {
   sse_servers: [{ url: 'https://sse.example.org/', api_key: 'sse-key' }],
@@ -43,61 +43,10 @@ const SETTINGS = {
   git_user_email: 'git@example.org',
 };
 
-const SUGGESTED_TASK = {
-  git_provider: 'github',
-  task_type: 'FAILING_CHECKS',
-  repo: 'acme/shop',
-  issue_number: 12,
-  title: 'The build is red',
-};
 const MICROAGENT = { repo: 'acme/shop', git_provider: 'github', title: 'Know the shop' };
 
-let world: World;
-let proxy: RecordingProxy;
-let repository: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-  repository = await makeRepository(path.join(world.dir, 'repository'));
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-
-/** Runs a command through the proxy; what it sent. */
-async function sentBy(...args: string[]): Promise<RecordedRequest[]> {
-  const from = proxy.requests.length;
-  const env = { ACS_BASE_URL: proxy.url, TOKEN: 'token-value' };
-  const { code, err } = await world.invoke({ args, env });
-  expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
-  return proxy.requests.slice(from);
-}
-
-/** As sentBy for a start that a server without a model refuses at once: only what was sent counts. */
-async function triedBy(...args: string[]): Promise<RecordedRequest[]> {
-  const from = proxy.requests.length;
-  await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
-  return proxy.requests.slice(from);
-}
-
-function bodyOf(requests: RecordedRequest[], method: string, route: string): Record<string, unknown> {
-  const found = requests.find((one) => one.method === method && one.path === route);
-  expect([method, route, found !== undefined]).toEqual([method, route, true]);
-  return found?.body as Record<string, unknown>;
-}
-
-async function file(name: string, content: unknown): Promise<string> {
-  const place = path.join(world.dir, name);
-  await writeFile(place, typeof content === 'string' ? content : JSON.stringify(content));
-  return place;
-}
-
-/** Every member of the table that no request has held. */
-function unseen(table: readonly string[], bodies: readonly Record<string, unknown>[]): string[] {
-  return table.filter((name) => !bodies.some((body) => body[name] !== undefined && body[name] !== null));
-}
+const requests = useRequestWorld();
+const { sentBy, triedBy, file } = requests;
 
 describe('the settings of V0', () => {
   let v0: World;
@@ -160,8 +109,8 @@ describe('the start of a V0 conversation', () => {
 
   it('all 11 members are sent as given', async () => {
     const bodies: Record<string, unknown>[] = [];
-    const keep = (requests: RecordedRequest[]): Record<string, unknown> => {
-      const body = bodyOf(requests, 'POST', '/api/conversations');
+    const keep = (sent: RecordedRequest[]): Record<string, unknown> => {
+      const body = bodyOf(sent, 'POST', '/api/conversations');
       bodies.push(body);
       return body;
     };
@@ -169,14 +118,14 @@ describe('the start of a V0 conversation', () => {
     const plain = keep(
       await sentBy(
         ...START,
-        ...['look at this', '--repo', repository, '--branch', 'main', '--id', id, '--replay', 'demo'],
+        ...['look at this', '--repo', requests.repository, '--branch', 'main', '--id', id, '--replay', 'demo'],
         ...['--image', 'https://acs.example/cat.png', '--instructions', await file('instructions.md', 'Be brief.')],
         ...['--mcp-config', await file('mcp.json', MCP)],
       ),
     );
     expect(plain).toEqual({
       initial_user_msg: 'look at this',
-      repository,
+      repository: requests.repository,
       selected_branch: 'main',
       image_urls: ['https://acs.example/cat.png'],
       replay_json: 'demo',

@@ -1,17 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeRepository } from '../../commands/conv/support.ts';
-import { type RecordedRequest, recordingProxy, type RecordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type World } from '../../support/world.ts';
+import { describe, expect, it } from 'vitest';
+import type { RecordedRequest } from '../../support/recording-proxy.ts';
+import { bodyOf, SUGGESTED_TASK, unseen, useRequestWorld } from '../support/request-world.ts';
 
-const SUGGESTED_TASK = {
-  git_provider: 'github',
-  task_type: 'FAILING_CHECKS',
-  repo: 'acme/shop',
-  issue_number: 12,
-  title: 'The build is red',
-};
 const PARENT = 'parent_conversation_id';
 const MEMBERS = {
   agent_type: 'default',
@@ -26,52 +16,8 @@ const MEMBERS = {
   observability_span_name: 'check',
 };
 
-let world: World;
-let proxy: RecordingProxy;
-let repository: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-  repository = await makeRepository(path.join(world.dir, 'repository'));
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
-
-/** Runs a command through the proxy; what it sent. */
-async function sentBy(...args: string[]): Promise<RecordedRequest[]> {
-  const from = proxy.requests.length;
-  const env = { ACS_BASE_URL: proxy.url, TOKEN: 'token-value' };
-  const { code, err } = await world.invoke({ args, env });
-  expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
-  return proxy.requests.slice(from);
-}
-
-/** As sentBy for a start that a server without a model refuses at once: only what was sent counts. */
-async function triedBy(...args: string[]): Promise<RecordedRequest[]> {
-  const from = proxy.requests.length;
-  await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
-  return proxy.requests.slice(from);
-}
-
-function bodyOf(requests: RecordedRequest[], method: string, route: string): Record<string, unknown> {
-  const found = requests.find((one) => one.method === method && one.path === route);
-  expect([method, route, found !== undefined]).toEqual([method, route, true]);
-  return found?.body as Record<string, unknown>;
-}
-
-async function file(name: string, content: unknown): Promise<string> {
-  const place = path.join(world.dir, name);
-  await writeFile(place, typeof content === 'string' ? content : JSON.stringify(content));
-  return place;
-}
-
-/** Every member of the table that no request has held. */
-function unseen(table: readonly string[], bodies: readonly Record<string, unknown>[]): string[] {
-  return table.filter((name) => !bodies.some((body) => body[name] !== undefined && body[name] !== null));
-}
+const requests = useRequestWorld();
+const { sentBy, triedBy, file } = requests;
 
 describe('the start of a V1 conversation', () => {
   const TABLE = [
@@ -102,17 +48,17 @@ describe('the start of a V1 conversation', () => {
 
   it('every member is sent as given', async () => {
     const bodies: Record<string, unknown>[] = [];
-    const keep = (requests: RecordedRequest[]): Record<string, unknown> => {
-      const body = bodyOf(requests, 'POST', ROUTE);
+    const keep = (sent: RecordedRequest[]): Record<string, unknown> => {
+      const body = bodyOf(sent, 'POST', ROUTE);
       bodies.push(body);
       return body;
     };
     const parent = keep(await sentBy(...START, 'first', '--no-repo', '--replay', 'demo'));
     const members = { ...MEMBERS, [PARENT]: String(parent['conversation_id']) };
-    const sandbox = JSON.parse((await world.acs('sandbox', 'start', '--json')).out) as { id: string };
+    const sandbox = JSON.parse((await requests.world.acs('sandbox', 'start', '--json')).out) as { id: string };
     const whole = keep(
       await sentBy(
-        ...[...START, 'look at this', '--repo', repository, '--branch', 'main'],
+        ...[...START, 'look at this', '--repo', requests.repository, '--branch', 'main'],
         ...['--image', 'https://acs.example/cat.png', '--instructions', await file('suffix.md', 'Be brief.')],
         ...['--model', 'openai/some-model', '--sandbox', sandbox.id, '--secret', 'TOKEN', '--id', 'cd34'.repeat(8)],
         ...['--members', await file('members.json', members), '--replay', 'demo', '--title', 'A title'],
@@ -131,13 +77,13 @@ describe('the start of a V1 conversation', () => {
       },
       system_message_suffix: 'Be brief.',
       llm_model: 'openai/some-model',
-      selected_repository: repository,
+      selected_repository: requests.repository,
       selected_branch: 'main',
       secrets: { TOKEN: 'token-value' },
       replay_json: 'demo',
       ...members,
     });
-    const renamed = proxy.writes().at(-1);
+    const renamed = requests.proxy.writes().at(-1);
     expect([renamed?.method, renamed?.path, renamed?.body]).toEqual([
       'PATCH',
       `${ROUTE}/${'cd34'.repeat(8)}`,
@@ -163,16 +109,17 @@ describe('the start of a V1 conversation', () => {
     ['a plugin without a source', { plugins: [{ ref: 'main' }] }, 'with ref, repo_path and parameters'],
     ['a list instead of an object', [], 'one JSON object'],
   ])('a file of members with %s is refused before anything is sent', async (_what, members, word) => {
-    const from = proxy.requests.length;
+    const from = requests.proxy.requests.length;
     const args = [...START, 'hi', '--no-repo', '--members', await file('wrong.json', members)];
-    const { code, err } = await world.invoke({ args, env: { ACS_BASE_URL: proxy.url } });
+    const { code, err } = await requests.world.invoke({ args, env: { ACS_BASE_URL: requests.proxy.url } });
     expect([code, err.includes(word)]).toEqual([2, true]);
-    expect(proxy.requests.slice(from)).toEqual([]);
+    expect(requests.proxy.requests.slice(from)).toEqual([]);
   });
 
   it('members are refused over V0', async () => {
     const members = await file('members.json', { public: true });
-    const { code, err } = await world.acs('conv', 'new', 'hi', '--no-repo', '--api', 'v0', '--members', members);
+    const args = ['conv', 'new', 'hi', '--no-repo', '--api', 'v0', '--members', members];
+    const { code, err } = await requests.world.acs(...args);
     expect([code, err.includes('--members')]).toEqual([12, true]);
   });
 });
