@@ -1,31 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, ID, KEY, startConversation, startOwnWorker, step, type OwnWorker } from './support/worker.ts';
+import { describe, expect, it } from 'vitest';
+import { ID, KEY, step } from './support/worker.ts';
+import { useSharedWorker } from './support/shared-worker.ts';
 
-let worker: OwnWorker;
+const shared = useSharedWorker([step.finish()]);
+const { get, post } = shared;
 const conversation = `/api/conversations/${ID}`;
 const { version: packageVersion } = JSON.parse(
   readFileSync(path.resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
 ) as { version: string };
-
-beforeAll(async () => {
-  worker = await startOwnWorker();
-  await startConversation(worker, [step.finish()]);
-});
-
-afterAll(() => worker.close());
-
-async function get(route: string): Promise<Pick<Answer, 'status' | 'body'>> {
-  const { status, body } = await worker.call('GET', route);
-  return { status, body };
-}
-
-async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'>> {
-  const answer = await worker.call('POST', route, body);
-  return { status: answer.status, body: answer.body };
-}
 
 describe('the agent server', () => {
   it('refuses every other key, and its own key as a bearer token', async () => {
@@ -36,13 +21,13 @@ describe('the agent server', () => {
       { 'X-Session-API-Key': '', Authorization: `Bearer ${KEY}` },
     ];
     for (const headers of wrong) {
-      expect(await worker.call('GET', conversation, undefined, headers)).toMatchObject(refused);
+      expect(await shared.worker.call('GET', conversation, undefined, headers)).toMatchObject(refused);
     }
   });
 
   it('answers health checks without a key', async () => {
     for (const route of ['/alive', '/health']) {
-      const { status, body } = await worker.call('GET', route, undefined, { 'X-Session-API-Key': '' });
+      const { status, body } = await shared.worker.call('GET', route, undefined, { 'X-Session-API-Key': '' });
       expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
     }
     expect(await get('/ready')).toEqual({ status: 200, body: { status: 'ready' } });
@@ -71,7 +56,7 @@ describe('the agent server', () => {
 
 function raw(route: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port: worker.port, path: route, headers }, (response) => {
+    request({ host: '127.0.0.1', port: shared.worker.port, path: route, headers }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     })

@@ -1,42 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  ID,
-  message,
-  startConversation,
-  startOwnWorker,
-  step,
-  type OwnWorker,
-  until,
-  untilStatus,
-} from '../support/worker.ts';
+import { describe, expect, it } from 'vitest';
+import { ID, message, startConversation, step, until } from '../support/worker.ts';
+import { useSharedWorker } from '../support/shared-worker.ts';
 
-let worker: OwnWorker;
+const shared = useSharedWorker([step.run('echo one'), step.say('Well?')]);
+const { get, post } = shared;
 const conversation = `/api/conversations/${ID}`;
 const EVENTS = 'openhands.sdk.event';
 const unknown = '00000000-0000-0000-0000-000000000000';
 
-beforeAll(async () => {
-  worker = await startOwnWorker();
-  await startConversation(worker, [step.run('echo one'), step.say('Well?')]);
-  await untilStatus(worker, 'finished');
-});
-
-afterAll(() => worker.close());
-
-async function get(route: string): Promise<Pick<Answer, 'status' | 'body'>> {
-  const { status, body } = await worker.call('GET', route);
-  return { status, body };
-}
-
-async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'>> {
-  const answer = await worker.call('POST', route, body);
-  return { status: answer.status, body: answer.body };
-}
-
 describe('conversations', () => {
   it('are created once per id', async () => {
-    const again = await startConversation(worker, [step.finish()]);
+    const again = await startConversation(shared.worker, [step.finish()]);
     expect(again.status).toBe(200);
     expect(again.body).toMatchObject({ id: ID, execution_status: 'finished' });
   });
@@ -73,16 +47,16 @@ describe('conversations', () => {
 
   it('take their title from the first message, and another one by PATCH', async () => {
     expect((await get(conversation)).body).toMatchObject({ title: 'Please do it.' });
-    const { body } = await worker.call('PATCH', conversation, { title: 'From the agent server' });
+    const { body } = await shared.worker.call('PATCH', conversation, { title: 'From the agent server' });
     expect(body).toEqual({ success: true });
     expect((await get(conversation)).body).toMatchObject({ title: 'From the agent server' });
-    expect((await worker.call('PATCH', conversation, { title: 'x'.repeat(201) })).status).toBe(422);
+    expect((await shared.worker.call('PATCH', conversation, { title: 'x'.repeat(201) })).status).toBe(422);
     expect((await post(`${conversation}/generate_title`)).body).toEqual({ title: 'From the agent server' });
   });
 
   it('without a replay end with an error that names both next steps', async () => {
     const id = '11111111-2222-4333-8444-55555555555a';
-    await startConversation(worker, null, { conversation_id: id });
+    await startConversation(shared.worker, null, { conversation_id: id });
     const found = await until('the error', async () => {
       const { body } = await get(
         `/api/conversations/${id}/events/search?kind=${EVENTS}.conversation_error.ConversationErrorEvent`,
@@ -91,16 +65,18 @@ describe('conversations', () => {
     });
     expect(found).toMatchObject({ code: 'NoModel' });
     expect((await post(`/api/conversations/${id}/ask_agent`, { question: 'Why?' })).status).toBe(400);
-    expect((await worker.call('DELETE', `/api/conversations/${id}`)).body).toEqual({ success: true });
+    expect((await shared.worker.call('DELETE', `/api/conversations/${id}`)).body).toEqual({ success: true });
     expect((await get(`/api/conversations/${id}`)).status).toBe(404);
-    expect((await worker.call('DELETE', `/api/conversations/${id}`)).status).toBe(404);
-    await until('the notice', () => worker.notices.find((notice) => notice.type === 'conversation' && notice.deleted));
+    expect((await shared.worker.call('DELETE', `/api/conversations/${id}`)).status).toBe(404);
+    await until('the notice', () =>
+      shared.worker.notices.find((notice) => notice.type === 'conversation' && notice.deleted),
+    );
   });
 
   it('with a malformed replay are refused, and none is created', async () => {
     for (const replay of [[], [{ type: 'terminal' }], [{ type: 'fly', command: 'x' }]]) {
       const id = '11111111-2222-4333-8444-55555555555b';
-      const { status, body } = await startConversation(worker, replay, { conversation_id: id });
+      const { status, body } = await startConversation(shared.worker, replay, { conversation_id: id });
       expect(status).toBe(422);
       expect(JSON.stringify(body)).toContain('replay');
       expect((await get(`/api/conversations/${id}`)).status).toBe(404);
@@ -115,7 +91,7 @@ describe('conversations', () => {
         ({ type, loc, msg }) => ({ type, loc, msg }),
       );
     };
-    const workspace = { working_dir: worker.workingDir };
+    const workspace = { working_dir: shared.worker.workingDir };
     expect(await refusal({})).toEqual([{ type: 'missing', loc: ['body', 'workspace'], msg: 'Field required' }]);
     expect(await refusal({ workspace })).toEqual([
       {

@@ -1,40 +1,13 @@
 import { unzipSync } from 'fflate';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  eventsOf,
-  ID,
-  KEY,
-  message,
-  startConversation,
-  startOwnWorker,
-  step,
-  type OwnWorker,
-  untilStatus,
-} from '../support/worker.ts';
+import { describe, expect, it } from 'vitest';
+import { eventsOf, ID, KEY, message, step } from '../support/worker.ts';
+import { useSharedWorker } from '../support/shared-worker.ts';
 
-let worker: OwnWorker;
+const shared = useSharedWorker([step.run('echo one'), step.say('Well?')]);
+const { get, post } = shared;
 const conversation = `/api/conversations/${ID}`;
 const EVENTS = 'openhands.sdk.event';
 const unknown = '00000000-0000-0000-0000-000000000000';
-
-beforeAll(async () => {
-  worker = await startOwnWorker();
-  await startConversation(worker, [step.run('echo one'), step.say('Well?')]);
-  await untilStatus(worker, 'finished');
-});
-
-afterAll(() => worker.close());
-
-async function get(route: string): Promise<Pick<Answer, 'status' | 'body'>> {
-  const { status, body } = await worker.call('GET', route);
-  return { status, body };
-}
-
-async function post(route: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'>> {
-  const answer = await worker.call('POST', route, body);
-  return { status: answer.status, body: answer.body };
-}
 
 describe('messages', () => {
   it('that are malformed are refused with the path of the wrong member', async () => {
@@ -60,22 +33,22 @@ describe('messages', () => {
 
 describe('events', () => {
   it('have extended_content on messages, and not on observations without one', async () => {
-    const events = await eventsOf(worker);
+    const events = await eventsOf(shared.worker);
     const having = new Set(events.filter((event) => 'extended_content' in event).map(({ kind }) => kind));
     expect([...having]).toEqual(['MessageEvent']);
     expect(events.map(({ kind }) => kind)).toContain('ObservationEvent');
   });
 
   it('are returned page by page, complete, in both orders', async () => {
-    const all = await eventsOf(worker);
-    expect(await eventsOf(worker, 2)).toEqual(all);
+    const all = await eventsOf(shared.worker);
+    expect(await eventsOf(shared.worker, 2)).toEqual(all);
     const { body } = await get(`${conversation}/events/search?sort_order=TIMESTAMP_DESC&limit=3`);
     expect(body).toEqual({ items: all.slice(-3).reverse(), next_page_id: all.at(-4)?.id });
     expect((await get(`${conversation}/events/count`)).body).toBe(all.length);
   });
 
   it('are filtered by kind as a class path, source, text and time', async () => {
-    const all = await eventsOf(worker);
+    const all = await eventsOf(shared.worker);
     const actions = all.filter((event) => event.kind === 'ActionEvent');
     const path = `${EVENTS}.llm_convertible.action.ActionEvent`;
     expect((await get(`${conversation}/events/search?kind=${path}`)).body).toMatchObject({ items: actions });
@@ -98,7 +71,7 @@ describe('events', () => {
       expect((await get(`${conversation}/events/search?limit=${limit}`)).status).toBe(422);
     }
     expect((await get(`${conversation}/events/${unknown}`)).status).toBe(404);
-    const [first] = await eventsOf(worker);
+    const [first] = await eventsOf(shared.worker);
     expect((await get(`${conversation}/events/${first?.id ?? ''}`)).body).toEqual(first);
   });
 
@@ -108,13 +81,13 @@ describe('events', () => {
   });
 
   it('are in an archive, one file each', async () => {
-    const response = await fetch(`http://127.0.0.1:${worker.port}/api/file/download-trajectory/${ID}`, {
+    const response = await fetch(`http://127.0.0.1:${shared.worker.port}/api/file/download-trajectory/${ID}`, {
       headers: { 'X-Session-API-Key': KEY },
     });
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
     const names = Object.keys(files).filter((name) => name.includes('/events/event-'));
-    expect(names).toHaveLength((await eventsOf(worker)).length);
+    expect(names).toHaveLength((await eventsOf(shared.worker)).length);
     expect(Object.keys(files)).toContain(`${ID.replaceAll('-', '')}/base_state.json`);
   });
 });
