@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { useConvWorld } from './conv-world.ts';
 import { onTerminal } from './on-terminal.ts';
 import { errorOf, jsonLines, until } from './support.ts';
 import { startWaitingRun } from './waiting-run.ts';
@@ -8,17 +8,12 @@ import { startWaitingRun } from './waiting-run.ts';
 const never = (): Promise<never> => new Promise(() => {});
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const at = useConvWorld({ api, spec: 'process' });
+  const { conv } = at;
 
   describe('--on-confirm', () => {
     it.each(['follow', 'resume'])('exit makes conv %s exit 8', async (verb) => {
-      const { id, did } = await startWaitingRun(world);
+      const { id, did } = await startWaitingRun(at.world);
       const ended = await conv(verb, id);
       expect(ended.code).toBe(8);
       expect(ended.err).toContain(`acs conv confirm ${id}`);
@@ -27,7 +22,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('accept accepts each action', async () => {
-      const { id, did } = await startWaitingRun(world, 3);
+      const { id, did } = await startWaitingRun(at.world, 3);
       const followed = await conv('follow', id, '--on-confirm', 'accept', '--json');
       expect(followed.code, followed.err).toBe(0);
       expect(jsonLines(followed.out).at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
@@ -36,24 +31,24 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('reject rejects the action, and the command exits 8', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
+      const { id, did } = await startWaitingRun(at.world, 2);
       expect((await conv('follow', id, '--on-confirm', 'reject')).code).toBe(8);
       expect([did(1), did(2)]).toEqual([false, false]);
     });
 
     it('ask asks on a terminal and continues to follow', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
+      const { id, did } = await startWaitingRun(at.world, 2);
       const answers = ['accept', 'leave'];
-      const followed = await onTerminal(world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
+      const followed = await onTerminal(at.world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
       expect(followed.code, followed.err).toBe(8);
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
     it('withdraws the question when another client answers', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
+      const { id, did } = await startWaitingRun(at.world, 2);
       const asked: (AbortSignal | undefined)[] = [];
       const shownBelow: string[] = [];
-      const following = onTerminal(world, ['conv', 'follow', id], (_question, until, shown) => {
+      const following = onTerminal(at.world, ['conv', 'follow', id], (_question, until, shown) => {
         const before = shown?.() ?? '';
         until?.addEventListener('abort', () => shownBelow.push((shown?.() ?? '').slice(before.length)));
         asked.push(until);
@@ -70,8 +65,8 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('exits 130 when the question is left with Ctrl-C, and reports that the run continues', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const followed = await onTerminal(world, ['conv', 'follow', id, '--json'], () =>
+      const { id, did } = await startWaitingRun(at.world);
+      const followed = await onTerminal(at.world, ['conv', 'follow', id, '--json'], () =>
         Promise.reject(new AppError('interrupted', 'the prompt was cancelled', { exitCode: 130 })),
       );
       expect(followed.code).toBe(130);
@@ -81,9 +76,9 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('withdraws the question when the run has ended', async () => {
-      const { id } = await startWaitingRun(world);
+      const { id } = await startWaitingRun(at.world);
       const asked: string[] = [];
-      const following = onTerminal(world, ['conv', 'follow', id], (question) => {
+      const following = onTerminal(at.world, ['conv', 'follow', id], (question) => {
         asked.push(question);
         return never();
       });

@@ -1,26 +1,22 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { createWorld } from '../../support/world.ts';
 import { putToSleep } from './asleep.ts';
+import { useConvWorld } from './conv-world.ts';
 import { onTerminal } from './on-terminal.ts';
 import { endedRun, errorOf, finish, json, replayFile, run, until } from './support.ts';
 import { type ConfirmationJson, startWaitingRun, statusOf } from './waiting-run.ts';
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const at = useConvWorld({ api, spec: 'process' });
+  const { conv } = at;
   const shown = async (id: string) => json<ConfirmationJson>(await conv('confirm', id, '--json'));
 
   describe('conv confirm', () => {
     it('prints the whole action and exits 8 off a terminal, and changes nothing', async () => {
-      const { id, did } = await startWaitingRun(world);
+      const { id, did } = await startWaitingRun(at.world);
       const ended = await conv('confirm', id, '--json');
       expect(ended.code).toBe(8);
       expect(json<ConfirmationJson>(ended)).toMatchObject({
@@ -34,11 +30,11 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(['low', 'medium', 'high', 'unknown']).toContain(json<ConfirmationJson>(ended).risk);
       expect((await conv('confirm', id, '-y')).code).toBe(8);
       expect(did(1)).toBe(false);
-      expect(await statusOf(world, id)).toBe('waiting');
+      expect(await statusOf(at.world, id)).toBe('waiting');
     });
 
     it('--accept executes the action and the run continues', async () => {
-      const { id, did } = await startWaitingRun(world);
+      const { id, did } = await startWaitingRun(at.world);
       const { action_id } = await shown(id);
       const accepted = await conv('confirm', id, '--accept', '--action', action_id, '--json');
       expect(accepted.code, accepted.err).toBe(0);
@@ -48,7 +44,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('--reject skips the action, and the run waits for a message', async () => {
-      const { id, did } = await startWaitingRun(world);
+      const { id, did } = await startWaitingRun(at.world);
       const rejected = await conv('confirm', id, '--reject', '--json');
       expect(rejected.code, rejected.err).toBe(0);
       expect(json<ConfirmationJson>(rejected)).toMatchObject({ answer: 'rejected', changed: true });
@@ -57,7 +53,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('exits 6 for an action that is no longer pending', async () => {
-      const { id, did } = await startWaitingRun(world, 2);
+      const { id, did } = await startWaitingRun(at.world, 2);
       const { action_id: first } = await shown(id);
       expect((await conv('confirm', id, '--action', 'another', '--json')).code).toBe(6);
       const other = await conv('confirm', id, '--accept', '--action', 'another', '--json');
@@ -72,14 +68,14 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('exits 6 when no confirmation is pending', async () => {
-      const id = await endedRun(world);
+      const id = await endedRun(at.world);
       for (const flag of [[], ['--accept'], ['--reject']]) expect((await conv('confirm', id, ...flag)).code).toBe(6);
-      expect(await statusOf(world, id)).toBe('finished');
+      expect(await statusOf(at.world, id)).toBe('finished');
     });
 
     it('exits 6 for an action in a paused sandbox without --resume', async () => {
-      const { id, did } = await startWaitingRun(world);
-      await putToSleep(world, id);
+      const { id, did } = await startWaitingRun(at.world);
+      await putToSleep(at.world, id);
       const looked = await conv('confirm', id, '--json');
       // A stopped conversation of V0 has no status that shows the action.
       expect(looked.code, looked.err).toBe(api === 'v1' ? 8 : 6);
@@ -95,13 +91,13 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('--resume starts the sandbox and prints the action', async () => {
-      const { id, did } = await startWaitingRun(world);
-      await putToSleep(world, id);
+      const { id, did } = await startWaitingRun(at.world);
+      await putToSleep(at.world, id);
       const looked = await conv('confirm', id, '--resume', '--json');
       expect(looked.code, looked.err).toBe(8);
       expect(json<ConfirmationJson>(looked).text).toContain('echo done');
       expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'running', status: 'waiting' });
-      await putToSleep(world, id);
+      await putToSleep(at.world, id);
       const sent = await conv('send', id, 'hello', '--resume');
       expect(sent.code).toBe(8);
       if (api === 'v1') expect(json(await conv('show', id, '--json'))).toMatchObject({ sandbox_status: 'paused' });
@@ -109,14 +105,14 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
     });
 
     it('is the hint of conv result while a confirmation is pending', async () => {
-      const { id } = await startWaitingRun(world);
+      const { id } = await startWaitingRun(at.world);
       const { code, err } = await conv('result', id);
       expect(code).toBe(5);
       expect(err).toContain(`acs conv confirm ${id}`);
     });
 
     it('--dry-run prints the answer and does not send it', async () => {
-      const { id } = await startWaitingRun(world);
+      const { id } = await startWaitingRun(at.world);
       const dry = await conv('confirm', id, '--accept', '--dry-run', '--json');
       expect(dry.code).toBe(0);
       expect(json<{ requests: unknown[] }>(dry).requests).toMatchObject([
@@ -126,16 +122,16 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
             api === 'v1' ? { accept: true } : { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } },
         },
       ]);
-      expect(await statusOf(world, id)).toBe('waiting');
+      expect(await statusOf(at.world, id)).toBe('waiting');
     });
 
     it('asks on a terminal, below the whole action', async () => {
-      const { id, did } = await startWaitingRun(world);
-      const left = await onTerminal(world, ['conv', 'confirm', id], () => Promise.resolve('leave'));
+      const { id, did } = await startWaitingRun(at.world);
+      const left = await onTerminal(at.world, ['conv', 'confirm', id], () => Promise.resolve('leave'));
       expect(left.code).toBe(8);
       expect(left.err).toContain('echo done');
       expect(did(1)).toBe(false);
-      const accepted = await onTerminal(world, ['conv', 'confirm', id], () => Promise.resolve('accept'));
+      const accepted = await onTerminal(at.world, ['conv', 'confirm', id], () => Promise.resolve('accept'));
       expect(accepted.code).toBe(0);
       expect((await conv('wait', id)).code).toBe(0);
       expect(did(1)).toBe(true);
@@ -151,25 +147,20 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 });
 
 describe('confirmations', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ spec: 'process' });
-  });
-  afterAll(() => world.close());
-
+  const at = useConvWorld({ spec: 'process' });
   it('send the reason of a rejection to the agent', async () => {
-    const { id } = await startWaitingRun(world);
-    const rejected = await world.acs('conv', 'confirm', id, '--reject', '--reason', 'not like that', '--json');
+    const { id } = await startWaitingRun(at.world);
+    const rejected = await at.world.acs('conv', 'confirm', id, '--reject', '--reason', 'not like that', '--json');
     expect(rejected.code).toBe(0);
-    const { out } = await world.acs('conv', 'events', id, '--kind', 'UserRejectObservation', '--json');
+    const { out } = await at.world.acs('conv', 'events', id, '--kind', 'UserRejectObservation', '--json');
     expect(out).toContain('not like that');
   });
 
   it('conv new --confirm makes the first action of a replay wait', async () => {
-    const mark = path.join(world.dir, 'first-step');
-    const file = await replayFile(world, 'first.json', [run(`touch ${mark}`), finish('done')]);
+    const mark = path.join(at.world.dir, 'first-step');
+    const file = await replayFile(at.world, 'first.json', [run(`touch ${mark}`), finish('done')]);
     const start = (...flags: string[]) =>
-      world.acs('conv', 'new', '--no-repo', '--replay', file, '--wait', '--json', ...flags);
+      at.world.acs('conv', 'new', '--no-repo', '--replay', file, '--wait', '--json', ...flags);
     expect((await start('--confirm', 'always')).code).toBe(8);
     expect((await start('--confirm', 'risky')).code).toBe(8);
     expect(existsSync(mark)).toBe(false);
@@ -179,9 +170,9 @@ describe('confirmations', () => {
   });
 
   it('send the policy in the request of the start', async () => {
-    const proxy = await recordingProxy(world.service.url);
+    const proxy = await recordingProxy(at.world.service.url);
     const start = ['conv', 'new', '--no-repo', '--replay', 'demo', '--confirm', 'always', '--wait'];
-    const { code } = await world.invoke({ args: start, env: { ACS_BASE_URL: proxy.url } });
+    const { code } = await at.world.invoke({ args: start, env: { ACS_BASE_URL: proxy.url } });
     await proxy.close();
     expect(code).toBe(8);
     expect(proxy.writes()).toMatchObject([{ body: { confirmation_policy: { kind: 'AlwaysConfirm' } } }]);

@@ -1,19 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { expect, it } from 'vitest';
+import { useConvWorld } from './conv-world.ts';
 import { errorOf, json, startHeldRun, until, type OutcomeJson } from './support.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld({ api: 'v1', spec: 'process' });
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+const at = useConvWorld({ api: 'v1', spec: 'process' });
+const { conv } = at;
 const call = async (path: string, init: RequestInit = {}): Promise<unknown> => {
-  const headers = { 'x-session-api-key': world.service.key, 'content-type': 'application/json' };
-  return await (await fetch(`${world.service.url}${path}`, { ...init, headers })).json();
+  const headers = { 'x-session-api-key': at.world.service.key, 'content-type': 'application/json' };
+  return await (await fetch(`${at.world.service.url}${path}`, { ...init, headers })).json();
 };
 
 /** Kills the only worker of the service, which is a child of this process. */
@@ -26,7 +21,7 @@ async function killWorker(): Promise<void> {
 }
 
 it('a run whose sandbox was killed has failed, and conv send starts it only with --resume', async () => {
-  const { id } = await startHeldRun(world);
+  const { id } = await startHeldRun(at.world);
   const following = conv('follow', id, '--json');
   await killWorker();
   const followed = await following;
@@ -49,7 +44,7 @@ it('a run whose sandbox was killed has failed, and conv send starts it only with
 it('conv show takes the id of a failed start task, and conv wait exits 1 for it', async () => {
   const task = (await call('/api/v1/app-conversations', {
     method: 'POST',
-    body: JSON.stringify({ selected_repository: `${world.dir}/nowhere`, replay_json: 'demo' }),
+    body: JSON.stringify({ selected_repository: `${at.world.dir}/nowhere`, replay_json: 'demo' }),
   })) as { id: string };
   await until(async () => json(await conv('show', task.id, '--json')).status !== 'starting');
   const shown = json(await conv('show', task.id, '--json'));

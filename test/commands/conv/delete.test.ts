@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/options.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { useConvWorld } from './conv-world.ts';
 import { endedRun, json, startHeldRun } from './support.ts';
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
-  const show = async (word: string) => json(await conv('show', word, '--json'));
-  const ended = () => endedRun(world);
+  const { conv, show, ended } = useConvWorld({ api, spec: 'process' });
 
   describe('conv delete', () => {
     it('exits 2 without --yes off a terminal', async () => {
@@ -45,16 +37,12 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 });
 
 describe('conversation changes', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api: 'v1', spec: 'process' });
-  });
-  afterAll(() => world.close());
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const at = useConvWorld({ api: 'v1', spec: 'process' });
+  const { conv } = at;
 
   it('by selector keep runs in progress, unless forced', async () => {
-    const done = await endedRun(world);
-    const busy = await startHeldRun(world);
+    const done = await endedRun(at.world);
+    const busy = await startHeldRun(at.world);
     const spared = await conv('delete', '--all', '-y', '--json');
     expect(spared.code).toBe(1);
     expect(json<BulkResult>(spared)).toMatchObject({ matched: 2, failed: 1 });

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, json, jsonLines } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useFirstRun } from './conv-world.ts';
+import { json, jsonLines } from './support.ts';
 
-let world: World;
-let first: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+const at = useFirstRun();
+const { conv } = at;
 
 describe('conv events', () => {
-  const rows = async (...args: string[]) => (await conv('events', first, ...args)).out.trimEnd().split('\n');
+  const rows = async (...args: string[]) => (await conv('events', at.first, ...args)).out.trimEnd().split('\n');
 
   it('prints rows in a pipe, one document with --json, ids with -q', async () => {
     const cells = (await rows()).map((row) => row.split('\t'));
     const { items, has_more } = json<{ items: Record<string, unknown>[]; has_more: boolean }>(
-      await conv('events', first, '--json'),
+      await conv('events', at.first, '--json'),
     );
     expect(has_more).toBe(false);
     expect(cells.map(([id]) => id)).toEqual(items.map(({ id }) => id));
@@ -35,11 +27,11 @@ describe('conv events', () => {
       'payload',
     ]);
     expect(await rows('-q')).toEqual(items.map(({ id }) => id));
-    expect(jsonLines((await conv('events', first, '--format', 'ndjson')).out)).toEqual(items);
+    expect(jsonLines((await conv('events', at.first, '--format', 'ndjson')).out)).toEqual(items);
   });
 
   it('prints a table on a terminal', async () => {
-    const { out } = await world.invoke({ args: ['conv', 'events', first, '--no-color'], columns: 90 });
+    const { out } = await at.world.invoke({ args: ['conv', 'events', at.first, '--no-color'], columns: 90 });
     const [heading, ...lines] = out.trimEnd().split('\n');
     expect(heading?.trimEnd().split(/ {2,}/)).toEqual(['TIMESTAMP', 'SOURCE', 'KIND', 'TEXT']);
     expect(lines.every((line) => line.length <= 90)).toBe(true);
@@ -48,7 +40,7 @@ describe('conv events', () => {
   it('selects the newest, by kind, by source and from a starting point', async () => {
     const all = await rows('-q');
     expect(await rows('-q', '--tail', '2')).toEqual(all.slice(-2));
-    expect(json(await conv('events', first, '--tail', '0', '--json'))).toEqual({ items: [], has_more: false });
+    expect(json(await conv('events', at.first, '--tail', '0', '--json'))).toEqual({ items: [], has_more: false });
     expect(await rows('-q', '-L', '2')).toEqual(all.slice(0, 2));
     expect(await rows('-q', '--since', all[2] ?? '')).toEqual(all.slice(3));
     expect(await rows('-q', '--since', '1h')).toEqual(all);
@@ -57,7 +49,7 @@ describe('conv events', () => {
   });
 
   it('exits 2 for a malformed starting point', async () => {
-    expect((await conv('events', first, '--since', 'yesterday')).code).toBe(2);
-    expect((await conv('events', first, '--since', '0'.repeat(32))).code).toBe(5);
+    expect((await conv('events', at.first, '--since', 'yesterday')).code).toBe(2);
+    expect((await conv('events', at.first, '--since', '0'.repeat(32))).code).toBe(5);
   });
 });

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useConvWorld } from './conv-world.ts';
 import { endedRun, finish, json, jsonLines, replayFile, run, startHeldRun } from './support.ts';
 
-let world: World;
+const at = useConvWorld({ spec: 'process' });
+const { conv } = at;
 let id: string;
-
 beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  id = await endedRun(world);
+  id = await endedRun(at.world);
 });
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
 
 interface Line {
   type: string;
@@ -29,7 +25,7 @@ describe('conv follow', () => {
   });
 
   it('prints events while the run is in progress', async () => {
-    const held = await startHeldRun(world);
+    const held = await startHeldRun(at.world);
     const following = conv('follow', held.id, '--json');
     await held.release();
     const ended = await following;
@@ -59,7 +55,7 @@ describe('conv follow', () => {
   });
 
   it('--tail 0 prints only events after the start of the command', async () => {
-    const held = await startHeldRun(world);
+    const held = await startHeldRun(at.world);
     const past = json<{ items: Line[] }>(await conv('events', held.id, '--json')).items.map((event) => event.id);
     const following = conv('follow', held.id, '--tail', '0', '--json');
     await held.release();
@@ -79,7 +75,7 @@ describe('conv follow', () => {
   });
 
   it('prints one line for each event on a terminal', async () => {
-    const file = await replayFile(world, 'talk.json', [
+    const file = await replayFile(at.world, 'talk.json', [
       { action: 'run', args: { command: 'seq 20', thought: 'Counting helps.' } },
       run('exit 3'),
       finish('Counted.'),

@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { type ConversationJson, endedRun, errorOf, json, jsonLines } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useTwoRuns } from './conv-world.ts';
+import { type ConversationJson, errorOf, json, jsonLines } from './support.ts';
 
-let world: World;
-let first: string;
-let second: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
-  second = await endedRun(world, '--title', 'The second\nof two', '--id', `aaaa${'2'.repeat(28)}`);
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+const at = useTwoRuns();
+const { conv } = at;
 
 interface ListJson {
   items: ConversationJson[];
@@ -22,7 +12,7 @@ interface ListJson {
 
 describe('conv list', () => {
   it('prints a table that fits the terminal', async () => {
-    const { out } = await world.invoke({ args: ['conv', 'list', '--no-color'], columns: 100 });
+    const { out } = await at.world.invoke({ args: ['conv', 'list', '--no-color'], columns: 100 });
     const lines = out.split('\n').map((line) =>
       line
         .trimEnd()
@@ -43,7 +33,7 @@ describe('conv list', () => {
       items: [{ created_at: string; updated_at: string; sandbox_id: string }];
     }>(await conv('list', '--json')).items;
     expect(out.split('\n')[0]?.split('\t')).toEqual([
-      second,
+      at.second,
       'finished',
       'The second\\nof two',
       '',
@@ -61,7 +51,7 @@ describe('conv list', () => {
   it('prints one document with --json', async () => {
     const list = json<ListJson>(await conv('list', '--json'));
     expect(list.has_more).toBe(false);
-    expect(list.items.map(({ id }) => id)).toEqual([second, first]);
+    expect(list.items.map(({ id }) => id)).toEqual([at.second, at.first]);
     expect(Object.keys(list.items[0] ?? {})).toEqual([
       ...[
         'id',
@@ -81,23 +71,23 @@ describe('conv list', () => {
 
   it('prints one object per line with ndjson, and ids with -q', async () => {
     const { out } = await conv('list', '--format', 'ndjson');
-    expect(jsonLines<{ id: string }>(out).map(({ id }) => id)).toEqual([second, first]);
-    expect((await conv('list', '-q')).out).toBe(`${second}\n${first}\n`);
+    expect(jsonLines<{ id: string }>(out).map(({ id }) => id)).toEqual([at.second, at.first]);
+    expect((await conv('list', '-q')).out).toBe(`${at.second}\n${at.first}\n`);
   });
 
   it('stops at the limit and reports that there are more', async () => {
     const ended = await conv('list', '-L', '1', '--json');
-    expect(json<ListJson>(ended)).toMatchObject({ items: [{ id: second }], has_more: true });
+    expect(json<ListJson>(ended)).toMatchObject({ items: [{ id: at.second }], has_more: true });
     expect(ended.err).toContain('--all-pages');
   });
 
   it('selects by each selector and by its negation', async () => {
-    expect((await conv('list', '--status', 'finished', '-q')).out).toBe(`${second}\n${first}\n`);
+    expect((await conv('list', '--status', 'finished', '-q')).out).toBe(`${at.second}\n${at.first}\n`);
     expect((await conv('list', '--not-status', 'finished', '--json')).out).toBe(
       '{\n  "items": [],\n  "has_more": false\n}\n',
     );
     expect((await conv('list', '--older-than', '1d', '-q')).out).toBe('');
-    expect((await conv('list', '--spec', 'process', '-q')).out).toBe(`${second}\n${first}\n`);
+    expect((await conv('list', '--spec', 'process', '-q')).out).toBe(`${at.second}\n${at.first}\n`);
     expect((await conv('list', '--repo', 'acme/*', '-q')).out).toBe('');
   });
 

@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, json } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useConvWorld } from './conv-world.ts';
+import { json } from './support.ts';
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
-  const show = async (word: string) => json(await conv('show', word, '--json'));
-  const ended = () => endedRun(world);
+  const { conv, show, ended } = useConvWorld({ api, spec: 'process' });
 
   describe('conv rename', () => {
     it('changes the title, and reports no change for the same title', async () => {

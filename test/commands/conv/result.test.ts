@@ -1,34 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, finish, json, replayFile, startHeldRun } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useFirstRun } from './conv-world.ts';
+import { finish, json, replayFile, startHeldRun } from './support.ts';
 
-let world: World;
-let first: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+const at = useFirstRun();
+const { conv } = at;
 
 describe('conv result', () => {
   it('prints the answer byte for byte', async () => {
-    const file = await replayFile(world, 'answer.json', [finish('  zwei\n\tZeilen ü\u202e ')]);
+    const file = await replayFile(at.world, 'answer.json', [finish('  zwei\n\tZeilen ü\u202e ')]);
     const id = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json')).id;
     expect((await conv('result', id)).out).toBe('  zwei\n\tZeilen ü\u202e ');
   });
 
   it('prints no control characters on a terminal', async () => {
-    const file = await replayFile(world, 'bad-answer.json', [finish('\u001b[2Jgone')]);
+    const file = await replayFile(at.world, 'bad-answer.json', [finish('\u001b[2Jgone')]);
     const id = json(await conv('new', '--no-repo', '--replay', file, '--wait', '--json')).id;
-    const { out } = await world.invoke({ args: ['conv', 'result', id], columns: 80 });
+    const { out } = await at.world.invoke({ args: ['conv', 'result', id], columns: 80 });
     expect(out).toBe('\\x1b[2Jgone\n');
   });
 
   it('exits 5 while there is no answer', async () => {
-    const held = await startHeldRun(world);
+    const held = await startHeldRun(at.world);
     const ended = await conv('result', held.id);
     expect(ended).toMatchObject({ code: 5, out: '' });
     expect(ended.err).toContain(`wait for it: acs conv wait ${held.id}`);
@@ -46,6 +38,6 @@ describe('conv result', () => {
   });
 
   it('exits 2 for a table format', async () => {
-    expect((await conv('result', first, '--json')).code).toBe(2);
+    expect((await conv('result', at.first, '--json')).code).toBe(2);
   });
 });

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordingProxy } from '../../support/recording-proxy.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
+import { createWorld } from '../../support/world.ts';
 import { putToSleep } from './asleep.ts';
+import { useConvWorld } from './conv-world.ts';
 import { endedRun, json, jsonLines, startHeldRun, until, type OutcomeJson } from './support.ts';
 import { startWaitingRun, statusOf } from './waiting-run.ts';
 import type { BulkResult } from '../../../src/output/options.ts';
 
 describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const at = useConvWorld({ api, spec: 'process' });
+  const { conv } = at;
   const stopped = async () => {
-    const held = await startHeldRun(world);
+    const held = await startHeldRun(at.world);
     await conv('stop', held.id);
     return held;
   };
@@ -25,14 +21,14 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     const resumed = await conv('resume', id, '--json');
     expect(resumed.code, resumed.err).toBe(0);
     expect(json(resumed)).toMatchObject({ id, changed: true });
-    await until(async () => (await statusOf(world, id)) === 'running');
+    await until(async () => (await statusOf(at.world, id)) === 'running');
     await release();
     expect((await conv('wait', id)).code).toBe(0);
   });
 
   it('starts a paused sandbox and continues its run', async () => {
-    const { id, release } = await startHeldRun(world);
-    await putToSleep(world, id);
+    const { id, release } = await startHeldRun(at.world);
+    await putToSleep(at.world, id);
     await release();
     const resumed = await conv('resume', id, '--wait', '--json');
     expect(resumed.code, resumed.err).toBe(0);
@@ -48,30 +44,30 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
   });
 
   it('changes nothing of a run that runs or has finished', async () => {
-    const done = await endedRun(world);
+    const done = await endedRun(at.world);
     expect(json(await conv('resume', done, '--json'))).toMatchObject({ status: 'finished', changed: false });
-    const { id, release } = await startHeldRun(world);
+    const { id, release } = await startHeldRun(at.world);
     expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
     await release();
     expect((await conv('resume', id, '--wait')).code).toBe(0);
   });
 
   it('starts only the sandbox of a finished run', async () => {
-    const id = await endedRun(world);
-    await putToSleep(world, id);
+    const id = await endedRun(at.world);
+    await putToSleep(at.world, id);
     expect(json(await conv('resume', id, '--json'))).toMatchObject({ status: 'finished', changed: true });
     expect(json(await conv('resume', id, '--json'))).toMatchObject({ changed: false });
   });
 
   it('exits 8 for a run that waits for a confirmation, and starts only the sandbox of one that is paused', async () => {
-    const { id, did } = await startWaitingRun(world);
+    const { id, did } = await startWaitingRun(at.world);
     expect((await conv('resume', id)).code).toBe(8);
-    await putToSleep(world, id);
+    await putToSleep(at.world, id);
     const resumed = await conv('resume', id, '--json');
     expect(resumed.code, resumed.err).toBe(0);
     expect(json(resumed)).toMatchObject({ id, status: 'waiting', changed: true });
     expect(resumed.err).toContain(`acs conv confirm ${id}`);
-    await putToSleep(world, id);
+    await putToSleep(at.world, id);
     expect((await conv('resume', id, '--wait')).code).toBe(8);
     expect(did(1)).toBe(false);
     expect((await conv('confirm', id, '--accept')).code).toBe(0);
@@ -81,8 +77,8 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
 
   it('takes several ids, also from stdin', async () => {
     const one = await stopped();
-    const two = await endedRun(world);
-    const many = await world.invoke({
+    const two = await endedRun(at.world);
+    const many = await at.world.invoke({
       args: ['conv', 'resume', '-', '--json'],
       stdin: `${one.id}\n${two} ${'f'.repeat(32)}\n`,
     });
@@ -96,7 +92,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
 
   it('takes selectors, with --yes', async () => {
     const one = await stopped();
-    const running = await startHeldRun(world);
+    const running = await startHeldRun(at.world);
     const select = ['--status', 'paused,stopped', '--not-older-than', '1d'];
     expect((await conv('resume', ...select)).code).toBe(2);
     expect((await conv('resume', ...select, '-y', '--wait')).code).toBe(2);
@@ -112,15 +108,15 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
   });
 
   it('sends the requests that --dry-run prints', async () => {
-    const { id, release } = await startHeldRun(world);
-    await putToSleep(world, id);
-    const proxy = await recordingProxy(world.service.url);
+    const { id, release } = await startHeldRun(at.world);
+    await putToSleep(at.world, id);
+    const proxy = await recordingProxy(at.world.service.url);
     const resume = (...flags: string[]) =>
-      world.invoke({ args: ['conv', 'resume', id, ...flags], env: { ACS_BASE_URL: proxy.url } });
+      at.world.invoke({ args: ['conv', 'resume', id, ...flags], env: { ACS_BASE_URL: proxy.url } });
     const dry = await resume('--dry-run', '--json');
     expect(dry.code, dry.err).toBe(0);
     expect(json<{ requests: { method: string }[] }>(dry).requests[0]?.method).toBe('POST');
-    const ended = await conv('resume', await endedRun(world), '--dry-run', '--json');
+    const ended = await conv('resume', await endedRun(at.world), '--dry-run', '--json');
     expect(json(ended)).toEqual({ dry_run: true, requests: [] });
     expect(proxy.writes()).toEqual([]);
     await release();

@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, json, startHeldRun } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useFirstRun } from './conv-world.ts';
+import { endedRun, startHeldRun } from './support.ts';
 
-let world: World;
-let first: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
-const show = async (word: string) => json(await conv('show', word, '--json'));
+const at = useFirstRun();
+const { conv, show } = at;
 
 describe('conv show', () => {
   it('prints key and value rows on a terminal', async () => {
-    const { out } = await world.invoke({ args: ['conv', 'show', first, '--no-color'], columns: 100 });
-    expect(out).toContain(`id                ${first}\n`);
+    const { out } = await at.world.invoke({ args: ['conv', 'show', at.first, '--no-color'], columns: 100 });
+    expect(out).toContain(`id                ${at.first}\n`);
     expect(out).toContain('status            finished\n');
   });
 
   it('--exit-status exits with the code of the status', async () => {
-    expect((await conv('show', first, '--exit-status')).code).toBe(0);
-    const held = await startHeldRun(world);
+    expect((await conv('show', at.first, '--exit-status')).code).toBe(0);
+    const held = await startHeldRun(at.world);
     expect((await conv('show', held.id, '--exit-status')).code).toBe(6);
     expect((await conv('show', held.id)).code).toBe(0);
     await held.release();
@@ -31,8 +22,8 @@ describe('conv show', () => {
   });
 
   it('reports a finished run as finished when its sandbox is paused', async () => {
-    const id = await endedRun(world);
-    await world.acs('sandbox', 'pause', (await show(id)).sandbox_id ?? '');
+    const id = await endedRun(at.world);
+    await at.world.acs('sandbox', 'pause', (await show(id)).sandbox_id ?? '');
     expect(await show(id)).toMatchObject({ status: 'finished', sandbox_status: 'paused' });
     expect((await conv('wait', id)).code).toBe(0);
   });

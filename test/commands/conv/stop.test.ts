@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, json, startHeldRun } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useConvWorld } from './conv-world.ts';
+import { json, startHeldRun } from './support.ts';
 import { startWaitingRun, statusOf } from './waiting-run.ts';
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
-  const ended = () => endedRun(world);
-  const held = () => startHeldRun(world);
+  const at = useConvWorld({ api, spec: 'process' });
+  const { conv, ended } = at;
+  const held = () => startHeldRun(at.world);
 
   describe('conv stop', () => {
     it('stops a run, and reports no change the second time', async () => {
@@ -41,20 +35,15 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 });
 
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const at = useConvWorld({ api, spec: 'process' });
+  const { conv } = at;
 
   describe('conv stop', () => {
     it('of a waiting run changes nothing over V1 and stops it over V0', async () => {
-      const { id, did } = await startWaitingRun(world);
+      const { id, did } = await startWaitingRun(at.world);
       const ended = await conv('stop', id, '--json');
       expect(ended.code, ended.err).toBe(0);
-      const after = await statusOf(world, id);
+      const after = await statusOf(at.world, id);
       expect(json(ended)).toMatchObject({ status: after, changed: after !== 'waiting' });
       expect(after).toBe(api === 'v1' ? 'waiting' : 'stopped');
       if (api === 'v1') expect(ended.err).toContain(`acs conv confirm ${id} --reject`);

@@ -1,43 +1,35 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, errorOf, json, jsonLines, startHeldRun } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { useFirstRun } from './conv-world.ts';
+import { errorOf, json, jsonLines, startHeldRun } from './support.ts';
 
-let world: World;
-let first: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+const at = useFirstRun();
+const { conv } = at;
 
 describe('conv wait', () => {
   it('prints an item with its error for an id that cannot be read, and exits with the worst code', async () => {
     const unknown = 'f'.repeat(32);
-    const ended = await conv('wait', first, unknown, '--json');
+    const ended = await conv('wait', at.first, unknown, '--json');
     expect(ended.code).toBe(5);
     expect(json<{ items: unknown[]; has_more: boolean }>(ended)).toMatchObject({
       items: [
-        { type: 'outcome', conversation_id: first, status: 'finished', exit_code: 0 },
+        { type: 'outcome', conversation_id: at.first, status: 'finished', exit_code: 0 },
         { id: unknown, ok: false, error: { code: 'not-found' } },
       ],
       has_more: false,
     });
     expect(errorOf(ended)).toMatchObject({ code: 'not-found' });
-    const rows = await conv('wait', unknown, first, '--format', 'tsv');
+    const rows = await conv('wait', unknown, at.first, '--format', 'tsv');
     expect(rows.code).toBe(5);
     const cells = rows.out.split('\n').map((row) => row.split('\t').slice(0, 3));
-    expect(cells).toEqual([[unknown, '', '5'], [first, 'finished', '0'], ['']]);
-    expect(await conv('wait', unknown, first, '-q')).toMatchObject({ code: 5, out: `${first}\n` });
-    const lines = jsonLines((await conv('wait', unknown, 'ffff', first, '--format', 'ndjson')).out);
-    expect(lines).toMatchObject([{ id: unknown, ok: false }, { id: 'ffff', ok: false }, { conversation_id: first }]);
+    expect(cells).toEqual([[unknown, '', '5'], [at.first, 'finished', '0'], ['']]);
+    expect(await conv('wait', unknown, at.first, '-q')).toMatchObject({ code: 5, out: `${at.first}\n` });
+    const lines = jsonLines((await conv('wait', unknown, 'ffff', at.first, '--format', 'ndjson')).out);
+    expect(lines).toMatchObject([{ id: unknown, ok: false }, { id: 'ffff', ok: false }, { conversation_id: at.first }]);
   });
 
   it('--any prints the first run that ended, and warns about an id that cannot be read', async () => {
     const unknown = 'f'.repeat(32);
-    const held = await startHeldRun(world);
+    const held = await startHeldRun(at.world);
     const waiting = conv('wait', unknown, held.id, '--any', '--json');
     await held.release();
     const ended = await waiting;

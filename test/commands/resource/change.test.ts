@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/options.ts';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, json } from '../conv/support.ts';
+import { useConvWorld } from '../conv/conv-world.ts';
+import { json } from '../conv/support.ts';
 
 // What a command does must not depend on what its server speaks.
 describe.each(['v1', 'v0'] as const)('over %s', (api) => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api, spec: 'process' });
-  });
-  afterAll(() => world.close());
-
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
-  const ended = () => endedRun(world);
+  const { conv, ended } = useConvWorld({ api, spec: 'process' });
 
   describe('conv delete', () => {
     it('deletes several, and lists those that failed', async () => {
@@ -25,12 +18,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
 });
 
 describe('conversation changes', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await createWorld({ api: 'v1', spec: 'process' });
-  });
-  afterAll(() => world.close());
-  const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
+  const { conv } = useConvWorld({ api: 'v1', spec: 'process' });
 
   it('by selector exit 0 when nothing matches', async () => {
     const none = await conv('delete', '--status', 'stuck', '-y', '--json');

@@ -1,40 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { endedRun, errorOf, json } from '../conv/support.ts';
+import { describe, expect, it } from 'vitest';
+import { useTwoRuns } from '../conv/conv-world.ts';
+import { errorOf } from '../conv/support.ts';
 
-let world: World;
-let first: string;
-let second: string;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  first = await endedRun(world, '--title', 'The first', '--id', `aaaa${'1'.repeat(28)}`);
-  second = await endedRun(world, '--title', 'The second\nof two', '--id', `aaaa${'2'.repeat(28)}`);
-});
-afterAll(() => world.close());
-
-const conv = (...args: string[]): Promise<Ended> => world.acs('conv', ...args);
-const show = async (word: string) => json(await conv('show', word, '--json'));
+const at = useTwoRuns();
+const { conv, show } = at;
 
 describe('an id argument', () => {
   it.each([
-    ['whole', () => first],
-    ['with dashes', () => first.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')],
-    ['in capitals', () => first.toUpperCase()],
+    ['whole', () => at.first],
+    ['with dashes', () => at.first.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')],
+    ['in capitals', () => at.first.toUpperCase()],
     ['by its beginning', () => 'aaaa1'],
-    ['in a URL', () => `https://acs.example/conversations/${first}#files`],
+    ['in a URL', () => `https://acs.example/conversations/${at.first}#files`],
   ])('%s', async (_, word) => {
-    expect((await show(word())).id).toBe(first);
+    expect((await show(word())).id).toBe(at.first);
   });
 
   it('@last is the conversation that was started last', async () => {
-    expect((await show('@last')).id).toBe(second);
+    expect((await show('@last')).id).toBe(at.second);
   });
 
   it('that is an ambiguous prefix exits 2 and lists the candidates', async () => {
     const ended = await conv('show', 'aaaa', '--json');
     expect(ended.code).toBe(2);
-    expect(errorOf(ended)).toMatchObject({ code: 'usage', candidates: [second, first] });
+    expect(errorOf(ended)).toMatchObject({ code: 'usage', candidates: [at.second, at.first] });
   });
 
   it('that matches nothing exits 5 and names the server', async () => {
@@ -54,9 +43,9 @@ describe('an id argument', () => {
   });
 
   it('@last exits 5 when nothing was started', async () => {
-    const ended = await world.invoke({
+    const ended = await at.world.invoke({
       args: ['conv', 'show', '@last'],
-      env: { ACS_CONFIG_DIR: `${world.dir}/empty` },
+      env: { ACS_CONFIG_DIR: `${at.world.dir}/empty` },
     });
     expect(ended.code).toBe(5);
   });
