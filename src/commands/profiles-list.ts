@@ -1,6 +1,7 @@
 /** A list over several profiles (`-p a,b,c`): each item has the name of its profile. */
 import type { Context } from '../context.ts';
 import { isAppError } from '../errors.ts';
+import { recordOf } from '../output/fields.ts';
 import type { Field, View } from '../output/view.ts';
 import type { Server } from '../servers/server.ts';
 
@@ -59,11 +60,7 @@ function viewOfProfiles<T>(view: View<T>, withErrors: boolean): View<ProfileItem
     ],
     table: ['profile', ...view.table, ...(withErrors ? ['error'] : [])],
     tsv: [...view.tsv, 'profile', 'error'],
-    record: ({ profile, item, error }) => (item === null ? { profile, error } : { ...recordOf(view, item), profile }),
+    record: ({ profile, item, error }) =>
+      item === null ? { profile, error } : { ...recordOf(view, item, undefined), profile },
   };
-}
-
-function recordOf<T>(view: View<T>, item: T): object {
-  if (view.record) return view.record(item) as object;
-  return Object.fromEntries(view.fields.map((field) => [field.name, field.get(item)]));
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
-import { byId, collectPages } from '../../domain/pages.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
@@ -11,6 +10,7 @@ import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
+import { conversationsIn, runsIn } from '../resource/in-sandbox.ts';
 import type { Preview, Target } from '../resource/resource.ts';
 import { conversationLine, conversations } from './conversations.ts';
 import { conversationView, idOf } from './view.ts';
@@ -135,7 +135,8 @@ async function previewWithSandboxes(_: Context, targets: readonly Target<Convers
     const key = `${profile ?? ''}/${seen.sandbox_id}`;
     if (seen.sandbox_id === null || bySandbox.has(key)) continue;
     const of = profile === undefined ? '' : ` of ${profile}`;
-    bySandbox.set(key, { of: `sandbox ${seen.sandbox_id}${of}`, others: await inSandbox(server, seen, isOther) });
+    const others = (await conversationsIn(server, seen.sandbox_id)).filter(isOther);
+    bySandbox.set(key, { of: `sandbox ${seen.sandbox_id}${of}`, others });
   }
   const { hit, suffix } = conversations.preview(targets);
   const sandboxes = [...bySandbox.values()];
@@ -151,29 +152,13 @@ async function previewWithSandboxes(_: Context, targets: readonly Target<Convers
   return { hit: [...hit, ...lines], suffix: `, and ${what}${shared}` };
 }
 
-/** The conversations in the same sandbox that satisfy a condition. */
-async function inSandbox(
-  server: Server,
-  { sandbox_id: sandboxId }: Conversation,
-  filter: (one: Conversation) => boolean,
-): Promise<Conversation[]> {
-  if (sandboxId === null) return [];
-  const { items } = await collectPages({
-    fetch: (page, pageSize) => server.conversations.list({ pageSize, sandboxId }, page),
-    id: byId,
-    // Some releases ignore the condition.
-    filter: (one) => one.sandbox_id === sandboxId && filter(one),
-  });
-  return items;
-}
-
 async function refuseRuns(
   server: Server,
   seen: Conversation,
   { about, isDeleted }: { about: string; isDeleted: (other: Conversation) => boolean },
 ): Promise<void> {
-  const isRun = (one: Conversation): boolean => one.id !== seen.id && isRunInProgress(one) && !isDeleted(one);
-  const runs = await inSandbox(server, seen, isRun);
+  if (seen.sandbox_id === null) return;
+  const runs = (await runsIn(server, seen.sandbox_id)).filter((one) => one.id !== seen.id && !isDeleted(one));
   if (runs.length === 0) return;
   const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
   throw new AppError('conflict', `${about}: ${names}`, {

@@ -6,8 +6,9 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
+import { runsIn } from '../resource/in-sandbox.ts';
 import type { Target } from '../resource/resource.ts';
-import { runsIn, sandboxes } from './sandboxes.ts';
+import { sandboxes } from './sandboxes.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { unanswered } from './settle.ts';
 

@@ -1,11 +1,11 @@
 /** Sandboxes as a resource of the generic verbs. */
 import { isRunInProgress, isSelected } from '../../domain/selectors.ts';
-import type { Conversation } from '../../domain/conversation.ts';
 import { readSandboxWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
+import { runsIn } from '../resource/in-sandbox.ts';
 import type { Resource, Target } from '../resource/resource.ts';
 import { gone } from './settle.ts';
 import { sandboxView } from './view.ts';
@@ -45,12 +45,6 @@ export const sandboxes: Resource<Sandbox> = {
   },
 };
 
-/** Conversations of one sandbox whose run is in progress. */
-export async function runsIn(server: Server, sandboxId: string): Promise<Conversation[]> {
-  const conversations = await conversationsOf(server, sandboxId);
-  return conversations.filter((conversation) => conversation.sandbox_id === sandboxId && isRunInProgress(conversation));
-}
-
 function hitLine({ id, profile, seen }: Target<Sandbox>): string {
   const conversations = seen.conversation_ids.length === 0 ? 'none' : seen.conversation_ids.join(', ');
   const of = profile === undefined ? '' : ` of ${profile}`;
@@ -58,15 +52,9 @@ function hitLine({ id, profile, seen }: Target<Sandbox>): string {
 }
 
 async function sandboxesWithRuns(server: Server): Promise<Set<string>> {
-  const conversations = await conversationsOf(server);
-  return new Set(conversations.filter(isRunInProgress).flatMap(({ sandbox_id }) => sandbox_id ?? []));
-}
-
-async function conversationsOf(server: Server, sandboxId?: string): Promise<Conversation[]> {
-  const of = sandboxId === undefined ? {} : { sandboxId };
   const { items } = await collectPages({
-    fetch: (page, pageSize) => server.conversations.list({ pageSize, ...of }, page),
+    fetch: (page, pageSize) => server.conversations.list({ pageSize }, page),
     id: byId,
   });
-  return items;
+  return new Set(items.filter(isRunInProgress).flatMap(({ sandbox_id }) => sandbox_id ?? []));
 }
