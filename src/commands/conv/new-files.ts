@@ -6,6 +6,7 @@ import type { JsonValue, McpConfig } from '../../domain/settings.ts';
 import { checkStartMembers, type StartMembers } from '../../domain/start-members.ts';
 import { AppError } from '../../errors.ts';
 import { readTextFile } from './message.ts';
+import { placeInJson } from '../../text/json-place.ts';
 
 const REPLAY_MAX_BYTES = 64 * 1024 * 1024;
 const TASK_TYPES = [
@@ -131,22 +132,19 @@ async function readJson(ctx: Context, flag: string, file: string): Promise<JsonV
   return JSON.parse(text) as JsonValue;
 }
 
-/** Why a text is no JSON; null when it is. Node's own words quote the text, which may hold a secret. */
+/** Why a text is not JSON; null when it is. The message of Node quotes the text, which may hold a secret. */
 function jsonProblem(text: string): string | null {
   if (text.trim() === '') return 'it is empty';
   try {
     JSON.parse(text);
     return null;
   } catch (error) {
-    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
-    if (position === undefined) return 'it ends too early or has a stray character';
-    const before = text.slice(0, Number(position)).split('\n');
-    return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+    return placeInJson(text, (error as Error).message) ?? 'it ends too early or has a stray character';
   }
 }
 
 function malformed(flag: string, file: string, problem: string): AppError {
-  return new AppError('usage', `${flag}: ${file} is no JSON: ${problem}`, { hint: 'nothing was started' });
+  return new AppError('usage', `${flag}: ${file} is not JSON: ${problem}`, { hint: 'nothing was started' });
 }
 
 function asObject(value: JsonValue, flag: string, file: string): { [name: string]: JsonValue } {

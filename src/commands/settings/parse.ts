@@ -3,6 +3,7 @@ import { maskMcpConfig } from '../../domain/mcp-config.ts';
 import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { holdsMask, isEqual } from '../../domain/settings-diff.ts';
 import { checkSettingsValue, readSettingsText } from '../../domain/settings-fields.ts';
+import { placeInJson } from '../../text/json-place.ts';
 
 export type Parsed = { ok: true; value: JsonValue } | { ok: false; problem: string };
 
@@ -40,8 +41,6 @@ function holdsText(value: JsonValue): boolean {
 
 /** Line and column of a mistake; the engine's own message quotes the text, which may be a secret. */
 export function placeOf(error: unknown, text: string): string {
-  const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
-  if (position === undefined) return '';
-  const lines = text.slice(0, Number(position)).split('\n');
-  return ` at line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+  const place = placeInJson(text, error instanceof Error ? error.message : '');
+  return place === null ? '' : ` at ${place}`;
 }

@@ -5,8 +5,8 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import * as v from 'valibot';
+import { placeAt, placeInJson } from '../../text/json-place.ts';
 import { ServiceError } from '../lifecycle/failure.ts';
-import { linePlace } from './place.ts';
 import { scenarioSchema, type FaultRule } from './schema.ts';
 
 export type { FaultRule } from './schema.ts';
@@ -33,6 +33,15 @@ export function readScenario(file: string): FaultRule[] {
   const problems = result.issues.map((issue) => `${placeOf(issue)}: ${wordsOf(issue)}`);
   const more = problems.length > MOST_PROBLEMS ? `; and ${problems.length - MOST_PROBLEMS} more` : '';
   throw refusal(file, problems.slice(0, MOST_PROBLEMS).join('; ') + more);
+}
+
+/**
+ * The place of a syntax error and what is wrong there: `line 3, column 7: Expected double-quoted property name`. The
+ * message of JSON.parse does not always contain the position; then it quotes the text around it.
+ */
+function linePlace(text: string, message: string): string {
+  const place = placeInJson(text, message) ?? (/^Unexpected end/.test(message) ? placeAt(text, text.length) : null);
+  return place === null ? message : `${place}: ${message.replace(/ in JSON at position.*$/s, '')}`;
 }
 
 function readText(file: string): string {
