@@ -152,7 +152,7 @@ async function printHelp({ text, help }: CommanderOutput, ending: Ending): Promi
   } catch (error) {
     if (!isAppError(error)) throw error;
     if (error.exitCode !== 141) return await report(error, ending);
-    // `acs --help | head -1`: a reader that closes the pipe is no error
+    // `acs --help | head -1`: a reader that closes the pipe is not an error
   }
   return 0;
 }

@@ -74,7 +74,7 @@ export interface Context {
 
   /** True on a terminal where questions may be asked: stdin and stderr are terminals, no CI, no --no-input. */
   readonly interactive: boolean;
-  /** True when stdin or stderr is no terminal, or CI is set. */
+  /** True when stdin or stderr is not a terminal, or CI is set. */
   readonly offTerminal: boolean;
 
   /** Data to stdout (or --output). */

@@ -65,7 +65,7 @@ export interface BulkPlan<S extends Subject, T> {
   lost: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
   past: string;
-  /** The work is to wait: that nothing was changed is no result. */
+  /** The work is to wait: that nothing was changed is not a result. */
   waits?: true;
   /** How many at a time: few, because servers limit requests, unless the work is to wait. */
   concurrency?: number;

@@ -63,7 +63,7 @@ export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): Pendi
   const answered = new Set<unknown>();
   for (const { id, kind, source, payload } of newestFirst) {
     if (kind.startsWith('observation:')) {
-      // A runtime says null to an action it was not allowed to carry out: that is no answer.
+      // A runtime says null to an action it was not allowed to carry out: that is not an answer.
       if (kind !== 'observation:null') answered.add(payload['cause']);
       continue;
     }

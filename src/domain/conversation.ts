@@ -84,7 +84,7 @@ export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'
 /** How the run of a conversation stands, and what it waits for. */
 export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
-/** The sandbox runs and its record has no status of the run: that passes, and is no end. */
+/** The sandbox runs and its record has no status of the run: that passes, and is not an end. */
 export const NO_STATUS = 'unknown(no-status)';
 
 /** A record of a conversation of which only the id is known. */

@@ -14,7 +14,7 @@ export const PREFIX_MIN = 4;
 
 const UUID = /(?<![0-9a-f])[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}(?![0-9a-f])/gi;
 
-/** The form without dashes, in lower case; null when it is no whole id. */
+/** The form without dashes, in lower case; null when it is not a whole id. */
 export function normalizeId(text: string): string | null {
   const plain = text.toLowerCase().replaceAll('-', '');
   return /^[0-9a-f]{32}$/.test(plain) && /^[0-9a-f]+(?:-[0-9a-f]+)*$/i.test(text) ? plain : null;

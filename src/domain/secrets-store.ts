@@ -30,7 +30,7 @@ export function checkSecretsStore(value: JsonValue): string | null {
     }
   }
   for (const [name, secret] of Object.entries(secrets)) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return `custom_secrets.${name} is no name of a variable`;
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return `custom_secrets.${name} is not the name of a variable`;
     if (!isObject(secret) || typeof secret['secret'] !== 'string')
       return `custom_secrets.${name} must be an object {secret, description}`;
     if (typeof (secret['description'] ?? '') !== 'string') return `custom_secrets.${name}.description must be a text`;

@@ -89,7 +89,7 @@ function isRepository(repositories: readonly string[], globs: readonly string[] 
 }
 
 /**
- * `*` any characters but a slash, `**` any at all, `?` one that is no slash; letter case does not matter. Works in
+ * `*` any characters but a slash, `**` any at all, `?` one that is not a slash; letter case does not matter. Works in
  * pattern times text steps: a pattern of many stars must not hang on a long name.
  */
 export function matchesGlob(text: string, glob: string): boolean {

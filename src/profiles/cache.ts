@@ -36,7 +36,7 @@ interface Entry {
  */
 export function openServerCache(options: { configDir: string; now: () => number }): ServerCache {
   const dir = path.join(options.configDir, 'cache');
-  // An origin is no file name; one that is too long for one is not remembered.
+  // An origin is not a file name; one that is too long for one is not remembered.
   const fileOf = (kind: string, origin: string) => path.join(dir, `${kind}-${encodeURIComponent(origin)}.json`);
   const get = (kind: string, origin: string): unknown => {
     const entry = readEntry(fileOf(kind, origin));

@@ -146,7 +146,7 @@ function listed(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The list of a body that is no JSON. */
+/** The list for a body that is not JSON. */
 export function malformedJson(position: number): Detail[] {
   return [
     {

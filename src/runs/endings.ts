@@ -104,7 +104,7 @@ export function openRun(conversation: Conversation, evidence: RunEvidence, failu
   return { outcome: openOutcome(conversation, evidence, failure.exitCode, reason), failure };
 }
 
-/** Following has ended by itself, and the state is no end of a run. */
+/** The follower has ended by itself with a status that is not an end of a run. */
 export function endOfItems(conversation: Conversation, evidence: RunEvidence): TrackedRun {
   const reason = { code: conversation.status, text: `the conversation is ${conversation.status}` };
   return { outcome: openOutcome(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };

@@ -16,7 +16,7 @@ export function startSpinner(stderr: TerminalWriter, text: string, colors: 'colo
     stream: stream as unknown as NodeJS.WritableStream,
     isEnabled: true,
     color: colors === 'colors' ? 'cyan' : false,
-    // Discarding would put stdin into raw mode, where Ctrl-C is no signal any more.
+    // Discarding would put stdin into raw mode, where Ctrl-C no longer sends a signal.
     discardStdin: false,
   }).start();
   return {

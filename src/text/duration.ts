@@ -8,7 +8,7 @@ export const UNITS_MS = {
   w: 604_800_000,
 } as const;
 
-/** Milliseconds, or null when the text is no duration. A bare number has no unit and is refused. */
+/** Milliseconds, or null when the text is not a duration. A bare number has no unit and is refused. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w)$/.exec(text.trim());
   if (!match) return null;

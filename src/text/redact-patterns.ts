@@ -83,7 +83,7 @@ export const RULES: readonly Rule[] = [
     replacement: `$1${R}`,
   },
   {
-    // Environment variables as `env` and shell lines write them; a reference such as $NAME is no secret.
+    // Environment variables as `env` and shell lines write them; a reference such as $NAME is not a secret.
     near: NEAR_NAMES,
     pattern:
       /\b([A-Z][A-Z0-9_]{0,80}(?:API_?KEY|SECRET|PASSWORD|PASSWD|TOKEN|_KEY|CREDENTIALS)=)("(?!\$)[^"\n]+"|'[^'\n]+'|[^\s"'`$<>&;|)\\][^\s"'`&;|)\\]*)/g,

@@ -59,7 +59,7 @@ function knownPattern(secrets: readonly string[]): { first: RegExp; all: RegExp;
 
 /** How one secret may look: plain, inside JSON (also JSON in JSON), inside a URL, in a Basic header. */
 function writtenForms(secret: string): string[] {
-  // A lone surrogate is no text that a URL could hold.
+  // A URL cannot hold a lone surrogate.
   const wellFormed = Buffer.from(secret, 'utf8').toString('utf8');
   const json = JSON.stringify(secret).slice(1, -1);
   const percent = encodeURIComponent(wellFormed);

@@ -17,7 +17,7 @@ export function canonicalName(name: string): string {
 const SECRET_ENDING =
   /(?:^|_)(?:api_?keys?|session_key|access_key|secret_key|private_key|secrets?|password|passwd|passphrase|authorization|cookie|tokens?|tkn|credentials?|auth_header)$/;
 
-/** Cursors of paged lists end in `token` and are no secret; a script needs them. */
+/** Cursors of paged lists end in `token` and are not secrets; a script needs them. */
 const NOT_SECRET =
   /(?:^|_)(?:(?:next_|prev_|previous_)?page|continuation|next|sync)_token$|(?:^|_)(?:has|is|use|no)_\w+$/;
 

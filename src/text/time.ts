@@ -8,7 +8,7 @@ const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0
 
 /**
  * RFC 3339 with `Z` of a server's time; the fraction keeps its digits (servers write microseconds). A time without a
- * zone is UTC, as the servers mean it. Null when it is no time.
+ * zone is UTC, as the servers mean it. Null when it is not a time.
  */
 export function normalizeTime(text: string | null | undefined): string | null {
   if (typeof text === 'string' && PLAIN_TIME.test(text)) return text.endsWith('Z') ? text : `${text}Z`;
@@ -26,7 +26,7 @@ export function normalizeTime(text: string | null | undefined): string | null {
   return `${seconds}${fraction ? `.${fraction}` : ''}Z`;
 }
 
-/** Milliseconds since the epoch, or null when it is no time. */
+/** Milliseconds since the epoch, or null when it is not a time. */
 export function parseTime(text: string | null | undefined): number | null {
   const normal = normalizeTime(text);
   return normal === null ? null : Date.parse(normal);

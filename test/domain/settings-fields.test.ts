@@ -42,7 +42,7 @@ describe('the fields', () => {
       { provider_tokens: { github: 'x' } },
       'provider_tokens.github must be an object {token, host, user_id}',
     ],
-    ['secrets_store', { custom_secrets: { '1A': { secret: 's' } } }, 'custom_secrets.1A is no name of a variable'],
+    ['secrets_store', { custom_secrets: { '1A': { secret: 's' } } }, 'custom_secrets.1A is not the name of a variable'],
     ['secrets_store', { provider_tokens: { github: { token: 't' } }, custom_secrets: { A: { secret: 's' } } }, null],
   ])('%s = %j: %s', (name, value, problem) => {
     expect(checkSettingsValue(find(name), value)).toBe(problem);

@@ -75,7 +75,7 @@ async function targetOf(ctx: Context): Promise<string | null> {
     const { local, base_url } = await ctx.target();
     return local ? null : base_url;
   } catch (error) {
-    // In a completion stderr is no terminal, so that nothing is assumed; a person who types means the local service.
+    // In a completion stderr is not a terminal, so that nothing is assumed; a person who types means the local service.
     if (isAppError(error) && error.kind === 'config') return null;
     throw error;
   }

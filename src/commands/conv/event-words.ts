@@ -29,7 +29,7 @@ export function commandOf({ payload }: Payload): string {
   return string(member(payload, 'action'), 'command') || string(member(payload, 'args'), 'command');
 }
 
-/** Null when it is no command, or one that still runs. */
+/** Null when it is not a command, or one that still runs. */
 export function exitCodeOf({ payload }: Payload): number | null {
   return (
     numberOf(member(payload, 'observation'), 'exit_code') ??

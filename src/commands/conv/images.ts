@@ -35,7 +35,7 @@ async function fileAsUrl(ctx: Context, file: string): Promise<string> {
   const bytes = Buffer.from(await readInputFile(ctx, file, IMAGE_MAX_BYTES));
   const found = SIGNATURES.find(({ matches }) => matches(bytes));
   if (found === undefined) {
-    throw new AppError('usage', `--image: ${path.basename(file)} is no image that models take`, {
+    throw new AppError('usage', `--image: ${path.basename(file)} is not an image that models take`, {
       hint: 'PNG, JPEG, GIF and WebP are',
     });
   }

@@ -13,7 +13,7 @@ const CANDIDATES_PRINTED = 10;
 export interface Finder<R> {
   /**
    * The record as its server has it now; a conversation that is still being started comes with an empty `id`.
-   * Throws `not-found`, and `usage` for an ambiguous prefix (`data.candidates`) or a word that is no id.
+   * Throws `not-found`, and `usage` for an ambiguous prefix (`data.candidates`) or a word that is not an id.
    */
   find(word: string): Promise<R>;
 }

@@ -18,7 +18,7 @@ const READ_ONLY = new Set([
   'changed',
 ]);
 
-/** Throws `usage` for what is no JSON object. */
+/** Throws `usage` for anything but a JSON object. */
 export function parseDocument(text: string, source: string): JsonObject {
   let value: JsonValue;
   try {

@@ -119,7 +119,7 @@ export function statusError(answer: Answer, details: RequestDetails): AppError {
   return new AppError(kind, `the server answered ${status}${said}`, { ...details, status, retryable, hint });
 }
 
-/** Server text of answers that are no JSON: plain text is shown, HTML is only named. */
+/** Server text of answers that are not JSON: plain text is shown, HTML is only named. */
 function plainText(answer: Answer): string | null {
   if (answer.contentType !== 'text/plain') return answer.contentType === '' ? null : `(${answer.contentType})`;
   return serverText(new TextDecoder().decode(answer.bytes.subarray(0, 4 * MAX_SERVER_TEXT)));

@@ -108,7 +108,7 @@ export function parseNameStatus(text: string): FileChange[] {
 
 /**
  * Prints the names and the patch in base64 between marks: base64, because paths and content may be in any encoding.
- * Where the workspace is no repository, all its files are new. The base is the last step of the set-up in the history of
+ * Where the workspace is not a repository, all its files are new. The base is the last step of the set-up in the history of
  * HEAD: what was cloned or checked out before the conversation began. A repository below the workspace that the base
  * does not have leaves the index again, unless .gitmodules names it: a patch would hold its commit and none of its files.
  */

@@ -52,7 +52,7 @@ export function readSmallRecord(file: string): Record<string, unknown> | null {
 }
 
 /**
- * Refuses a name that is taken by something that is no file (a link to one counts as one): whatever it is, it is not
+ * Refuses a name that is taken by something that is not a file (a link to one counts as one): whatever it is, it is not
  * ours to remove, and opening it may wait for ever.
  * @throws ServiceError `data-dir`
  */

@@ -14,7 +14,7 @@ export { ReplayError } from './reading.ts';
 const LISTS = ['trajectory', 'history', 'events', 'items'];
 
 /**
- * The steps of a trajectory. Throws ReplayError when the text is no trajectory, holds an action that cannot be
+ * The steps of a trajectory. Throws ReplayError when the text is not a trajectory, holds an action that cannot be
  * replayed, or holds nothing that the agent did; its message names the place.
  */
 export function parseTrajectory(text: string): Trajectory {

@@ -200,6 +200,6 @@ async function readJson(incoming: http.IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(body);
   } catch {
-    throw new ForgejoError('the host answered with something that is no JSON', status);
+    throw new ForgejoError('the host answered with something that is not JSON', status);
   }
 }

@@ -66,9 +66,7 @@ export function repositorySource(given: string, provider: Provider | null, host:
     return { url: given, isLocal: false, name: folderName(given), origin: null, credentials: null };
   }
   if (!OWNER_AND_NAME.test(given)) {
-    throw new RepositoryError(
-      `'${shownRepository(given).slice(0, 200)}' is no absolute path, no URL and no owner/name`,
-    );
+    throw new RepositoryError(`'${shownRepository(given).slice(0, 200)}' is not an absolute path, a URL or owner/name`);
   }
   return atProvider(given, provider, host);
 }
@@ -108,7 +106,7 @@ export function providerBase(provider: Provider, host: string | null): string | 
   return /^https?:\/\//i.test(known) ? known.replace(/\/+$/, '') : `https://${known.replace(/\/+$/, '')}`;
 }
 
-/** A URL without the user and password in it. A user alone is no secret, and git asks for its password. */
+/** A URL without the user and password in it. A user alone is not a secret, and git asks for its password. */
 function takenApart(given: string): { url: string; credentials: string | null } {
   const found = /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given);
   const [, scheme = '', secret = '', rest = ''] = found ?? [];

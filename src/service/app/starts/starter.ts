@@ -213,7 +213,7 @@ class ConversationStarter implements Starter {
       throw new SandboxUnavailable(`the conversation could not be started (HTTP ${answer.status}): ${textOf(answer)}`);
     }
     if (jsonOf(answer) === null)
-      throw new SandboxUnavailable('the agent server answered with something that is no JSON');
+      throw new SandboxUnavailable('the agent server answered with something that is not JSON');
   }
 
   /** A repeated start ends at the conversation that is there; its message is not sent again. */

@@ -57,7 +57,7 @@ export function conversationHandlers(context: AppContext): Handlers<AppRoute> {
   };
 }
 
-/** The `ids` of the query as 32 hexadecimal digits each. Refuses with 400 too many, and what is no id. */
+/** The `ids` of the query as 32 hexadecimal digits each. Refuses too many, and any that is not an id, with 400. */
 export function idsOf(c: Context): string[] {
   const given = readQueryList(c, 'ids');
   if (given.length > MAX_IDS) throw refuse(400, `Too many ids requested. Maximum is ${MAX_IDS}.`);
