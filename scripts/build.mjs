@@ -103,11 +103,15 @@ function loadedBefore(file) {
   return /^src\/servers\/(?!index|connect)/.test(file) ? 'src/servers/connect.ts' : 'src/main.ts';
 }
 
-/** What all commands share, with or without a server. */
+/** What all commands share, with or without a server: not what only a fault in a given file needs. */
 function ofCommands(file, importers) {
   return (
     isSharedBy(file, importers, /^src\/(files|profiles)\//, 1) ||
-    isSharedBy(file, importers, /^src\/(commands\/(?!(?:ids|identity|wait-limit)\.ts$)[^/]+\.ts$|text\/)/)
+    isSharedBy(
+      file,
+      importers,
+      /^src\/(commands\/(?!(?:ids|identity|wait-limit)\.ts$)[^/]+\.ts$|text\/(?!json-place\.ts$))/,
+    )
   );
 }
 
