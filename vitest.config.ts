@@ -4,8 +4,11 @@ import { LongestFirst } from './test/support/longest-first.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
 
-/** Tests by plain calls, without a clock of their own. */
-const PURE = ['test/{domain,output,profiles,protocol,text}/**/*.test.ts'];
+/** Tests without the idle clock: plain calls, and the servers of the local service. */
+const SHARED = [
+  'test/{domain,output,profiles,protocol,text}/**/*.test.ts',
+  'test/service/{app,http,storage}/**/*.test.ts',
+];
 
 const report = process.env.ACS_TEST_REPORT;
 
@@ -15,8 +18,8 @@ export default defineConfig({
     projects: [
       // A worker loads a module once for all these files. The others get a process each: the idle clock waits until
       // nothing is active in its process, and what an earlier file has left there would keep it waiting.
-      { extends: true, test: { name: 'pure', include: PURE, isolate: false } },
-      { extends: true, test: { name: 'process', include: ['test/**/*.test.ts'], exclude: PURE } },
+      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      { extends: true, test: { name: 'process', include: ['test/**/*.test.ts'], exclude: SHARED } },
     ],
     globalSetup: ['test/support/build-is-current.ts'],
     // Processes, not threads: tests change directories, send signals and start processes of their own.

@@ -14,9 +14,11 @@ import { createSupervisor } from '../../../src/service/sandboxes/supervisor.ts';
 import { createActivity } from '../../../src/service/lifecycle/activity.ts';
 import { createClock } from '../../../src/service/lifecycle/clock.ts';
 import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
+import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import type { ServiceApi } from '../../../src/service/index.ts';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { conversationRow } from '../../support/conversation-row.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../../..');
 export const KEY = 'test-key';
@@ -180,4 +182,15 @@ export interface Shown {
 
 export async function conversation(app: Pick<TestApp, 'call'>, id: string): Promise<Shown | null> {
   return ((await app.call('GET', `/api/v1/app-conversations?ids=${id}`)).body as (Shown | null)[])[0] ?? null;
+}
+
+/** Stores a finished conversation of each dialect in one running sandbox that no worker serves; V0 has the newer one. */
+export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>): Record<'v0' | 'v1' | 'sandbox', string> {
+  const [earlier, later] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:01.000000Z'] as const;
+  const ids = { v0: 'a0'.repeat(16), v1: 'a1'.repeat(16), sandbox: newSandbox('process', earlier) };
+  store.sandboxes.insert({ ...ids.sandbox, status: 'RUNNING', port: 1 });
+  const sandbox_id = ids.sandbox.id;
+  store.conversations.insert(conversationRow({ id: ids.v1, dialect: 'V1', sandbox_id, created_at: earlier }));
+  store.conversations.insert(conversationRow({ id: ids.v0, dialect: 'V0', sandbox_id, created_at: later }));
+  return { ...ids, sandbox: sandbox_id };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, startedTask, until, type TestApp } from './support.ts';
+import { createTestApp, startedTask, until, type TestApp } from '../../support.ts';
 
 let app: TestApp;
 /** A conversation that its user made public, and one that nobody did. */

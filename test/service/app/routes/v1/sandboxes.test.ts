@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
-import { conversation, countEvents, createTestApp, startedTask, until, type TestApp } from './support.ts';
+import { newSandbox } from '../../../../../src/service/sandboxes/new-sandbox.ts';
+import { conversation, countEvents, createTestApp, startedTask, until, type TestApp } from '../../support.ts';
 
 let app: TestApp;
 beforeEach(async () => {

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { repositorySource, shownRepository } from '../../../src/service/app/repositories/repository.ts';
-import { conversation, createTestApp, startedTask, type TestApp, until } from './support.ts';
+import { repositorySource, shownRepository } from '../../../../src/service/app/repositories/repository.ts';
+import { conversation, createTestApp, startedTask, type TestApp, until } from '../support.ts';
 
 let app: TestApp;
 let server: Server;

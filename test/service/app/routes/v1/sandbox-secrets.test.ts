@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, type TestApp } from './support.ts';
+import { createTestApp, type TestApp } from '../../support.ts';
 
 let app: TestApp;
 let sandbox: { id: string; session_api_key: string };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { conversation, createTestApp, startedTask, until, type TestApp } from './support.ts';
+import { conversation, createTestApp, startedTask, until, type TestApp } from '../../support.ts';
 
 let app: TestApp;
 let id: string;
