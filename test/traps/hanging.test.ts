@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ID, OTHER_ID, userMessage } from '../servers/support/v1-world.ts';
 import type { Asked } from '../servers/support/fake-server.ts';
 import type { Ended } from '../support/world.ts';
-import { v1Trap, type V1Trap } from '../traps/support/trap.ts';
+import { v1Trap, type V1Trap } from './support/trap.ts';
 
 const SANDBOX = 'sandbox-that-starts';
 let trap: V1Trap;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { agentMessage, ID, status, userMessage } from '../servers/support/v1-world.ts';
-import { v1Trap, type V1Trap } from '../traps/support/trap.ts';
+import { v1Trap, type V1Trap } from './support/trap.ts';
 
 let trap: V1Trap;
 

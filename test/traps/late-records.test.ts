@@ -1,7 +1,7 @@
 /** A record that shows the status of the run before for a while after a message was accepted. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { finish, ID, status, userMessage } from '../servers/support/v1-world.ts';
-import { v1Trap, type V1Trap } from '../traps/support/trap.ts';
+import { v1Trap, type V1Trap } from './support/trap.ts';
 
 /** Until when the record lags behind the accepted message, and until when its events do. */
 const RECORD_LAGS_MS = 8_000;

@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * The tests that run for each changed piece of code: they call the source directly, and start neither a server nor a
+ * process. Those that do are named here; each of them would run for hundreds of changes.
+ */
+const SLOW = [
+  'test/domain/pages.test.ts',
+  'test/profiles/{lock,open-store}.test.ts',
+  'test/runs/{run-reads,tracker-hangs}.test.ts',
+  'test/text/{key-variables,simple-width}.test.ts',
+];
+
+export default defineConfig({
+  define: { ACS_VERSION: JSON.stringify('0.0.0') },
+  test: {
+    include: ['test/{domain,output,profiles,runs,text}/**/*.test.ts', 'test/service/http/guard.test.ts'],
+    exclude: SLOW,
+    testTimeout: 10_000,
+    hookTimeout: 10_000,
+  },
+});
