@@ -3,7 +3,8 @@ import { timingSafeEqual } from 'node:crypto';
 
 /** Compares keys in constant time. */
 export function isKey(given: string | undefined | null, key: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(key)];
+  if (given == null) return false;
+  const [a, b] = [Buffer.from(given), Buffer.from(key)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
