@@ -3,7 +3,8 @@
  * of a conversation: the newest of them are kept in memory while the worker runs.
  */
 import { randomUUID } from 'node:crypto';
-import type { BashCommandRequest, BashEventSearch } from '../../protocol/agent-server/requests.ts';
+import type { WebSocket } from 'ws';
+import type { BashCommandRequest, BashEventSearch, SocketQuery } from '../../protocol/agent-server/requests.ts';
 import { zonedTimestamp } from '../lifecycle/clock.ts';
 import type { RunResult, Sandbox } from './sandbox.ts';
 
@@ -15,6 +16,8 @@ const KEPT_IN_ONE = 2 * 1024 * 1024;
 const KEPT_TAIL = 1024 * 1024;
 /** A running command has an event for each output of this size, as on genuine servers; the last event has the rest. */
 const PIECE_CHARACTERS = 1024 * 1024;
+/** A subscriber that is this far behind is disconnected; it reconnects and requests the events it missed. */
+const LARGEST_LAG = 32 * 1024 * 1024;
 
 export interface BashCommandEvent {
   command: string;
@@ -165,6 +168,39 @@ export class BashService {
 
   #now(): string {
     return zonedTimestamp(this.#nowMicroseconds());
+  }
+}
+
+/** One subscriber of the events. */
+export class BashFeed {
+  readonly #client: WebSocket;
+  readonly #bash: BashService;
+  readonly #query: SocketQuery;
+
+  constructor(client: WebSocket, bash: BashService, query: SocketQuery) {
+    this.#client = client;
+    this.#bash = bash;
+    this.#query = query;
+  }
+
+  start(): void {
+    for (const event of this.#bash.events) if (this.#isWanted(event)) this.#send(event);
+    const listener = (event: BashEvent): void => {
+      this.#send(event);
+    };
+    this.#bash.listeners.add(listener);
+    this.#client.once('close', () => this.#bash.listeners.delete(listener));
+  }
+
+  #isWanted(event: BashEvent): boolean {
+    const { resend_mode, resend_all, after_timestamp } = this.#query;
+    if (resend_mode === 'since') return after_timestamp !== undefined && event.timestamp >= after_timestamp;
+    return resend_mode === 'all' || resend_all === true;
+  }
+
+  #send(event: BashEvent): void {
+    this.#client.send(JSON.stringify(event));
+    if (this.#client.bufferedAmount > LARGEST_LAG) this.#client.close(1013, 'Too slow');
   }
 }
 

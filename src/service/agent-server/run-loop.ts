@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Agent, Situation } from '../agents/agent.ts';
-import { needsConfirmation } from './confirmation.ts';
 import type { Conversation } from './conversation.ts';
 import {
   action,
@@ -14,11 +13,13 @@ import {
   interruptEvent,
   newCallId,
   pauseEvent,
+  riskOf,
   stateUpdate,
   TOOL_NAMES,
   type ToolStep,
 } from './events.ts';
 import { agentError, type Cause, rejection } from './observations.ts';
+import type { ConfirmationPolicy } from '../storage/conversation-state.ts';
 import { storageError } from '../storage/storage-error.ts';
 import type { Sandbox } from './sandbox.ts';
 import { carryOut } from './tools.ts';
@@ -245,4 +246,15 @@ export class RunLoop {
     if (decision.type === 'unable' || decision.step.type === 'message' || decision.step.type === 'break') return null;
     return decision.step;
   }
+}
+
+const RISKS = ['LOW', 'MEDIUM', 'HIGH'];
+
+/** Whether a step needs a confirmation. Finishing and thinking have no effect and never need one. */
+function needsConfirmation(policy: ConfirmationPolicy, step: ToolStep): boolean {
+  if (step.type !== 'terminal' && step.type !== 'edit') return false;
+  if (policy.kind !== 'ConfirmRisky') return policy.kind === 'AlwaysConfirm';
+  const risk = riskOf(step);
+  if (risk === 'UNKNOWN') return policy.confirm_unknown;
+  return RISKS.indexOf(risk) >= RISKS.indexOf(policy.threshold);
 }

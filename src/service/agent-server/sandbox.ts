@@ -5,7 +5,6 @@
 import path from 'node:path';
 import { IsolationError } from '../isolation/connection.ts';
 import { type StartedIsolation, startIsolation } from '../isolation/isolation.ts';
-import { Countdowns } from '../isolation/countdown.ts';
 import type { Operation, Operations, RunEnd, RunParameters } from '../isolation/protocol.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
 
@@ -18,6 +17,8 @@ const PING_MS = 1000;
 const KILL_MS = 5000;
 /** How long any other request may take. */
 const OPERATION_MS = 120_000;
+/** How often the running time of a request is counted. */
+const TICK_MS = 250;
 
 export interface RunOptions {
   timeoutMs: number;
@@ -189,5 +190,36 @@ class Gate {
 
   constructor() {
     this.passed = new Promise((resolve) => (this.release = resolve));
+  }
+}
+
+/**
+ * Counts the running time of a request to a sandbox, outside of it: no process inside can stop the count. The time
+ * in which the sandbox is paused, or the machine is suspended, does not count.
+ */
+class Countdowns {
+  #held = false;
+
+  hold(held: boolean): void {
+    this.#held = held;
+  }
+
+  /** Calls back after so many milliseconds of running time. Returns a function that cancels. */
+  start(durationMs: number, onEnd: () => void): () => void {
+    let left = durationMs;
+    let last = performance.now();
+    const tick = (): void => {
+      const now = performance.now();
+      // A gap longer than two ticks means that this process, or the machine, was suspended.
+      if (!this.#held) left -= Math.min(now - last, 2 * TICK_MS);
+      last = now;
+      if (left > 0) return;
+      clearInterval(timer);
+      onEnd();
+    };
+    const timer = setInterval(tick, Math.max(1, Math.min(TICK_MS, durationMs)));
+    return () => {
+      clearInterval(timer);
+    };
   }
 }

@@ -11,7 +11,7 @@ import { socketAuthentication, type SocketQuery, socketQuery } from '../../proto
 import { check, toHexId } from '../../protocol/detail.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import { boundFrames, letUpgrade } from '../faults/socket.ts';
-import { BashFeed } from './bash-feed.ts';
+import { BashFeed } from './bash.ts';
 import type { WorkerContext } from './context.ts';
 import { EventFeed, parseFrame } from './event-feed.ts';
 import { forbidden, isKey } from '../http/guard.ts';

@@ -3,11 +3,13 @@
  * git, so that the worker itself never follows a link or reads a repository that an agent made. When its stdin ends the
  * worker is gone: it ends everything it started and exits.
  */
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { HOME_INSIDE } from './bubblewrap.ts';
 import { editFile, EditHistory } from './inside/editor.ts';
 import { DownloadReader, UploadWriter } from './inside/files.ts';
 import { OperationError } from './inside/failure.ts';
 import { gitChanges, gitDelta, gitDiff } from './inside/git.ts';
-import { prepareHome } from './inside/home.ts';
 import { LineReader } from './inside/lines.ts';
 import { Scratch } from './inside/scratch.ts';
 import { Shell } from './inside/shell.ts';
@@ -76,6 +78,17 @@ function endEverything(): void {
   });
   scratch.remove();
   process.exit(0);
+}
+
+/**
+ * Inside bubblewrap the home is new and empty: git needs a name to commit, and must not refuse a workspace whose owner
+ * is mapped to another user. The home of a person is not changed.
+ */
+function prepareHome(home: string | undefined): void {
+  if (home !== HOME_INSIDE) return;
+  const file = path.join(home, '.gitconfig');
+  if (existsSync(file)) return;
+  writeFileSync(file, '[user]\n\tname = agent\n\temail = agent@localhost\n[safe]\n\tdirectory = *\n');
 }
 
 const reader = new LineReader((line) => void answer(JSON.parse(line) as Request));

@@ -1,7 +1,7 @@
 /**
  * The isolation of a sandbox for its worker: starts the helper inside, sends requests to it, stops, continues and ends
- * all processes. In this folder: bubblewrap.ts and plain.ts (how it is isolated), inside.ts with inside/ (the helper),
- * processes.ts and freeze.ts (the processes of a sandbox from outside).
+ * all processes. In this folder: bubblewrap.ts (how it is isolated), inside.ts with inside/ (the helper), processes.ts
+ * (the processes of a sandbox from outside).
  */
 import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
@@ -13,13 +13,26 @@ import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
 import { bubblewrapEnvironment, bubblewrapPlan, hiddenFolders } from './bubblewrap.ts';
 import { IsolationConnection } from './connection.ts';
 import { removeScratch } from './inside/scratch.ts';
-import { type Freezer, namespaceFreezer, treeFreezer } from './freeze.ts';
 import { bubblewrapCommand } from './namespace-limit.ts';
-import { plainEnvironment } from './plain.ts';
-import { killProcesses, realtimeLimitOf, reapLeftovers, SANDBOX_MARKER } from './processes.ts';
+import {
+  continueProcesses,
+  killProcesses,
+  realtimeLimitOf,
+  reapLeftovers,
+  SANDBOX_MARKER,
+  type Selection,
+  stopProcesses,
+} from './processes.ts';
 
 /** Time for the helper without isolation to exit by itself. */
 const LEAVE_MS = 1000;
+
+/** Pausing a sandbox: every process inside is stopped, and continued on resume. */
+export interface Freezer {
+  /** Returns the number of stopped processes. */
+  freeze(): number;
+  thaw(): void;
+}
 
 /** A started isolation. */
 export interface StartedIsolation {
@@ -85,6 +98,10 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
  */
 const MARKED = 'prlimit --pid $$ "--rttime=$0:" > /dev/null 2>&1; exec "$@"';
 
+/**
+ * The spec `process`: no isolation. Commands run as the user and can read all files of the user. Only the
+ * environment is cleaned, so that no key of the service or of a command line is passed on by accident.
+ */
 async function startPlain(config: WorkerConfig): Promise<StartedIsolation> {
   reapLeftovers(config.sandbox_id);
   const helper = [process.execPath, path.join(config.root, 'dist', 'inside.js')];
@@ -125,5 +142,48 @@ function commonEnvironment(config: WorkerConfig): Record<string, string> {
     TERM: 'dumb',
     ...config.initial_env,
     [SANDBOX_MARKER]: config.sandbox_id,
+  };
+}
+
+const KEPT = ['HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LOGNAME', 'PATH', 'SHELL', 'TMPDIR', 'TZ', 'USER'];
+
+/** The environment of commands without isolation, out of the one of the service. */
+function plainEnvironment(ambient: NodeJS.ProcessEnv, workspaceDir: string): Record<string, string> {
+  const kept = KEPT.flatMap((name) => {
+    const value = ambient[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    ...Object.fromEntries(kept),
+    // A workspace without a repository is not part of one further up, e.g. of a home kept in git.
+    GIT_CEILING_DIRECTORIES: path.dirname(workspaceDir),
+    // git takes it only where no user.email is set.
+    EMAIL: 'agent@localhost',
+  };
+}
+
+/**
+ * `bubblewrap`: everything below bwrap, `inside.ts` included; nothing can leave its process-id namespace, and the
+ * kernel ends the namespace with the worker even while it is stopped.
+ */
+function namespaceFreezer(bwrapPid: number): Freezer {
+  return freezer({ below: bwrapPid, marked: null, except: [] });
+}
+
+/**
+ * `process`: everything below `inside.ts` or carrying the sandbox's mark, but not `inside.ts` itself: a stopped one
+ * would not see that the worker is gone, and what it should end would stay behind.
+ */
+function treeFreezer(insidePid: number, mark: string): Freezer {
+  return freezer({ below: insidePid, marked: mark, except: [insidePid] });
+}
+
+function freezer(selection: Selection): Freezer {
+  return {
+    freeze: () => stopProcesses(selection).length,
+    thaw: () => {
+      continueProcesses(selection);
+    },
   };
 }

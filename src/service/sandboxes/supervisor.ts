@@ -9,7 +9,6 @@ import type { SandboxRow } from '../storage/sandboxes.ts';
 import type { ConversationNotice, SandboxSpecName } from './worker-protocol.ts';
 import { createAgentClient, type AgentAnswer, type AgentRequest } from './agent-client.ts';
 import { endCutOffRuns, type CutOff } from './cut-off-runs.ts';
-import { deferred } from './deferred.ts';
 import { requestedSandbox, withFolders, workerConfig } from './new-sandbox.ts';
 import { removeTree } from './remove-tree.ts';
 import { toEvict } from './eviction.ts';
@@ -31,14 +30,12 @@ export { SandboxUnavailable, type Supervisor, type SupervisorOptions } from './s
 
 interface Live {
   worker: WorkerProcess;
-  ready: Promise<void>;
   /** The worker runs, and every process inside is stopped. */
   isPaused: boolean;
   /** Its end was requested. */
   isEnding: boolean;
 }
 
-const READY_TIMEOUT_MS = 30_000;
 const COMMAND_TIMEOUT_MS = 15_000;
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
@@ -74,7 +71,7 @@ class SandboxSupervisor implements Supervisor {
   }
 
   async #whenReady(id: string): Promise<SandboxRow> {
-    await this.#live.get(id)?.ready.catch((error: unknown) => {
+    await this.#live.get(id)?.worker.ready.catch((error: unknown) => {
       throw new SandboxUnavailable(error instanceof Error ? error.message : String(error));
     });
     return runningRow(this.#options.store.sandboxes.get(id), id);
@@ -88,7 +85,7 @@ class SandboxSupervisor implements Supervisor {
     const row = this.#options.store.sandboxes.get(id);
     if (row === null || row.status === 'PAUSED' || row.status === 'ERROR') return row !== null;
     const live = this.#live.get(id);
-    await live?.ready.catch(() => undefined);
+    await live?.worker.ready.catch(() => undefined);
     if (live !== undefined && this.#live.has(id)) await this.#freeze(id, live);
     this.#statuses.write(id, { status: 'PAUSED', status_detail: detail });
     return true;
@@ -186,11 +183,6 @@ class SandboxSupervisor implements Supervisor {
   #launch(row: SandboxRow): void {
     if (this.#isClosing) throw new SandboxUnavailable('the service is ending');
     const { root, env, log } = this.#options;
-    const ready = deferred(); // awaited by whenRunning
-    const timer = setTimeout(() => {
-      ready.reject(new Error('the worker did not become ready in time'));
-      worker.kill();
-    }, READY_TIMEOUT_MS);
     const config = workerConfig(row, {
       root,
       workspace_dir: this.workspaceOf(row.id),
@@ -206,19 +198,14 @@ class SandboxSupervisor implements Supervisor {
         guarded(row.id, log, () => {
           writeNotice(row.id, notice, { ...this.#options, statuses: this.#statuses });
         });
-        if (notice.type !== 'ready') return;
-        clearTimeout(timer);
-        ready.resolve();
       },
       onEnd: (text) => {
-        clearTimeout(timer);
         guarded(row.id, log, () => {
           this.#workerEnded(row.id, text, worker.pid);
         });
-        ready.reject(new Error(text));
       },
     });
-    this.#live.set(row.id, { worker, ready: ready.promise, isPaused: false, isEnding: false });
+    this.#live.set(row.id, { worker, isPaused: false, isEnding: false });
     this.#statuses.write(row.id, { worker_pid: worker.pid, worker_start: startOf(worker.pid) });
   }
 

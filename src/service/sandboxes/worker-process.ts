@@ -16,6 +16,7 @@ export interface WorkerEvents {
   log(line: string): void;
 }
 
+const READY_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 5_000;
 const KILL_AFTER_MS = 1000;
 
@@ -25,6 +26,8 @@ export interface WorkerProcess {
   readonly subscribers: number;
   /** Sends a command and waits for its answer. Rejects when the worker ends first or takes too long. */
   ask(type: WorkerCommand['type'], timeoutMs: number): Promise<WorkerNotice>;
+  /** Settles after its notice `ready` was passed on. Rejects when it ends before, or is killed for lateness. */
+  ready: Promise<void>;
   /** Settles when the process is gone. */
   ended: Promise<void>;
   /** Kills the worker's process group, and with it the processes inside. */
@@ -47,6 +50,12 @@ export function startWorker(
   // A write to a worker that has just ended is not an error: `close` reports the end.
   child.stdin.on('error', () => undefined);
   child.stdin.write(`${JSON.stringify(config)}\n`);
+  const kill = (): void => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      sendSignal(-child.pid, 'SIGKILL');
+    }
+  };
+  const start = limitedStart(kill);
   const waiting = new Map<string, (notice: WorkerNotice) => void>();
   const failures = new Set<(error: Error) => void>();
   const reported = { failure: '', subscribers: 0 };
@@ -58,6 +67,7 @@ export function startWorker(
     const answered = 'request' in notice ? waiting.get(notice.request) : undefined;
     if (answered !== undefined) answered(notice);
     else events.onNotice(notice);
+    if (notice.type === 'ready') start.succeed();
   });
   createInterface({ input: child.stderr }).on('line', (line) => {
     events.log(`worker ${config.sandbox_id}: ${line.slice(0, 2000)}`);
@@ -66,20 +76,45 @@ export function startWorker(
     const text = reported.failure === '' ? `the worker ended unexpectedly (${how})` : reported.failure;
     for (const fail of failures) fail(new Error(text));
     events.onEnd(text);
+    start.fail(text);
   });
   return {
     pid: child.pid ?? -1,
+    ready: start.ready,
     ended,
     get subscribers() {
       return reported.subscribers;
     },
     ask: (type, timeoutMs) => ask(child, waiting, failures, type, timeoutMs),
-    kill: () => {
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-        sendSignal(-child.pid, 'SIGKILL');
-      }
-    },
+    kill,
   };
+}
+
+interface Start {
+  ready: Promise<void>;
+  succeed(): void;
+  fail(why: string): void;
+}
+
+/** The start of a worker. A failure that is not awaited is ignored. */
+function limitedStart(onTimeout: () => void): Start {
+  let succeed = (): void => undefined;
+  let fail = (_why: string): void => undefined;
+  const ready = new Promise<void>((resolve, reject) => {
+    succeed = resolve;
+    fail = (why) => {
+      reject(new Error(why));
+    };
+  });
+  const timer = setTimeout(() => {
+    fail('the worker did not become ready in time');
+    onTimeout();
+  }, READY_TIMEOUT_MS);
+  const clear = (): void => {
+    clearTimeout(timer);
+  };
+  ready.then(clear, clear);
+  return { ready, succeed, fail };
 }
 
 /** Requests the end of a worker, and kills it when it does not end in time. Settles when it has ended. */
