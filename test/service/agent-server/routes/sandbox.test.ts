@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KEY, type OwnWorker, startOwnWorker } from './support/worker.ts';
+import { KEY, type OwnWorker, startOwnWorker } from '../support/worker.ts';
 
 let worker: OwnWorker;
 

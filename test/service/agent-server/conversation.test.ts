@@ -2,11 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openEventLog, type EventLog } from '../../../src/service/storage/event-log.ts';
 import { Conversation } from '../../../src/service/agent-server/conversation.ts';
 import { conversationError, noMetrics } from '../../../src/service/agent-server/events.ts';
-import { httpErrorOf } from '../../../src/service/http/router.ts';
 import type { ConversationNotice } from '../../../src/service/sandboxes/worker-protocol.ts';
+import { type EventLog, openEventLog } from '../../../src/service/storage/event-log.ts';
 import { until } from './support/worker.ts';
 
 let folder: string;
@@ -60,13 +59,5 @@ describe('a run on a full disk', () => {
     expect(kinds).toEqual(['ConversationStateUpdateEvent', 'ConversationErrorEvent']);
     expect(log.readState()?.execution_status).toBe('error');
     log.close();
-  });
-
-  it('refuses requests with 507 and a text', () => {
-    const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    expect(httpErrorOf(full as Error, () => null)).toMatchObject({
-      status: 507,
-      body: { detail: expect.stringContaining('disk') },
-    });
   });
 });

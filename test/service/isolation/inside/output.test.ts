@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LineReader } from '../../../src/service/isolation/inside/lines.ts';
-import { BoundedText } from '../../../src/service/isolation/inside/output.ts';
+import { BoundedText } from '../../../../src/service/isolation/inside/output.ts';
 
 describe('the output of a command', () => {
   it('is complete when it is short, in any chunks', () => {
@@ -22,24 +21,5 @@ describe('the output of a command', () => {
     const text = new BoundedText(10, 10);
     const [first, second] = [Buffer.from('ü').subarray(0, 1), Buffer.from('ü').subarray(1)];
     expect([text.push(first), text.push(second), text.toString()]).toEqual(['', 'ü', 'ü']);
-  });
-});
-
-describe('lines', () => {
-  it('are assembled from any chunks', () => {
-    const lines: string[] = [];
-    const reader = new LineReader((line) => lines.push(line));
-    const bytes = Buffer.from('one\n\ntwö\nthree');
-    for (const byte of bytes) reader.push(Buffer.from([byte]));
-    expect(lines).toEqual(['one', 'twö']);
-    reader.push(Buffer.from('\nfour\n'));
-    expect(lines).toEqual(['one', 'twö', 'three', 'four']);
-  });
-
-  it('that are too long are refused before they use much memory', () => {
-    const reader = new LineReader(() => undefined, 10);
-    expect(() => {
-      reader.push(Buffer.from('x'.repeat(11)));
-    }).toThrow('too long');
   });
 });

@@ -2,9 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
-import { processesOf, statesOf } from './support/processes.ts';
-import { sandboxOfTest } from './support/sandbox-of-test.ts';
+import { processesOf, statesOf } from '../agent-server/support/processes.ts';
+import { sandboxOfTest } from '../agent-server/support/sandbox-of-test.ts';
 import {
   eventsOf,
   ID,
@@ -18,7 +17,8 @@ import {
   type TestWorker,
   until,
   untilStatus,
-} from './support/worker.ts';
+} from '../agent-server/support/worker.ts';
+import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 
 const sandbox = sandboxOfTest();
 

@@ -1,11 +1,10 @@
-/** What takes its time: limits that end while a sandbox is paused, or while the helper inside it is stopped. */
-import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { SandboxSpecName } from '../../../src/service/sandboxes/worker-protocol.ts';
-import { describeEachSpec } from '../../support/bubblewrap.ts';
 import { processesOf, statesOf } from './support/processes.ts';
 import {
   eventsOf,
@@ -19,6 +18,7 @@ import {
   until,
   untilStatus,
 } from './support/worker.ts';
+import { describeEachSpec, hasBubblewrap } from '../../support/bubblewrap.ts';
 
 /** A test with a worker of its own: these run beside each other, because they wait for seconds. */
 const withWorker = (spec: SandboxSpecName, run: (worker: OwnWorker) => Promise<void>) => async (): Promise<void> => {
@@ -94,5 +94,33 @@ describe.concurrent('limits', () => {
         await until('all processes end', () => processesOf(worker.place).length === 0);
       }),
     );
+  });
+});
+
+describe.runIf(hasBubblewrap)('a sandbox of the spec bubblewrap', () => {
+  it('that was isolated is never resumed without isolation', async () => {
+    const programs = mkdtempSync(path.join(tmpdir(), 'acs-programs-'));
+    const program = path.join(programs, 'bwrap');
+    const bwrap = execFileSync('which', ['bwrap'], { encoding: 'utf8' }).trim();
+    symlinkSync(bwrap, program);
+    for (const name of ['unshare', 'sh']) symlinkSync(`/usr/bin/${name}`, path.join(programs, name));
+    const worker = await startOwnWorker({ spec: 'bubblewrap', env: { PATH: programs } });
+    try {
+      const run = (command: string) => worker.call('POST', '/api/bash/execute_bash_command', { command, timeout: 10 });
+      rmSync(program);
+      await run('kill -9 2 $PPID').catch(() => undefined);
+      const refused = await until('an answer without isolation', async () => {
+        const answer = await run('touch outside');
+        return answer.status === 503 ? answer : null;
+      });
+      expect(refused.body).toMatchObject({
+        detail: expect.stringContaining('cannot be isolated: bubblewrap (bwrap) is not installed'),
+      });
+      symlinkSync(bwrap, program);
+      expect((await run('pwd')).body).toMatchObject({ exit_code: 0, stdout: '/workspace/project\n' });
+    } finally {
+      await worker.close();
+      rmSync(programs, { recursive: true });
+    }
   });
 });

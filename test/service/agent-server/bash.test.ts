@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { step, until } from '../../support/worker.ts';
-import { useSharedWorker } from '../../support/shared-worker.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useSharedWorker } from './support/shared-worker.ts';
+import { KEY, type OwnWorker, startOwnWorker, step, until } from './support/worker.ts';
 
 const shared = useSharedWorker([step.finish()]);
 const { get, post } = shared;
@@ -89,5 +89,28 @@ describe('commands', () => {
   it('longer than the limit of the system for one argument run', async () => {
     const { body } = await post('/api/bash/execute_bash_command', { command: `: ${'x'.repeat(300_000)}\necho end` });
     expect(body).toMatchObject({ exit_code: 0, stdout: 'end\n' });
+  });
+});
+
+describe('the socket of commands', () => {
+  let worker: OwnWorker;
+  beforeAll(async () => {
+    worker = await startOwnWorker({ spec: 'process' });
+  });
+  afterAll(() => worker.close());
+
+  it('sends stored events, then new ones', async () => {
+    await worker.call('POST', '/api/bash/execute_bash_command', { command: 'echo before' });
+    const socket = worker.socket('/sockets/bash-events?resend_mode=all', { 'X-Session-API-Key': KEY });
+    await until('what was', () => socket.frames.length === 2);
+    await worker.call('POST', '/api/bash/execute_bash_command', { command: 'echo after' });
+    await until('what comes', () => socket.frames.length === 4);
+    expect(socket.frames.map((frame) => frame['command'] ?? frame['stdout'])).toEqual([
+      'echo before',
+      'before\n',
+      'echo after',
+      'after\n',
+    ]);
+    socket.client.terminate();
   });
 });
