@@ -79,7 +79,7 @@ export function createFollowWindow(startMs: number | null): FollowWindow {
         }
       lastId = id;
       const ms = parseTime(timestamp);
-      if (ms !== null && (newestMs === null || ms > newestMs)) newestMs = ms;
+      if (ms !== null) newestMs = Math.max(newestMs ?? ms, ms);
       return true;
     },
     sinceMs: (overlapMs = OVERLAP_MS) => (newestMs === null ? startMs : Math.max(newestMs - overlapMs, startMs ?? 0)),

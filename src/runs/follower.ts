@@ -66,13 +66,13 @@ class Follower {
   private openedAtMs = 0;
   private frameAtMs = 0;
   private quickCuts = 0;
-  private wake: (() => void) | null = null;
+  private wake = (): void => undefined;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
     this.source = source;
     this.clock = clock;
     this.signal = signal;
-    signal.addEventListener('abort', () => this.wake?.(), { once: true });
+    signal.addEventListener('abort', () => this.wake());
     this.window = createFollowWindow(parseTime(options.since ?? null));
     this.skipTo = options.afterEventId ?? null;
   }
@@ -89,7 +89,7 @@ class Follower {
     try {
       const isNewest = this.word === null || this.word === first.execution_status;
       if (isNewest) this.word = null;
-      yield* this.report(isNewest ? first : await this.freshLook(), 'time');
+      yield* this.report(isNewest ? first : await this.freshLook());
     } catch (error) {
       this.failed(error);
     }
@@ -104,6 +104,7 @@ class Follower {
   /** The first read of record and events, retried after network errors: the caller has already read the record. */
   private async *begin(): AsyncGenerator<FollowItem, Conversation, void> {
     for (;;) {
+      this.signal.throwIfAborted();
       try {
         const first = await this.source.look();
         await this.connect();
@@ -130,14 +131,14 @@ class Follower {
         const conversation = await this.source.look();
         await this.connect();
         yield* this.readStored();
-        if (this.word === null) yield* this.report(conversation, 'time');
+        if (this.word === null) yield* this.report(conversation);
         this.recovered();
       } else if (this.socket !== null && this.clock.now() - this.frameAtMs >= FOLLOW_MS.quietSocket) {
         yield* this.listenAgain();
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
-        const why = this.word === null ? 'time' : 'word';
-        yield* this.report(await this.freshLook(), why);
+        const isReported = this.word !== null;
+        yield* this.report(await this.freshLook(), isReported);
         this.recovered();
       }
     } catch (error) {
@@ -181,10 +182,9 @@ class Follower {
   }
 
   private async connect(): Promise<void> {
-    this.socket?.close();
     this.socket = await this.source.openSocket(this.window);
     this.openedAtMs = this.frameAtMs = this.clock.now();
-    this.reopenAtMs = this.openedAtMs + (this.socket === null ? this.source.pollMs.reading : 0);
+    this.reopenAtMs = this.openedAtMs + this.source.pollMs.reading;
   }
 
   private async *takeFrames(): AsyncGenerator<FollowItem, void, void> {
@@ -233,7 +233,8 @@ class Follower {
     return conversation;
   }
 
-  private async *report(conversation: Conversation, why: 'time' | 'word'): AsyncGenerator<FollowItem, void, void> {
+  /** @param isReported whether an event reported this status */
+  private async *report(conversation: Conversation, isReported = false): AsyncGenerator<FollowItem, void, void> {
     const now = this.clock.now();
     this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
     if (conversation.status === NO_STATUS) {
@@ -246,7 +247,7 @@ class Follower {
       this.nullSinceMs = null;
     }
     // A short run may begin and end between two reads: its end is reported though the status before it was the same.
-    const again = why === 'word' && ENDS.has(conversation.status);
+    const again = isReported && ENDS.has(conversation.status);
     if (!again && this.reported !== null && !differs(this.reported, conversation)) return;
     let state = conversation;
     if (ENDS.has(conversation.status)) {
@@ -268,12 +269,11 @@ class Follower {
     // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
     const woken = new Promise<void>((resolve) => (this.wake = resolve));
     await beforeTime({ clock: this.clock }, waitMs, this.socket === null ? [woken] : [woken, this.socket.activity()]);
-    this.signal.throwIfAborted();
   }
 }
 
 function backoffMs(failures: number): number {
-  return Math.min(250 * 2 ** Math.min(failures, 6), FOLLOW_MS.longestBackoff);
+  return Math.min(250 * 2 ** failures, FOLLOW_MS.longestBackoff);
 }
 
 /** `reported` may have more than a plain record: what comes from the events alone does not count. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { trackRun } from '../../src/runs/tracker.ts';
 import type { TrackOptions } from '../../src/runs/tracker-options.ts';
-import type { Clock } from '../../src/clock.ts';
 import type { Context } from '../../src/context.ts';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
@@ -10,48 +9,7 @@ import { AppError } from '../../src/errors.ts';
 import type { RunSignal } from '../../src/domain/event.ts';
 import type { FollowItem } from '../../src/runs/follow-source.ts';
 import type { Server } from '../../src/servers/server.ts';
-
-/** Time that passes only when a test says so. */
-class ManualClock implements Clock {
-  private nowMs = 0;
-  private sleepers: { atMs: number; wake: () => void }[] = [];
-
-  now(): number {
-    return this.nowMs;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error);
-      const sleeper = { atMs: this.nowMs + ms, wake: resolve };
-      this.sleepers.push(sleeper);
-      signal?.addEventListener('abort', () => {
-        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
-        reject(signal.reason as Error);
-      });
-    });
-  }
-
-  /** Time passes as seen by sleepers: each wakes at its time. */
-  async pass(ms: number): Promise<void> {
-    const untilMs = this.nowMs + ms;
-    for (;;) {
-      await settled();
-      const next = this.sleepers.filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
-      if (next === undefined) break;
-      this.nowMs = Math.max(this.nowMs, next.atMs);
-      this.sleepers = this.sleepers.filter((other) => other !== next);
-      next.wake();
-    }
-    this.nowMs = untilMs;
-    await settled();
-  }
-}
-
-/** Lets everything run that waits for nothing but other code. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
+import { ManualClock, settled } from '../support/manual-clock.ts';
 
 /** A server whose record and follower items are set by the test. */
 class Stage {

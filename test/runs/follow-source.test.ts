@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { createFollowWindow } from '../../src/runs/follow-source.ts';
+
+const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
+
+describe('the window of a follower', () => {
+  it('knows an event that was seen before, and the newest seen', () => {
+    const window = createFollowWindow(null);
+    expect(window.lastId).toBeNull();
+    expect([window.isNew('a', null), window.isNew('b', null), window.isNew('a', null)]).toEqual([true, true, false]);
+    expect(window.lastId).toBe('b');
+  });
+
+  it('knows the last 20,000 ids', () => {
+    const window = createFollowWindow(null);
+    for (let index = 0; index < 20_000; index++) window.isNew(`${index}`, null);
+    expect(window.isNew('0', null)).toBe(false);
+    window.isNew('one more', null);
+    expect([window.isNew('1', null), window.isNew('0', null)]).toEqual([false, true]);
+  });
+
+  it('starts 2 s before the newest event, or as long before it as is asked for', () => {
+    const window = createFollowWindow(null);
+    expect(window.sinceMs()).toBeNull();
+    window.isNew('without a time', null);
+    expect(window.sinceMs()).toBeNull();
+    window.isNew('a', at(100));
+    window.isNew('b', at(200));
+    window.isNew('older', at(150));
+    window.isNew('without a time either', null);
+    expect([window.sinceMs(), window.sinceMs(500)]).toEqual([198_000, 199_500]);
+  });
+
+  it('does not start before the start of following, nor before the epoch', () => {
+    const window = createFollowWindow(99_000);
+    expect(window.sinceMs()).toBe(99_000);
+    window.isNew('a', at(100));
+    expect(window.sinceMs()).toBe(99_000);
+    window.isNew('b', at(200));
+    expect(window.sinceMs()).toBe(198_000);
+    const early = createFollowWindow(null);
+    early.isNew('a', at(1));
+    expect(early.sinceMs()).toBe(0);
+  });
+});

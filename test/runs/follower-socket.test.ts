@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import { settled } from '../support/manual-clock.ts';
+import { ScriptedSource, sighting } from './support/scripted-source.ts';
+
+let source: ScriptedSource;
+beforeEach(() => {
+  source = new ScriptedSource();
+});
+
+describe('following with a socket', () => {
+  beforeEach(() => {
+    source.hasSocket = true;
+  });
+
+  it('delivers events as they come, and reads the record at the longer interval', async () => {
+    await source.start();
+    const [socket] = source.sockets;
+    await socket?.send(sighting('a'), sighting('a'), sighting('b'));
+    expect(source.lines).toEqual(['=running', 'a', 'b']);
+    await source.clock.pass(7_000);
+    expect(source.timesOf('look')).toEqual([0, 3_000, 6_000]);
+    expect([source.timesOf('open'), source.timesOf('read')]).toEqual([[0], [0]]);
+  });
+
+  it('reads the record at once when an event reports a status', async () => {
+    await source.start();
+    source.set({ status: 'idle', execution_status: 'idle' });
+    await source.clock.pass(100);
+    await source.sockets[0]?.send(sighting('a', { word: 'idle' }), sighting('b'));
+    expect(source.lines).toEqual(['=running', 'a', 'b', '=idle']);
+    expect(source.timesOf('look')).toEqual([0, 100]);
+    await source.clock.pass(3_000);
+    expect(source.timesOf('look')).toEqual([0, 100, 3_100]);
+  });
+
+  it('reads the record four more times within a second while it is older than the event', async () => {
+    await source.start();
+    await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
+    await source.clock.pass(2_000);
+    expect(source.timesOf('look')).toEqual([0, 0, 125, 312.5, 593.75, 1_015.625]);
+    expect(source.lines).toEqual(['=running', 'a']);
+  });
+
+  it('ends those reads with the first record that is as new', async () => {
+    await source.start();
+    source.onLook = () => {
+      if (source.clock.now() >= 300) source.set({ status: 'idle', execution_status: 'idle' });
+    };
+    await source.sockets[0]?.send(sighting('a', { word: 'idle' }));
+    await source.clock.pass(2_000);
+    expect(source.timesOf('look')).toEqual([0, 0, 125, 312.5]);
+    expect(source.lines).toEqual(['=running', 'a', '=idle']);
+  });
+
+  it('takes a record without a status as new', async () => {
+    await source.start();
+    source.set({ status: 'idle', execution_status: null });
+    await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
+    await source.clock.pass(2_000);
+    expect(source.timesOf('look')).toEqual([0, 0]);
+  });
+
+  it('delivers an end that an event reports although the status before it was the same', async () => {
+    source.set({ status: 'finished', execution_status: 'finished' });
+    await source.start();
+    await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
+    await source.clock.pass(10_000);
+    expect(source.lines).toEqual(['=finished', 'a', '=finished']);
+  });
+
+  it('does not deliver again a status that is no end', async () => {
+    await source.start();
+    await source.sockets[0]?.send(sighting('a', { word: 'running' }));
+    expect(source.lines).toEqual(['=running', 'a']);
+  });
+
+  it('delivers frames that came before a cut, opens another socket at once and reads what it missed', async () => {
+    await source.start();
+    const [socket] = source.sockets;
+    await socket?.send(sighting('a'));
+    source.stored = [sighting('a'), sighting('b')];
+    await socket?.cut();
+    expect(source.lines).toEqual(['=running', 'a', 'b']);
+    expect([source.timesOf('open'), source.timesOf('look').length]).toEqual([[0, 0], 2]);
+  });
+
+  it('reads the record anew when what was missed reports a status', async () => {
+    await source.start();
+    source.set({ status: 'idle', execution_status: 'idle' });
+    source.onRead = () => source.set({ status: 'starting', execution_status: 'starting' });
+    source.stored = [sighting('a', { word: 'starting' })];
+    await source.sockets[0]?.cut();
+    expect(source.lines).toEqual(['=running', 'a', '=starting']);
+  });
+
+  it('waits longer and longer for sockets that are closed within 10 s', async () => {
+    source.onOpen = (socket) => {
+      if (source.sockets.length <= 7) socket.closed = { code: 1013 };
+    };
+    await source.start();
+    await source.clock.pass(60_000);
+    const opened = source.timesOf('open');
+    expect(opened.map((at, index) => at - (opened[index - 1] ?? 0))).toEqual([
+      0, 0, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000,
+    ]);
+    await source.clock.pass(10_000);
+    expect(source.timesOf('open')).toHaveLength(8);
+  });
+
+  it.each([
+    [9_999, 1_000],
+    [10_000, 0],
+  ])(
+    'opens another socket for one that was open for %i ms after %i ms when the one before was refused',
+    async (openMs, waitMs) => {
+      source.onOpen = (socket) => {
+        if (source.sockets.length === 1) socket.closed = { code: 1013 };
+      };
+      await source.start();
+      await source.clock.pass(100);
+      const openedAtMs = source.timesOf('open').at(-1) ?? 0;
+      await source.clock.pass(openedAtMs + openMs - source.clock.now());
+      await source.sockets[1]?.cut();
+      await source.clock.pass(2_000);
+      expect(source.timesOf('open').slice(2)).toEqual([openedAtMs + openMs + waitMs]);
+    },
+  );
+
+  it('reads the stored events when the socket was silent for 30 s, and keeps it when it missed none', async () => {
+    await source.start();
+    await source.clock.pass(20_000);
+    await source.sockets[0]?.send(sighting('a'));
+    source.stored = [sighting('a')];
+    await source.clock.pass(61_000);
+    // With each read of the record.
+    expect(source.timesOf('read')).toEqual([0, 51_000, 81_000]);
+    expect(source.sockets).toHaveLength(1);
+  });
+
+  it('replaces a silent socket that missed an event', async () => {
+    await source.start();
+    source.stored = [sighting('missed')];
+    await source.clock.pass(30_000);
+    expect(source.lines).toEqual(['=running', 'missed']);
+    await source.clock.pass(20);
+    expect(source.timesOf('open')).toEqual([0, 30_020]);
+    expect(source.sockets[0]?.closedByFollower).toBe(true);
+  });
+
+  it('replaces a silent socket once when it is cut while the stored events are read', async () => {
+    await source.start();
+    source.stored = [sighting('missed')];
+    source.onRead = () => {
+      if (source.clock.now() === 30_000 && source.sockets[0]) source.sockets[0].closed = { code: 1006 };
+    };
+    await source.clock.pass(33_000);
+    expect(source.lines).toEqual(['=running', 'missed']);
+    expect([source.sockets.length, source.endedWith]).toEqual([2, 'not ended']);
+  });
+
+  it('closes the socket when it ends', async () => {
+    await source.start();
+    source.run.abort(new AppError('interrupted', 'SIGINT'));
+    await settled();
+    expect(source.sockets[0]?.closedByFollower).toBe(true);
+  });
+});

@@ -1,0 +1,148 @@
+import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
+import { AppError } from '../../../src/errors.ts';
+import type {
+  FollowOptions,
+  FollowSocket,
+  FollowSource,
+  FollowWindow,
+  Sighting,
+} from '../../../src/runs/follow-source.ts';
+import { follow } from '../../../src/runs/follower.ts';
+import { ManualClock, settled } from '../../support/manual-clock.ts';
+
+export const unreachable = (): AppError => new AppError('network', 'no connection');
+
+/** An event; its text is its id. */
+export function sighting(id: string, members: Partial<Sighting> = {}): Sighting {
+  const event = {
+    type: 'event' as const,
+    id,
+    conversation_id: 'c',
+    timestamp: null,
+    source: null,
+    kind: 'any',
+    text: id,
+    payload: {},
+    signal: null,
+  };
+  return { id, timestamp: null, event: () => event, word: null, ...members };
+}
+
+export class ScriptedSocket implements FollowSocket {
+  closed: { code: number } | null = null;
+  closedByFollower = false;
+  private frames: Sighting[] = [];
+  private wakers: (() => void)[] = [];
+
+  take(): Sighting[] {
+    return this.frames.splice(0);
+  }
+
+  activity(): Promise<void> {
+    return new Promise((resolve) => this.wakers.push(resolve));
+  }
+
+  close(): void {
+    this.closedByFollower = true;
+  }
+
+  async send(...frames: Sighting[]): Promise<void> {
+    this.frames.push(...frames);
+    await this.wake();
+  }
+
+  async cut(): Promise<void> {
+    this.closed = { code: 1006 };
+    await this.wake();
+  }
+
+  private async wake(): Promise<void> {
+    for (const wake of this.wakers.splice(0)) wake();
+    await settled();
+  }
+}
+
+/** A conversation that is followed; the clock is moved by the test. `asked` has each call with its time. */
+export class ScriptedSource implements FollowSource {
+  readonly clock = new ManualClock();
+  readonly asked: string[] = [];
+  readonly readsSinceMs: (number | null)[] = [];
+  readonly lines: string[] = [];
+  readonly sockets: ScriptedSocket[] = [];
+  readonly pollMs = { reading: 1_000, listening: 3_000 };
+  readonly run = new AbortController();
+  record: Conversation = {
+    ...blankConversation('c', 'running'),
+    execution_status: 'running',
+    sandbox_status: 'running',
+  };
+  stored: Sighting[] = [];
+  hasSocket = false;
+  /** Called by each look, before it answers. */
+  onLook: () => void | Promise<void> = () => undefined;
+  onRead: () => void = () => undefined;
+  onOpen: (socket: ScriptedSocket) => void = () => undefined;
+  settledAs: (conversation: Conversation) => Conversation = (conversation) => conversation;
+  catchUp?: FollowSource['catchUp'];
+  ended: Promise<unknown> = Promise.resolve();
+  endedWith: unknown = 'not ended';
+
+  async look(): Promise<Conversation> {
+    this.log('look');
+    await this.onLook();
+    return this.record;
+  }
+
+  settle(conversation: Conversation): Promise<Conversation> {
+    this.log('settle');
+    return Promise.resolve(this.settledAs(conversation));
+  }
+
+  async *read(window: FollowWindow): AsyncGenerator<Sighting> {
+    this.log('read');
+    this.readsSinceMs.push(window.sinceMs());
+    this.onRead();
+    yield* [...this.stored];
+    await Promise.resolve();
+  }
+
+  openSocket(): Promise<FollowSocket | null> {
+    this.log('open');
+    if (!this.hasSocket) return Promise.resolve(null);
+    const socket = new ScriptedSocket();
+    this.sockets.push(socket);
+    this.onOpen(socket);
+    return Promise.resolve(socket);
+  }
+
+  items(options: Partial<FollowOptions> = {}): ReturnType<typeof follow> {
+    return follow(this, this.clock, this.run.signal, { signal: new AbortController().signal, ...options });
+  }
+
+  async start(options: Partial<FollowOptions> = {}): Promise<void> {
+    this.ended = (async () => {
+      for await (const item of this.items(options)) {
+        if (item.type === 'event') this.lines.push(item.event.text);
+        if (item.type === 'notice') this.lines.push(`!${item.text}`);
+        if (item.type === 'state') this.lines.push(`=${item.conversation.status}`);
+      }
+    })().then(
+      () => (this.endedWith = 'the end'),
+      (error: unknown) => (this.endedWith = error),
+    );
+    await settled();
+  }
+
+  /** When the source was asked this. */
+  timesOf(what: 'look' | 'read' | 'open' | 'settle'): number[] {
+    return this.asked.filter((one) => one.startsWith(what)).map((one) => Number(one.split('@')[1]));
+  }
+
+  set(members: Partial<Conversation>): void {
+    this.record = { ...this.record, ...members };
+  }
+
+  private log(what: string): void {
+    this.asked.push(`${what}@${this.clock.now()}`);
+  }
+}

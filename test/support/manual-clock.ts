@@ -1,0 +1,46 @@
+import type { Clock } from '../../src/clock.ts';
+
+/** Time that passes only when a test says so. */
+export class ManualClock implements Clock {
+  /** How long was slept each time. */
+  readonly pauses: number[] = [];
+  private nowMs = 0;
+  private sleepers: { atMs: number; wake: () => void }[] = [];
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      this.pauses.push(ms);
+      const sleeper = { atMs: this.nowMs + ms, wake: resolve };
+      this.sleepers.push(sleeper);
+      signal?.addEventListener('abort', () => {
+        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
+        reject(signal.reason as Error);
+      });
+    });
+  }
+
+  /** Time passes as seen by sleepers: each wakes at its time. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      await settled();
+      const next = this.sleepers.filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
+      if (next === undefined) break;
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      this.sleepers = this.sleepers.filter((other) => other !== next);
+      next.wake();
+    }
+    this.nowMs = untilMs;
+    await settled();
+  }
+}
+
+/** Lets everything run that waits for nothing but other code. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
