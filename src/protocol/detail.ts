@@ -215,6 +215,13 @@ export const kindOf = (family: string, kinds: readonly string[]) =>
     }),
   );
 
+/** Text without a null character: the driver of the database ends a text there when it reads it. */
+export const storableText = () =>
+  textThat(
+    (value) => !value.includes('\0'),
+    () => 'a null character cannot be stored',
+  );
+
 /** Text that matches a pattern. */
 export const textLike = (pattern: RegExp) =>
   v.pipe(

@@ -10,6 +10,7 @@ import {
   number,
   oneOf,
   record,
+  storableText,
   text,
   textOf,
   textThat,
@@ -194,7 +195,11 @@ export const listFilesQuery = record({ path: v.optional(text()) });
 export const selectFileQuery = record({ file: text() });
 export const gitDiffQuery = record({ path: text() });
 
-export const secretCreate = record({ name: text(), value: text(), description: maybe(text()) });
+export const secretCreate = record({
+  name: storableText(),
+  value: storableText(),
+  description: maybe(storableText()),
+});
 /** Provider names are checked by the route, for the sake of the place it names. */
 export const gitProviders = record({
   provider_tokens: v.optional(

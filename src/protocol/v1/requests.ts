@@ -14,6 +14,7 @@ import {
   oneOf,
   pageLimit,
   record,
+  storableText,
   text,
   textLike,
   textOf,
@@ -100,7 +101,7 @@ export const appConversationStart = record({
   selected_branch: maybe(text()),
   git_provider: maybe(provider()),
   suggested_task: maybe(suggestedTask()),
-  title: maybe(text()),
+  title: maybe(storableText()),
   trigger: maybe(oneOf(TRIGGERS)),
   pr_number: v.optional(list(integer()), []),
   parent_conversation_id: maybe(uuid()),
@@ -120,7 +121,7 @@ export const appConversationStart = record({
 export type AppConversationStart = v.InferOutput<typeof appConversationStart>;
 
 export const appConversationPatch = record({
-  title: maybe(text()),
+  title: maybe(storableText()),
   public: maybe(truth()),
   selected_repository: maybe(text()),
   selected_branch: maybe(text()),
@@ -215,8 +216,8 @@ const secretName = () =>
     (name) =>
       `Invalid secret name '${name}'. Must start with a letter or underscore, and contain only alphanumeric characters and underscores.`,
   );
-export const secretCreate = record({ name: secretName(), value: text(), description: maybe(text()) });
-export const secretUpdate = record({ name: secretName(), description: maybe(text()) });
+export const secretCreate = record({ name: secretName(), value: storableText(), description: maybe(storableText()) });
+export const secretUpdate = record({ name: secretName(), description: maybe(storableText()) });
 export const secretSearchQuery = record({ name__contains: v.optional(text()), ...page(100, 100) });
 
 export const PROFILE_NAME = /^[A-Za-z0-9._-]{1,64}$/;

@@ -58,4 +58,20 @@ describe('secrets', () => {
     expect(await app.call('GET', '/api/user/repositories')).toMatchObject({ status: 401 });
     expect(await app.call('GET', '/api/v1/git/suggested-tasks/search')).toMatchObject({ status: 403 });
   });
+
+  it('refuse a null character, at which the database would end a value', async () => {
+    for (const [path, type] of [
+      ['/api/secrets', 'value'],
+      ['/api/v1/secrets', 'value'],
+      ['/api/secrets', 'name'],
+      ['/api/v1/secrets', 'description'],
+    ] as const) {
+      const secret = { name: 'TOKEN', value: 'v', description: 'd', [type]: 'first\0second' };
+      expect([path, await post(path, secret)]).toMatchObject([
+        path,
+        { status: 422, body: { detail: [{ loc: ['body', type] }] } },
+      ]);
+    }
+    expect(await get('/api/secrets')).toEqual({ custom_secrets: [] });
+  });
 });
