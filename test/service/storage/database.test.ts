@@ -1,31 +1,14 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import Database from 'libsql';
+import { writeFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
-import { newConversation } from '../../../src/service/app/starts/start-plan.ts';
-import { startFromV1 } from '../../../src/service/app/starts/start-request.ts';
-import { openStore } from '../../../src/service/storage/index.ts';
-import { openDatabase, type Sql } from '../../../src/service/storage/database.ts';
-import { createSandboxStore } from '../../../src/service/storage/sandboxes.ts';
-import { createSandboxStatusWriter } from '../../../src/service/sandboxes/status-writer.ts';
-import { specChoice } from '../../../src/service/sandboxes/specs.ts';
-import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
-import { until } from '../app/support.ts';
-import { appConversationStart } from '../../../src/protocol/v1/requests.ts';
-import { check } from '../../../src/protocol/detail.ts';
+import { openDatabase } from '../../../src/service/storage/database.ts';
+import { describe, expect, it } from 'vitest';
+import { numberedConversation, storeOfEachTest } from './support.ts';
 
-let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'acs-full-'));
-});
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
+const db = storeOfEachTest();
 
 it('a transaction that does not fit on the disk reports a full disk, and the next one works', () => {
-  const sql = openDatabase(path.join(folder, 'service.db'));
+  const sql = openDatabase(db.file);
   const fill = (size: number): void => {
     sql.transaction(() => sql.run('INSERT OR REPLACE INTO documents VALUES (?, ?)', 'x', 'y'.repeat(size)));
   };
@@ -36,48 +19,8 @@ it('a transaction that does not fit on the disk reports a full disk, and the nex
   sql.close();
 });
 
-it('the store belongs to its owner alone', () => {
-  const file = path.join(folder, 'service.db');
-  writeFileSync(file, '');
-  chmodSync(file, 0o644);
-  const store = openStore(file);
-  for (const name of readdirSync(folder)) expect(statSync(path.join(folder, name)).mode & 0o777).toBe(0o600);
-  store.close();
-});
-
-it('states that a worker reports while the disk is full are written when there is space', () => {
-  const store = openStore(path.join(folder, 'service.db'));
-  const id = 'a'.repeat(32);
-  const body = check(appConversationStart, { replay_json: 'demo' }, 'body');
-  if (!body.ok) throw new Error('the request is refused');
-  const request = startFromV1(body.value, { settings: null, specs: specChoice('process', null), defaultReplay: null });
-  store.conversations.insert(newConversation(id, request, 'ready', '2026-01-01T00:00:00.000000Z'));
-  const said: string[] = [];
-  const forget = { forget: () => undefined } as unknown as Parameters<typeof createNoticeKeeper>[1];
-  const keeper = createNoticeKeeper(store, forget, (line) => said.push(line));
-  const { update } = store.conversations;
-  store.conversations.update = () => {
-    throw new Error('database or disk is full');
-  };
-  keeper.keep('sandbox', {
-    type: 'conversation',
-    conversation_id: id,
-    execution_status: 'error',
-    title: null,
-    metrics: { accumulated_cost: 1 } as never,
-    updated_at: '2026-01-01T00:00:01.000000Z',
-    deleted: false,
-  });
-  expect(said).toEqual([expect.stringContaining('disk is full')]);
-  expect(store.conversations.get(id)?.execution_status).toBe('error'); // counts already
-  store.conversations.update = update;
-  keeper.close();
-  expect(store.conversations.get(id)).toMatchObject({ execution_status: 'error' });
-  store.close();
-});
-
 it('a transaction that continues after a full disk is not reported as written', () => {
-  const sql = openDatabase(path.join(folder, 'service.db'));
+  const sql = openDatabase(db.file);
   expect(() =>
     sql.transaction(() => {
       sql.run('INSERT INTO documents VALUES (?, ?)', 'a', 'b');
@@ -88,31 +31,75 @@ it('a transaction that continues after a full disk is not reported as written', 
   sql.close();
 });
 
-it('the status of a sandbox is effective at once and written as soon as the disk has space', async () => {
-  const file = path.join(folder, 'service.db');
-  const sql = openDatabase(file);
-  const disk = { isFull: false };
-  const run: Sql['run'] = (...given) => {
-    if (disk.isFull) throw new Error('database or disk is full');
-    return sql.run(...given);
-  };
-  const sandboxes = createSandboxStore({ ...sql, run });
-  const row = newSandbox('process', '2026-01-01T00:00:00.000000Z');
-  sandboxes.insert(row);
-  const statuses = createSandboxStatusWriter(sandboxes, () => undefined);
-  disk.isFull = true;
-  statuses.write(row.id, { status: 'RUNNING', port: 1234 });
-  statuses.write(row.id, { status: 'PAUSED' });
-  expect(sandboxes.get(row.id)).toMatchObject({ status: 'PAUSED', port: 1234 });
-  expect(sandboxes.all()).toMatchObject([{ status: 'PAUSED' }]);
-  expect(sandboxes.page(10, 0)).toMatchObject([{ status: 'PAUSED' }]);
-  expect(() => sandboxes.update(row.id, { status: 'STARTING' })).toThrow(/full/);
-  expect(sandboxes.get(row.id)?.status).toBe('PAUSED');
-  disk.isFull = false;
-  await until(
-    () => sql.get<{ status: string; port: number }>('SELECT status, port FROM sandboxes'),
-    (stored) => stored?.status === 'PAUSED' && stored.port === 1234,
-  );
-  statuses.close();
-  sql.close();
+describe('a database of an older version', () => {
+  it('migrates rows of version 2: which sandboxes ran without the requested isolation', () => {
+    db.store.close();
+    const older = new Database(db.file);
+    older.exec('ALTER TABLE sandboxes DROP COLUMN isolation');
+    const insert = older.prepare(
+      `INSERT INTO sandboxes (id, spec_id, status, session_api_key, working_dir, created_at, last_active_at)
+       VALUES (?, ?, 'PAUSED', 'key', ?, '', '')`,
+    );
+    insert.run('isolated', 'bubblewrap', '/workspace/project');
+    insert.run('offline', 'bubblewrap-offline', '/workspace/project');
+    insert.run('never-ran', 'bubblewrap', null);
+    insert.run('fell-back', 'bubblewrap', '/data/workspaces/fell-back');
+    insert.run('plain', 'process', '/data/workspaces/plain');
+    older.exec('PRAGMA user_version = 2');
+    older.close();
+    db.open();
+    expect(Object.fromEntries(db.store.sandboxes.all().map(({ id, isolation }) => [id, isolation]))).toEqual({
+      isolated: 'bubblewrap',
+      offline: 'bubblewrap-offline',
+      'never-ran': 'bubblewrap',
+      'fell-back': 'process',
+      plain: 'process',
+    });
+  });
+
+  it('opens a database of an older version, with the start tasks of V0 marked', () => {
+    db.store.conversations.insert(numberedConversation(0));
+    db.store.conversations.insert(numberedConversation(1));
+    db.store.close();
+    const older = new Database(db.file);
+    older.exec('ALTER TABLE start_tasks DROP COLUMN dialect; ALTER TABLE sandboxes DROP COLUMN isolation');
+    const insert = older.prepare(
+      `INSERT INTO start_tasks (id, status, conversation_id, request, created_at, updated_at)
+       VALUES (?, 'READY', ?, '{}', '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`,
+    );
+    insert.run('of-v0', numberedConversation(0).id);
+    insert.run('of-v1', numberedConversation(1).id);
+    older.exec('PRAGMA user_version = 1');
+    older.close();
+    for (const time of ['first', 'second']) {
+      db.open();
+      expect([time, db.store.startTasks.get('of-v0')?.dialect]).toEqual([time, 'V0']);
+      expect(db.store.startTasks.page({ dialect: 'V1' }, 'CREATED_AT', 10, 0).map(({ id }) => id)).toEqual(['of-v1']);
+      expect(db.store.conversations.count({ dialect: 'V0' })).toBe(1);
+      if (time === 'first') db.store.close();
+    }
+  });
+});
+
+describe('a file that is refused', () => {
+  it('was written by a newer version, and is left as it is', () => {
+    db.store.close();
+    const newer = new Database(db.file);
+    newer.exec('PRAGMA user_version = 99');
+    newer.close();
+    expect(() => openDatabase(db.file)).toThrow('it was written by a newer version (99)');
+    const again = new Database(db.file);
+    expect(again.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 99 });
+    again.exec('PRAGMA user_version = 4');
+    again.close();
+    db.open();
+  });
+
+  it('is no database, and is left as it is', () => {
+    const file = path.join(db.folder, 'notes.txt');
+    const text = 'The text of somebody, long enough to be read as the first page of a database. '.repeat(9);
+    writeFileSync(file, text);
+    expect(() => openDatabase(file)).toThrow(/not a database/);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
 });
