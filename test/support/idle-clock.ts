@@ -4,8 +4,15 @@
  * slow or busy stretches the work between two moments without a limit coming nearer.
  */
 import { performance } from 'node:perf_hooks';
-import { vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The process runs only files with an idle clock (vitest.config.ts). */
+    passesWhileIdle: boolean;
+  }
+}
 
 /** What this process waits for that is no matter of time: files, connections being made, processes it has started. */
 const AT_WORK = /Req|^(Immediate|Process|TCPConnect|PipeConnect|Write|Shutdown)/;
@@ -21,6 +28,7 @@ interface Sleeper {
 
 /** @param speed how many milliseconds pass in each one of the wall that this process is idle in */
 export function idleClock(speed = 1): Clock {
+  if (!inject('passesWhileIdle')) throw new Error('add the import of this file to support/idle-clock-files.ts');
   const clock = new IdleClock(speed);
   return { now: () => clock.now(), sleep: (ms, signal) => clock.sleep(ms, signal) };
 }
