@@ -1,12 +1,8 @@
 /** A unified diff from both sides of each file, for servers that give those and no patch. Text only. */
 import type { GitChange } from '../protocol/agent-server/records.ts';
+import { filePatch, isBinary, type FileSides } from '../domain/text-patch.ts';
 import { isAppError } from '../errors.ts';
 import type { FileChange, FilesRead, WorkspaceDiff } from './server.ts';
-
-export interface FileSides {
-  original: string | null;
-  modified: string | null;
-}
 
 const STATUS: Record<string, FileChange['status']> = {
   A: 'added',
@@ -70,7 +66,7 @@ async function comparedFile(change: FileChange, readSides: (path: string) => Pro
   const omissions = status === 'renamed' ? [`${path}: was renamed; this server does not return its old name`] : [];
   try {
     const sides = await readSides(path);
-    if (!isBinary(sides)) return { patch: await filePatch(change, sides), omissions };
+    if (!isBinary(sides)) return { patch: await filePatch(change, wholeSides(sides)), omissions };
     return { patch: '', omissions: [`${path}: its content is not text and is left out`, ...omissions] };
   } catch (error) {
     if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
@@ -78,45 +74,10 @@ async function comparedFile(change: FileChange, readSides: (path: string) => Pro
   }
 }
 
-function isBinary({ original, modified }: FileSides): boolean {
-  const looksBinary = (text: string | null): boolean =>
-    text !== null && (text.includes('\0') || text.includes('\uFFFD'));
-  return (original === null && modified === null) || looksBinary(original) || looksBinary(modified);
+function wholeSides({ original, modified }: FileSides): FileSides {
+  return { original: whole(original), modified: whole(modified) };
 }
 
-async function filePatch(change: FileChange, { original, modified }: FileSides): Promise<string> {
-  // The one place that loads the diff library.
-  const { structuredPatch } = await import('diff');
-  const { hunks } = structuredPatch(change.path, change.path, whole(original), whole(modified), undefined, undefined, {
-    context: 3,
-  });
-  const path = quotePath(change.path);
-  const lines = [`diff --git ${path('a')} ${path('b')}`];
-  if (change.status === 'added') lines.push('new file mode 100644');
-  if (change.status === 'deleted') lines.push('deleted file mode 100644');
-  if (hunks.length > 0) {
-    lines.push(
-      `--- ${change.status === 'added' ? '/dev/null' : path('a')}`,
-      `+++ ${change.status === 'deleted' ? '/dev/null' : path('b')}`,
-    );
-  }
-  for (const hunk of hunks) {
-    lines.push(`@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`, ...hunk.lines);
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-function whole(text: string | null): string {
-  return text === null || text === '' || text.endsWith('\n') ? (text ?? '') : `${text}\n`;
-}
-
-function range(start: number, count: number): string {
-  // Git says line 0 for the side that has no lines.
-  return `${count === 0 && start === 1 ? 0 : start},${count}`;
-}
-
-/** A path with bytes git quotes is quoted as git does. */
-function quotePath(path: string): (side: 'a' | 'b') => string {
-  const special = [...path].some((character) => character < ' ' || character === '"' || character === '\\');
-  return (side) => (special ? JSON.stringify(`${side}/${path}`) : `${side}/${path}`);
+function whole(text: string | null): string | null {
+  return text === null || text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -5,7 +5,7 @@ import { normalizeId } from '../../domain/ids.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { AppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { fullText } from './event-words.ts';
+import { fullText } from '../../domain/event-words.ts';
 
 const EVENTS_LOOKED_AT = 50;
 

@@ -1,8 +1,16 @@
 /** Events as rows and as the lines of a run that a person watches. */
 import type { ConversationEvent } from '../../domain/event.ts';
+import {
+  commandOf,
+  exitCodeOf,
+  fullText,
+  isErrorOf,
+  shapeOf,
+  statusWordOf,
+  thoughtOf,
+} from '../../domain/event-words.ts';
 import type { LinePart, View } from '../../output/view.ts';
 import { parseTime } from '../../text/time.ts';
-import { commandOf, exitCodeOf, fullText, isErrorOf, member, string, thoughtOf } from './event-words.ts';
 
 /** How much of a text is shown: what is left out is in the events themselves. */
 interface Most {
@@ -46,13 +54,6 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
   };
 }
 
-/** Events that the table leaves out: internal state of the server, and observations that repeat the answer. */
-export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
-  if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
-  if (kind === 'observation:null') return true;
-  return kind === 'ObservationEvent' && string(member(payload, 'observation'), 'kind') === 'FinishObservation';
-}
-
 /** `0:07`, `12:40`, `1:02:03`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
@@ -83,33 +84,6 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
     case 'other':
       return [start, { text: `· ${event.text}`, tone: 'dim' }];
   }
-}
-
-/** The status of the run in the server's word; null for other events. */
-function statusWordOf({ signal, payload }: ConversationEvent): string | null {
-  if (!signal?.startsWith('status:')) return null;
-  return (string(payload, 'value') || string(member(payload, 'extras'), 'agent_state')).toLowerCase();
-}
-
-type Shape = 'message' | 'command' | 'finish' | 'output' | 'error' | 'action' | 'other';
-
-function shapeOf({ kind, text, payload, source }: ConversationEvent): Shape {
-  if (kind === 'MessageEvent' || kind === 'action:message') return 'message';
-  if (kind === 'ConversationErrorEvent' || kind === 'ServerErrorEvent' || kind === 'AgentErrorEvent') return 'error';
-  if (kind === 'observation:error') return 'error';
-  if (kind === 'ActionEvent') {
-    const action = member(payload, 'action');
-    if (string(action, 'kind') === 'FinishAction') return 'finish';
-    return text.startsWith('$ ') ? 'command' : 'action';
-  }
-  if (kind === 'action:run') return 'command';
-  if (kind === 'action:finish') return 'finish';
-  if (kind === 'action:system' || kind === 'action:recall' || kind === 'action:change_agent_state') return 'other';
-  if (kind.startsWith('action:') && source === 'agent') return 'action';
-  if (kind === 'ObservationEvent' || kind.startsWith('observation:')) {
-    return kind === 'observation:recall' ? 'other' : 'output';
-  }
-  return 'other';
 }
 
 /** Why the agent does it, when it said so: a line above what it does. */

@@ -1,6 +1,6 @@
 /** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
 import { toDashedId } from '../../protocol/detail.ts';
-import { zipStream, type ZipMember } from '../http/zip-stream.ts';
+import { zipStream, type ZipMember } from '../../archive/zip.ts';
 import type { Conversation } from './conversation.ts';
 import type { ConversationEntry } from './conversations.ts';
 

@@ -1,7 +1,7 @@
 /** Files in the workspace of a conversation, over V0 (interface section 3.4). They are read inside the sandbox. */
 import path from 'node:path';
 import type { Context } from 'hono';
-import { zipSync, type Zippable } from 'fflate';
+import { zipStream, type ZipMember } from '../../../../archive/zip.ts';
 import { gitDiffQuery, listFilesQuery, selectFileQuery } from '../../../../protocol/v0/requests.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import { jsonOf, textOf, type AgentAnswer } from '../../../sandboxes/agent-client.ts';
@@ -107,16 +107,16 @@ async function zipDirectory(context: AppContext, c: Context): Promise<Response> 
   const found = await run(context, row, 'find . -name .git -prune -o -type f -print');
   const names = found.text.split('\n').filter((name) => name !== '');
   if (names.length > MAX_ZIP_FILES) throw new HttpError(413, { error: `More than ${MAX_ZIP_FILES} files` });
-  const members: Zippable = {};
+  const members: ZipMember[] = [];
   let size = 0;
   for (const name of names) {
     const answer = await ask(context, row, '/api/file/download', { path: workspacePath(row, name) });
     if (answer.status !== 200) continue; // removed since it was listed
     size += answer.body.byteLength;
     if (size > MAX_ZIP_BYTES) throw new HttpError(413, { error: 'The workspace is too large for one answer' });
-    members[name.replace(/^\.\//, '')] = new Uint8Array(answer.body);
+    members.push([name.replace(/^\.\//, ''), new Uint8Array(answer.body)]);
   }
-  return new Response(zipSync(members), {
+  return new Response(zipStream(members), {
     headers: { 'Content-Type': 'application/zip', 'Content-Disposition': 'attachment; filename="workspace.zip"' },
   });
 }

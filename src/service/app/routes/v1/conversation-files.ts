@@ -9,7 +9,7 @@ import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord } from '../../conversation-record.ts';
 import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
-import { zipStream, type ZipMember } from '../../../http/zip-stream.ts';
+import { zipStream, type ZipMember } from '../../../../archive/zip.ts';
 import { workspacePath } from '../../workspace-path.ts';
 import { findConversation } from './known.ts';
 

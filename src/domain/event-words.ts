@@ -1,7 +1,41 @@
-/** What an event says in full, of either dialect; empty when it is elsewhere. The text is untrusted. */
-import type { ConversationEvent } from '../../domain/event.ts';
+/** What kind of step an event is, and its texts in full, for either dialect. The texts are untrusted. */
+import type { ConversationEvent } from './event.ts';
 
 type Payload = Pick<ConversationEvent, 'payload'>;
+
+export type EventShape = 'message' | 'command' | 'finish' | 'output' | 'error' | 'action' | 'other';
+
+export function shapeOf({ kind, text, payload, source }: ConversationEvent): EventShape {
+  if (kind === 'MessageEvent' || kind === 'action:message') return 'message';
+  if (kind === 'ConversationErrorEvent' || kind === 'ServerErrorEvent' || kind === 'AgentErrorEvent') return 'error';
+  if (kind === 'observation:error') return 'error';
+  if (kind === 'ActionEvent') {
+    const action = member(payload, 'action');
+    if (string(action, 'kind') === 'FinishAction') return 'finish';
+    return text.startsWith('$ ') ? 'command' : 'action';
+  }
+  if (kind === 'action:run') return 'command';
+  if (kind === 'action:finish') return 'finish';
+  if (kind === 'action:system' || kind === 'action:recall' || kind === 'action:change_agent_state') return 'other';
+  if (kind.startsWith('action:') && source === 'agent') return 'action';
+  if (kind === 'ObservationEvent' || kind.startsWith('observation:')) {
+    return kind === 'observation:recall' ? 'other' : 'output';
+  }
+  return 'other';
+}
+
+/** Internal state of the server, and observations that repeat the answer. */
+export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' | 'payload'>): boolean {
+  if (kind === 'ConversationStateUpdateEvent') return payload['key'] !== 'execution_status';
+  if (kind === 'observation:null') return true;
+  return kind === 'ObservationEvent' && string(member(payload, 'observation'), 'kind') === 'FinishObservation';
+}
+
+/** The status of the run in the server's word; null for other events. */
+export function statusWordOf({ signal, payload }: ConversationEvent): string | null {
+  if (!signal?.startsWith('status:')) return null;
+  return (string(payload, 'value') || string(member(payload, 'extras'), 'agent_state')).toLowerCase();
+}
 
 /** The whole text of a message, an answer or an observation. */
 export function fullText({ payload }: Payload): string {

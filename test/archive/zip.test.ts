@@ -1,6 +1,6 @@
 import { unzipSync } from 'fflate';
 import { expect, it } from 'vitest';
-import { zipStream, type ZipMember } from '../../../src/service/http/zip-stream.ts';
+import { zipChunks, zipStream, type ZipMember } from '../../src/archive/zip.ts';
 
 function* members(asked: string[]): Generator<ZipMember> {
   for (let number = 0; number < 200; number += 1) {
@@ -33,4 +33,24 @@ it('a file is read when the files before it have been consumed', async () => {
   expect(asked.length).toBeLessThan(5);
   await reader.cancel();
   expect(asked.length).toBeLessThan(5);
+});
+
+it('an archive of more members than its end can count has their number in a Zip64 record', async () => {
+  const count = 70_000;
+  const many = Array.from({ length: count }, (_, number): ZipMember => [`${number}`, Buffer.from('x')]);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of zipChunks(many)) chunks.push(chunk);
+  const archive = Buffer.concat(chunks);
+  const end = archive.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
+  const locator = archive.subarray(end - 20, end);
+  expect(archive.readUInt16LE(end + 10)).toBe(0xffff);
+  expect(locator.readUInt32LE(0)).toBe(0x07064b50);
+  const record = archive.subarray(Number(locator.readBigUInt64LE(8)));
+  expect({ signature: record.readUInt32LE(0), members: record.readBigUInt64LE(32) }).toEqual({
+    signature: 0x06064b50,
+    members: BigInt(count),
+  });
+  const directory = Number(record.readBigUInt64LE(48));
+  expect(archive.subarray(directory, directory + 4).toString('latin1')).toBe('PK\x01\x02');
+  expect(directory + Number(record.readBigUInt64LE(40))).toBe(end - 20 - 56);
 });
