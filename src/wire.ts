@@ -13,7 +13,7 @@ import { KEY_VARIABLES, withoutKeys } from './text/key-variables.ts';
 import { createSecretKeeper } from './text/secret-keeper.ts';
 import { createConnections } from './wire/connections.ts';
 import type { Platform } from './wire/platform.ts';
-import { configDirOf, createTargets } from './wire/targets.ts';
+import { configDirectory, createTargets } from './wire/targets.ts';
 
 declare const ACS_VERSION: string;
 
@@ -26,7 +26,7 @@ export function createContext(platform: Platform): Context {
   let emitter: Emitter | null = null;
   const cache = once(async () => {
     const { openServerCache } = await import('./profiles/cache.ts');
-    return openServerCache({ configDir: configDirOf(platform), now: () => clock.now() });
+    return openServerCache({ configDir: configDirectory(platform), now: () => clock.now() });
   });
 
   const columns = () => (io.stderr.isTTY ? io.stderr.columns : undefined);
@@ -92,7 +92,7 @@ export function createContext(platform: Platform): Context {
       const { openProfileStore } = await import('./profiles/store.ts');
       const hasModes = platform.platform !== 'win32';
       return openProfileStore({
-        configDir: configDirOf(platform),
+        configDir: configDirectory(platform),
         ...(hasModes ? { notice: (text) => context.notice(text) } : {}),
       });
     }),

@@ -1,4 +1,7 @@
-/** Makes the server of a run: connections, probe, the adapter of its dialect. */
+/**
+ * The entry to servers: connections, probe, the adapter of the dialect. Commands without a server do not load it, nor
+ * any other module of servers.
+ */
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Dialect } from '../domain/conversation.ts';
@@ -20,8 +23,12 @@ import { createTransport, type Transport } from './transport/transport.ts';
 import type { ConnectOptions } from './options.ts';
 import { LIMITS_MS } from './transport/time-limits.ts';
 
-/** See `connect` in index.ts. */
-export async function openServer(options: ConnectOptions): Promise<Server> {
+/**
+ * Finds the dialects of the server (from the cache, or by a probe, at most 10 s) and returns the port to it.
+ * Throws AppError: `auth` key missing or refused · `server` not an OpenHands server · `network` · `config` bad URL or key.
+ * Call `server.close()` at the end, or open connections keep the process alive.
+ */
+export async function connect(options: ConnectOptions): Promise<Server> {
   const baseUrl = normalizeBaseUrl(options.baseUrl);
   checkKey(options.key);
   const network = createNetwork({

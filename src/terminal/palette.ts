@@ -1,4 +1,4 @@
-/** Whether a stream takes colours. Knows no library: chalk is loaded when it does. */
+/** Whether a stream takes colours. The only owner of chalk, which is loaded when it does. */
 import { NO_COLORS, type Palette } from '../text/palette.ts';
 
 export interface ColorQuestion {
@@ -18,6 +18,19 @@ export function takesColors({ isTTY, env, color }: ColorQuestion): boolean {
 
 export async function paletteFor(question: ColorQuestion): Promise<Palette> {
   if (!takesColors(question)) return NO_COLORS;
-  const { coloredPalette } = await import('./color.ts');
-  return coloredPalette();
+  return await coloredPalette();
+}
+
+/** The sixteen colours of every terminal: its owner has chosen how they look. */
+export async function coloredPalette(): Promise<Palette> {
+  const { Chalk } = await import('chalk');
+  const chalk = new Chalk({ level: 1 });
+  return {
+    dim: (text) => chalk.dim(text),
+    bold: (text) => chalk.bold(text),
+    good: (text) => chalk.green(text),
+    bad: (text) => chalk.red(text),
+    warn: (text) => chalk.yellow(text),
+    accent: (text) => chalk.cyan(text),
+  };
 }

@@ -27,19 +27,33 @@ export async function createProgress(options: ProgressOptions): Promise<Progress
   return animated ? await spinning(options) : lineByLine(stderr, options.text, options.globals.format);
 }
 
+/** Only for a terminal: elsewhere ora writes lines even when it is disabled. */
 async function spinning({ io, env, globals, text }: ProgressOptions): Promise<Progress> {
   const question = { isTTY: io.stderr.isTTY, env, color: globals.color };
-  const { startSpinner } = await import('./spinner.ts');
+  const colors = takesColors(question);
+  const [{ default: ora }, { TerminalStream }] = await Promise.all([import('ora'), import('./writable.ts')]);
   const palette = await paletteFor(question);
-  const spinner = startSpinner(io.stderr, safeLine(text), takesColors(question) ? 'colors' : 'no-colors');
+  const stream = new TerminalStream(io.stderr, colors ? 'colors' : 'no-colors');
+  const spinner = ora({
+    text: safeLine(text),
+    stream: stream as unknown as NodeJS.WritableStream,
+    isEnabled: true,
+    color: colors ? 'cyan' : false,
+    // Discarding would put stdin into raw mode, where Ctrl-C no longer sends a signal.
+    discardStdin: false,
+  }).start();
   let ended = false;
   const end = async (line: string | undefined): Promise<void> => {
     if (ended) return;
     ended = true;
-    await spinner.stop(line);
+    spinner.stop();
+    if (line !== undefined) stream.write(`${line}\n`);
+    await stream.drained();
   };
   return {
-    update: (next) => spinner.update(safeLine(next)),
+    update(next) {
+      spinner.text = safeLine(next);
+    },
     done: (last) => end(last === undefined ? undefined : `${palette.good('✓')} ${safeLine(last)}`),
     fail: (last) => end(last === undefined ? undefined : `${palette.bad('✗')} ${safeLine(last)}`),
   };

@@ -48,9 +48,9 @@ function roughWidth(text: string): number {
   return [...shown].length + (shown.match(MAYBE_TWO_COLUMNS)?.length ?? 0);
 }
 
-/** A ruler for any text. */
+/** A ruler for any text. The library costs some 30 ms at its first use. */
 export async function wideRuler(): Promise<Ruler> {
-  const { stringWidth } = await import('./wide.ts');
+  const { default: stringWidth } = await import('string-width');
   return rulerOf((text) => (SIMPLE.test(text) ? simpleWidth(text) : stringWidth(text)));
 }
 

@@ -65,7 +65,7 @@ export function createConnections({ platform, context, targets, cache, secrets }
       if (key !== null) secrets.keep(key);
       if (URL.canParse(base_url)) urls.add(shownBase(new URL(base_url)));
       if (local) localOrigins.add(new URL(base_url).origin);
-      const { connect } = await import('../servers/index.ts');
+      const { connect } = await import('../servers/connect.ts');
       const opened = await connect({
         baseUrl: base_url,
         key,

@@ -4,7 +4,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { configDirectory } from '../profiles/location.ts';
 import type { NewKey, ResolvedTarget, StoredProfiles, TargetPlan, TargetQuery } from '../profiles/resolve.ts';
 import { withoutKeys } from '../text/key-variables.ts';
 import type { Platform } from './platform.ts';
@@ -73,7 +72,16 @@ async function runCommand(platform: Platform, context: Context, command: string,
   });
 }
 
-/** Where profiles and caches are. */
-export function configDirOf({ env, platform, home }: Platform): string {
-  return configDirectory(env, platform, home);
+/**
+ * The directory of profiles and caches: `$ACS_CONFIG_DIR`, else where conf would put a project `acs` without a suffix:
+ * `~/Library/Preferences/acs` on macOS, `%APPDATA%\acs\Config` on Windows, `$XDG_CONFIG_HOME/acs` or `~/.config/acs`
+ * elsewhere. Computed here because asking conf means loading it (67 ms). Empty variables count as absent.
+ */
+export function configDirectory({ env, platform, home }: Pick<Platform, 'env' | 'platform' | 'home'>): string {
+  if (env.ACS_CONFIG_DIR) return path.resolve(env.ACS_CONFIG_DIR);
+  if (platform === 'darwin') return path.join(home, 'Library', 'Preferences', 'acs');
+  if (platform === 'win32') return path.join(env.APPDATA || path.join(home, 'AppData', 'Roaming'), 'acs', 'Config');
+  // The XDG specification says that a relative path is to be ignored.
+  const configHome = env.XDG_CONFIG_HOME;
+  return path.join(configHome && path.isAbsolute(configHome) ? configHome : path.join(home, '.config'), 'acs');
 }

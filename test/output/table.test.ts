@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { fitColumns, GAP } from '../../src/output/columns.ts';
 import { renderTable, shortenIds } from '../../src/output/render.ts';
 import type { Field } from '../../src/output/view.ts';
-import { coloredPalette } from '../../src/terminal/color.ts';
+import { coloredPalette } from '../../src/terminal/palette.ts';
 
 const PIECES = [
   'word',
@@ -53,7 +53,7 @@ test('no line is wider than the terminal or has control characters, whatever the
       ),
     );
     const width = 1 + pick(100);
-    const table = await renderTable(fields, rows, { width, palette: coloredPalette(), nowMs: 0 });
+    const table = await renderTable(fields, rows, { width, palette: await coloredPalette(), nowMs: 0 });
     const lines = stripVTControlCharacters(table).split('\n');
     expect(lines).toHaveLength(rows.length + 2);
     for (const line of lines) {
@@ -69,7 +69,7 @@ test('columns are aligned although cells have wide, combining or joined characte
     { name: 'b', get: () => '|' },
   ];
   const rows = ['plain', '日本語', '👩‍👩‍👧‍👦', 'e\u0301', '🇩🇪 x', 'ﾊﾟ', '한국', '\ue000', '1️⃣'];
-  const table = await renderTable(fields, rows, { width: 40, palette: coloredPalette(), nowMs: 0 });
+  const table = await renderTable(fields, rows, { width: 40, palette: await coloredPalette(), nowMs: 0 });
   const [, ...lines] = stripVTControlCharacters(table).trimEnd().split('\n');
   expect(lines.map((line) => stringWidth(line.slice(0, line.indexOf('|'))))).toEqual(rows.map(() => 8));
 });
@@ -78,7 +78,7 @@ test('ten thousand rows are one table', async () => {
   const rows = Array.from({ length: 10_000 }, (_, index) => `row ${index}`);
   const table = await renderTable<string>([{ name: 'a', get: (row) => row }], rows, {
     width: 80,
-    palette: coloredPalette(),
+    palette: await coloredPalette(),
     nowMs: 0,
   });
   expect(stripVTControlCharacters(table).split('\n')).toEqual(['A', ...rows, '']);

@@ -8,7 +8,7 @@ import { clockFrom } from '../../src/clock.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import { eachEvent } from '../../src/domain/event.ts';
 import type { NewConversation } from '../../src/domain/new-conversation.ts';
-import { connect } from '../../src/servers/index.ts';
+import { connect } from '../../src/servers/connect.ts';
 import type { FollowItem } from '../../src/runs/follow-source.ts';
 import type { Server } from '../../src/servers/server.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clockFrom } from '../../src/clock.ts';
-import { connect } from '../../src/servers/index.ts';
+import { connect } from '../../src/servers/connect.ts';
 import type { Server } from '../../src/servers/server.ts';
 import { findOld } from '../../src/wire/prune.ts';
 import { startHeldRun } from '../commands/conv/support.ts';

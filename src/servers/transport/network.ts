@@ -2,14 +2,11 @@
 import { setDefaultResultOrder } from 'node:dns';
 import { isIP, setDefaultAutoSelectFamilyAttemptTimeout, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import type { Dispatcher, WebSocket } from 'undici';
+import type { buildConnector, Dispatcher, WebSocket } from 'undici';
 import { isLoopback } from './address.ts';
 import { MOST_FRAME_BYTES, tooLarge } from './body.ts';
 import type { Redaction } from './redaction.ts';
-import { createStraight } from './straight.ts';
-import type { ConnectionKind, Received, Sending } from './straight.ts';
-import { loadUndici } from './undici.ts';
-import type { ProxySettings, Track, Undici } from './undici.ts';
+import { type ConnectionKind, createStraight, type Received, type Sending } from './straight.ts';
 import { LIMITS_MS } from './time-limits.ts';
 
 export interface NetworkOptions {
@@ -35,38 +32,39 @@ export function createNetwork(options: NetworkOptions): Network {
     idleMs: LIMITS_MS.idleConnection,
   });
   const dispatchers = new Map<string, Promise<Dispatcher>>();
-  let undici: Promise<Undici> | null = null;
   let closed = false;
   const sockets = new Set<Socket>();
 
-  const track: Track = (connect) => (target, callback) =>
-    connect(target, (...result) => {
-      const [, socket] = result;
-      // A connection that failed has none, whatever the types say.
-      if (socket) {
-        sockets.add(socket);
-        socket.once('close', () => sockets.delete(socket));
-      }
-      callback(...result);
-    });
-
-  const loadLibrary = (): Promise<Undici> => {
-    calmWebAssembly();
-    return (undici ??= loadUndici());
-  };
+  const track =
+    (connect: buildConnector.connector): buildConnector.connector =>
+    (target, callback) =>
+      connect(target, (...result) => {
+        const [, socket] = result;
+        // A connection that failed has none, whatever the types say.
+        if (socket) {
+          sockets.add(socket);
+          socket.once('close', () => sockets.delete(socket));
+        }
+        callback(...result);
+      });
 
   const createDispatcher = async (route: 'straight' | 'proxy', kind: ConnectionKind): Promise<Dispatcher> => {
-    const { Agent, buildConnector, createProxyAgent } = await loadLibrary();
+    const undici = await loadUndici();
     const agentOptions = {
-      connect: track(buildConnector({ timeout: options.connectTimeoutMs })),
+      connect: track(undici.buildConnector({ timeout: options.connectTimeoutMs })),
       connections: 16,
       keepAliveTimeout: LIMITS_MS.idleConnection,
       // 0 closes a connection after one request. A short keepAliveTimeout would not: what the server offers wins.
       pipelining: kind === 'kept' ? 1 : 0,
       webSocket: { maxPayloadSize: MOST_FRAME_BYTES },
     };
-    if (route === 'proxy') return createProxyAgent(proxySettings(options.env), agentOptions, track);
-    return new Agent(agentOptions);
+    if (route === 'straight') return new undici.Agent(agentOptions);
+    return new undici.EnvHttpProxyAgent({
+      ...agentOptions,
+      ...proxySettings(options.env),
+      clientFactory: (origin, pool: { connect?: unknown }) =>
+        new undici.Pool(origin, { ...pool, connect: track(pool.connect as buildConnector.connector) }),
+    });
   };
 
   const isProxied = (url: string): boolean => hasProxy(options.env) && !isLoopback(url);
@@ -115,7 +113,7 @@ export function createNetwork(options: NetworkOptions): Network {
       prepareResolving(url);
       if (closed) throw new Error('the connections of this run are closed');
       const dispatcher = await dispatcherFor(url.replace(/^ws/, 'http'), 'fresh');
-      const { WebSocket } = await loadLibrary();
+      const { WebSocket } = await loadUndici();
       return new WebSocket(url, { dispatcher, headers });
     },
     async close() {
@@ -145,7 +143,7 @@ function hasProxy(env: NetworkOptions['env']): boolean {
   return PROXY_VARIABLES.some((name) => (env[name] ?? '') !== '');
 }
 
-function proxySettings(env: NetworkOptions['env']): ProxySettings {
+function proxySettings(env: NetworkOptions['env']) {
   return {
     httpProxy: env['http_proxy'] || env['HTTP_PROXY'] || '',
     httpsProxy: env['https_proxy'] || env['HTTPS_PROXY'] || '',
@@ -154,9 +152,12 @@ function proxySettings(env: NetworkOptions['env']): ProxySettings {
 }
 
 /**
- * On Node 20 the WebAssembly of undici's parser is optimised in the background, and the process waits for that at its
- * end: 60 to 110 ms after the last line. Newer ones do not have that.
+ * The client for what Node's own (straight.ts) does not do: proxies and web sockets. On Node 20 the WebAssembly of its
+ * parser is optimised in the background, and the process waits for that at its end: 60 to 110 ms after the last line.
+ * Newer ones do not have that.
  */
-function calmWebAssembly(): void {
+async function loadUndici() {
   if (process.versions.node.startsWith('20.')) setFlagsFromString('--wasm-tiering-budget=1000000000');
+  // In the build, an import of a CommonJS package yields its exports under `default` alone.
+  return (await import('undici')).default;
 }

@@ -1,19 +1,20 @@
 /** The conversations of V0: each method of the port, and the function that implements it. */
 import type { Conversation } from '../../domain/conversation.ts';
-import { isNotFound } from '../../errors.ts';
+import { AppError, isNotFound } from '../../errors.ts';
 import { removeOverV0, renameOverV0 } from '../change-routes.ts';
+import { waitsForConfirmation } from '../confirmation.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { renameV0 } from '../quirks/overwritten-title-v0.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
-import type { Adapter } from '../server.ts';
-import { answerV0, checkAnswerV0, pendingV0, runV0, startSandboxV0 } from './answers.ts';
-import { getConversationV0, pathOfV0, V0_TIMEOUT_MS } from './calls.ts';
+import type { Adapter, OutgoingMessage } from '../server.ts';
+import { serverText } from '../transport/answer.ts';
+import { answerV0, checkAnswerV0, pendingV0, refuseWaitingV0, runV0, startSandboxV0 } from './answers.ts';
+import { getConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 import { diffV0 } from './diff.ts';
 import { eventPagesV0, resultV0 } from './events.ts';
 import { findV0, listV0 } from './find.ts';
 import { followV0 } from './follow.ts';
-import { sendV0 } from './send.ts';
 import { startV0 } from './start.ts';
 
 export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: WebUrl): Adapter['conversations'] {
@@ -65,5 +66,32 @@ async function stopV0(links: Links, id: string): Promise<void> {
     path: `${pathOfV0(id)}/stop`,
     safe: 'idempotent',
     timeoutMs: V0_TIMEOUT_MS,
+  });
+}
+
+/** As a raw action: the route for messages is younger than V0 itself (interface 3.4). Sent once. */
+async function sendV0(links: Links, id: string, message: OutgoingMessage): Promise<void> {
+  const info = await getConversationV0(links, id);
+  if (info.status.toUpperCase() !== 'RUNNING') {
+    throw new AppError('conflict', `this conversation does not run (it is ${info.status.toLowerCase()})`, {
+      hint: 'resume it with: acs conv send --resume',
+    });
+  }
+  await refuseWaitingV0(links, info);
+  const { transport, path } = runtimeOf(links, info);
+  const answer = await transport.request({
+    method: 'POST',
+    path: `${path}/events`,
+    body: { action: 'message', args: { content: message.text, image_urls: message.image_urls } },
+    safe: 'once',
+    timeoutMs: V0_TIMEOUT_MS,
+    accept: [409],
+  });
+  if (answer.status !== 409) return;
+  const text = serverText(answer.body) ?? 'it names no reason';
+  if (/confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
+  throw new AppError('conflict', `the server refuses this message: ${text}`, {
+    status: 409,
+    request: answer.request,
   });
 }

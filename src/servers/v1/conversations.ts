@@ -1,18 +1,22 @@
 /** The conversations of V1: each method of the port, and the function that implements it. */
 import { AppError, isAppError } from '../../errors.ts';
-import { isUuid, normalId } from '../ids.ts';
+import { changeOverV1, removeOverV0 } from '../change-routes.ts';
+import { isUuid, noConversation, normalId } from '../ids.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { refuseNeighbours } from '../quirks/deleted-neighbours.ts';
 import { createCopyNotices } from '../quirks/late-copy.ts';
-import type { Adapter } from '../server.ts';
+import { removeForGood } from '../quirks/returning-record.ts';
+import type { Adapter, RemovalScope } from '../server.ts';
+import { foundNothing } from '../transport/answer.ts';
+import { LIMITS_MS } from '../transport/time-limits.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
 import { answerV1, pendingV1, runV1, startSandboxV1 } from './answers.ts';
-import { getConversation, getConversations } from './calls.ts';
+import { getConversation, getConversations, isThereV1 } from './calls.ts';
 import { diffV1 } from './diff.ts';
 import { eventPagesV1 } from './events.ts';
 import { followV1 } from './follow.ts';
 import { getByStart } from './lookup.ts';
-import { removeV1 } from './remove.ts';
 import { renameV1 } from './rename.ts';
 import { resultV1 } from './result.ts';
 import { createSandboxes } from './sandboxes.ts';
@@ -77,4 +81,33 @@ async function stopV1(links: Links, id: string): Promise<void> {
     await agent.conversation(); // throws not-found where the 404 is about the conversation
     throw new AppError('unsupported', 'this server cannot stop a run: it has no route for this', error.details);
   }
+}
+
+/** Over the route of V1 or, where there is none, that of V0 (interface 4.4). Throws `not-found`; `conflict` where the route may delete conversations outside the scope with the sandbox. */
+async function removeV1(
+  links: Links,
+  facts: ProbeFacts,
+  webUrl: WebUrl,
+  id: string,
+  { alsoGone }: RemovalScope,
+): Promise<void> {
+  const check = async (): Promise<void> => {
+    if (alsoGone !== 'any') await refuseNeighbours(links, webUrl, id, alsoGone);
+  };
+  await removeForGood(links, id, {
+    remove: () => removeOnce(links, facts, id, check),
+    isThere: () => isThereV1(links, id),
+  });
+}
+
+/** @param check runs right before a request that may delete the sandbox too */
+async function removeOnce(links: Links, facts: ProbeFacts, id: string, check: () => Promise<void>): Promise<void> {
+  const call = { timeoutMs: LIMITS_MS.deletion, isThere: () => isThereV1(links, id) };
+  const overV1 = await changeOverV1(links, 'delete-conversation', id, { ...call, method: 'DELETE', accept: [400] });
+  if (overV1 !== null) {
+    if (overV1.status === 400 || foundNothing(overV1)) throw noConversation(id);
+    return await links.features.learn('delete-conversation', 'present');
+  }
+  if (facts.dialects.includes('v0')) await check();
+  await removeOverV0(links, facts, id, call);
 }

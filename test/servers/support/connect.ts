@@ -1,5 +1,5 @@
 /** A connection as wire.ts makes it, to a fake server. */
-import { connect } from '../../../src/servers/index.ts';
+import { connect } from '../../../src/servers/connect.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import type { Clock } from '../../../src/clock.ts';
 import type { ConnectOptions } from '../../../src/servers/options.ts';

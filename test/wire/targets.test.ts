@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configDirectory } from '../../src/profiles/location.ts';
+import { configDirectory } from '../../src/wire/targets.ts';
 
 describe('the directory', () => {
   it.each([
@@ -11,6 +11,6 @@ describe('the directory', () => {
     [{}, 'darwin', '/home/u/Library/Preferences/acs'],
     [{ APPDATA: '/r' }, 'win32', '/r/acs/Config'],
   ])('with %j on %s is %s', (env, platform, expected) => {
-    expect(configDirectory(env, platform, '/home/u')).toBe(expected);
+    expect(configDirectory({ env, platform, home: '/home/u' })).toBe(expected);
   });
 });

@@ -5,6 +5,16 @@ describe.each(['v0', 'v1'] as const)('settings on a server that speaks %s', (api
   const at = useProxiedWorld('settings', { api, spec: 'process' });
   const acs = at.acs;
 
+  it('unset resets a setting, and reports no change the second time', async () => {
+    await acs('set', 'llm_base_url=https://models.example.org/v1');
+    const first = await acs('unset', 'llm_base_url', '--json');
+    expect(JSON.parse(first.out)).toMatchObject({ llm_base_url: null, changed: true });
+    at.proxy.requests.length = 0;
+    const second = await acs('unset', 'llm_base_url', '--json');
+    expect(JSON.parse(second.out)).toMatchObject({ llm_base_url: null, changed: false });
+    expect(at.proxy.writes()).toEqual([]);
+  });
+
   it('lists the fields that can be set', async () => {
     const { out } = await acs('schema', 'max_iterations', 'llm_api_key', '--json');
     const { items, has_more } = JSON.parse(out) as { items: Record<string, unknown>[]; has_more: boolean };

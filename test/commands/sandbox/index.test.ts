@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Busy, type SandboxJson, startRun, startSandbox } from './support.ts';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
-import { startRun, startSandbox, type Busy } from './support.ts';
 
 describe('sandbox list', () => {
   let world: World;
@@ -199,5 +200,42 @@ describe('sandbox list with nothing to show', () => {
     } finally {
       await world.close();
     }
+  });
+});
+
+const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+
+describe('sandbox changes', () => {
+  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
+  beforeEach(async () => {
+    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
+    at.proxy.requests.length = 0;
+  });
+  const acs = at.acs;
+
+  describe('of one sandbox', () => {
+    it('show prints the session key only with --show-secrets', async () => {
+      const id = await startSandbox(at.world);
+      const key = one(await acs('show', id, '--show-secrets', '--json')).session_api_key ?? '';
+      expect(key.length).toBeGreaterThan(20);
+      for (const args of [
+        ['show', id],
+        ['list', '--json'],
+        ['show', id, '--json', '--debug'],
+        ['pause', id, '--debug', '--json'],
+      ]) {
+        const { out, err } = await acs(...args);
+        expect(out + err).not.toContain(key);
+      }
+    });
+
+    it('pause and resume change the status once, and report no change the second time', async () => {
+      const id = await startSandbox(at.world);
+      expect(one(await acs('pause', id, '--json'))).toMatchObject({ id, status: 'paused', changed: true });
+      expect(one(await acs('pause', id, '--json'))).toMatchObject({ id, status: 'paused', changed: false });
+      expect(one(await acs('resume', id, '--json'))).toMatchObject({ id, status: 'running', changed: true });
+      expect(one(await acs('start', id, '--json'))).toMatchObject({ id, status: 'running', changed: false });
+      expect(at.writes()).toEqual([`POST /api/v1/sandboxes/${id}/pause`, `POST /api/v1/sandboxes/${id}/resume`]);
+    });
   });
 });
