@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 const SLOW = [
   'test/domain/pages.test.ts',
   'test/profiles/{lock,open-store}.test.ts',
-  'test/runs/{run-reads,tracker-hangs}.test.ts',
+  'test/runs/tracker-hangs.test.ts',
   'test/text/{key-variables,simple-width}.test.ts',
 ];
 

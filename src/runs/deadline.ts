@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Context } from '../context.ts';
-import { AppError, isAppError } from '../errors.ts';
+import { AppError, type ErrorKind, isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import { formatDuration } from '../text/duration.ts';
 
@@ -51,7 +51,7 @@ export async function withinDeadline<T>(
   const over = new AppError('timeout', `the server did not answer within ${formatDuration(limits.waitMs)}`, {
     data: { reason: 'timeout' },
   });
-  const limit = timeLimit(ctx, Math.max(limits.deadlineMs - ctx.clock.now(), 0), over);
+  const limit = timeLimit(ctx, limits.deadlineMs - ctx.clock.now(), over);
   try {
     return await work(timedContext(ctx, createDeadline(ctx, limits, over), limit.signal));
   } finally {
@@ -153,7 +153,9 @@ export async function beforeEnd<T>(
   return await beforeTime(ctx, leftMs, [answer]);
 }
 
+const PASSING: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['network', 'server', 'rate-limited']);
+
 /** Whether the same request may succeed later: no answer, an error of the server, or a rate limit. */
 export function isPassing(error: unknown): boolean {
-  return isAppError(error) && /^(network|server|rate-limited)$/.test(error.kind);
+  return isAppError(error) && PASSING.has(error.kind);
 }

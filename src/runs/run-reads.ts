@@ -84,7 +84,7 @@ export async function readKnownRun(server: Server, id: string): Promise<KnownRun
     server.conversations.eventPages(id, { order: 'newest-first', limit: EVENTS_MAX }),
   )) {
     newestFirst.push(event);
-    if (event.signal === 'message' || newestFirst.length >= EVENTS_MAX) break;
+    if (event.signal === 'message') break;
   }
   // The message of a longer run exists, further back.
   const before: RunEvidence = newestFirst.length < EVENTS_MAX ? NO_EVIDENCE : { ...NO_EVIDENCE, since_message: 'some' };
@@ -96,5 +96,10 @@ export async function readKnownRun(server: Server, id: string): Promise<KnownRun
 export function isUpTo(event: ConversationEvent, end: ConversationEvent | null): boolean {
   if (end === null) return false;
   if (event.id === end.id) return true;
-  return event.timestamp !== null && end.timestamp !== null && event.timestamp < end.timestamp;
+  return event.timestamp !== null && end.timestamp !== null && inOrder(event.timestamp) < inOrder(end.timestamp);
+}
+
+/** The text of a time without its `Z`: such texts are in the order of their times, with a fraction or without one. */
+function inOrder(time: string): string {
+  return time.slice(0, -1);
 }

@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
 import { afterEvent, afterStanding, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
-import { deletedOutcome, exitCodeOfStatus, judge, judgeFor } from '../../src/runs/outcome.ts';
+import {
+  deletedOutcome,
+  exitCodeOfStatus,
+  isOfLatestRun,
+  judge,
+  judgeFor,
+  lasting,
+  mayPass,
+  openOutcome,
+} from '../../src/runs/outcome.ts';
 
 const conversation = (members: Partial<Conversation>): Conversation => ({
   ...blankConversation('c', 'idle'),
@@ -29,15 +38,22 @@ const known = (...events: ConversationEvent[]): RunEvidence => events.reduce(aft
 
 describe('the outcome of a run', () => {
   it.each([
-    ['finished', 0],
-    ['failed', 1],
-    ['stuck', 1],
-    ['waiting', 8],
-    ['paused', 6],
-    ['stopped', 6],
-    ['archived', 6],
-  ] as const)('%s ends with %i', (status, code) => {
-    expect(judge(conversation({ status }), NO_EVIDENCE)?.exit_code).toBe(code);
+    ['finished', 0, null],
+    ['failed', 1, { code: 'failed', text: 'the server gives no reason' }],
+    ['stuck', 1, { code: 'stuck', text: 'the agent did the same step again and again' }],
+    ['waiting', 8, { code: 'confirmation', text: 'the agent waits for a confirmation' }],
+    ['paused', 6, { code: 'paused', text: 'the run was paused before its end' }],
+    ['stopped', 6, { code: 'stopped', text: 'the run was stopped before its end' }],
+    ['archived', 6, { code: 'archived', text: 'the sandbox is gone, and the run had not ended' }],
+  ] as const)('%s ends with %i and a reason', (status, code, reason) => {
+    expect(judge(conversation({ status }), NO_EVIDENCE)).toMatchObject({ exit_code: code, reason });
+  });
+
+  it.each([
+    [null, 'confirmation'],
+    ['user', 'user'],
+  ] as const)('of a run that is waiting names what it waits for: %s is %s', (waiting_for, then) => {
+    expect(judge(conversation({ status: 'waiting', waiting_for }), NO_EVIDENCE)?.waiting_for).toBe(then);
   });
 
   it.each(['starting', 'idle', 'running', 'unknown(no-status)', 'unknown(thinking)'] as const)(
@@ -55,7 +71,31 @@ describe('the outcome of a run', () => {
   });
 
   it('is deleted with 5', () => {
-    expect(deletedOutcome('c', NO_EVIDENCE)).toMatchObject({ status: 'deleted', exit_code: 5 });
+    expect(deletedOutcome('c', { ...NO_EVIDENCE, last_event_id: 'e' })).toEqual({
+      type: 'outcome',
+      conversation_id: 'c',
+      status: 'deleted',
+      reason: { code: 'deleted', text: 'the conversation was deleted' },
+      waiting_for: null,
+      exit_code: 5,
+      cost_usd: null,
+      last_event_id: 'e',
+    });
+  });
+
+  it('of a run that may continue has the record, and the exit code and the reason that are given', () => {
+    const reason = { code: 'timeout', text: 'too late' };
+    const open = conversation({ status: 'waiting', waiting_for: 'confirmation', cost_usd: 2 });
+    expect(openOutcome(open, { ...NO_EVIDENCE, last_event_id: 'e' }, 124, reason)).toEqual({
+      type: 'outcome',
+      conversation_id: 'c',
+      status: 'waiting',
+      reason,
+      waiting_for: 'confirmation',
+      exit_code: 124,
+      cost_usd: 2,
+      last_event_id: 'e',
+    });
   });
 
   it('has the reason, the cost and the last event', () => {
@@ -90,7 +130,7 @@ describe('idle', () => {
     expect(judge(conversation({}), evidence)).toMatchObject({
       exit_code: 8,
       waiting_for: 'user',
-      reason: { code: 'rejected' },
+      reason: { code: 'rejected', text: 'an action was rejected; the agent waits for a message' },
     });
   });
 
@@ -113,7 +153,11 @@ describe('an agent that awaits the user without an answer of its own', () => {
   it('has ended with 8 once that was stable, and not at once', () => {
     const evidence = known(said, running(), action(), ...started);
     expect(judge(conversation({}), evidence)).toBeNull();
-    expect(judge(conversation({}), afterStanding(evidence))).toMatchObject({ exit_code: 8, waiting_for: 'user' });
+    expect(judge(conversation({}), afterStanding(evidence))).toMatchObject({
+      exit_code: 8,
+      waiting_for: 'user',
+      reason: { code: 'awaiting-user', text: 'the agent stopped without an answer and waits for a message' },
+    });
   });
 
   it('has not ended without a user message, or after a further one', () => {
@@ -159,14 +203,32 @@ describe('waiting for a state', () => {
     expect(judgeFor(conversation({ status: 'failed' }), NO_EVIDENCE, ['finished'])?.exit_code).toBe(1);
     expect(judgeFor(conversation({ status: 'finished' }), NO_EVIDENCE, ['running'])).toMatchObject({
       exit_code: 6,
-      reason: { code: 'not-reached' },
+      reason: { code: 'not-reached', text: 'the run is finished and will not be running' },
     });
+    const reason = { code: 'LLMAuthenticationError', text: 'the key was refused' };
+    const failed = conversation({ status: 'failed', reason });
+    expect(judgeFor(failed, NO_EVIDENCE, ['finished', 'waiting'])?.reason).toEqual(reason);
   });
+
+  it.each(['finished', 'failed', 'stuck', 'stopped', 'archived'] as const)(
+    'ends at once when the run is %s',
+    (status) => {
+      expect(judgeFor(conversation({ status }), NO_EVIDENCE, ['running', 'waiting'])?.reason).toMatchObject({
+        text: `the run is ${status} and will not be running or waiting`,
+      });
+    },
+  );
 
   it('continues while it can still be reached', () => {
     expect(judgeFor(conversation({ status: 'paused' }), NO_EVIDENCE, ['finished'])).toBeNull();
     expect(judgeFor(conversation({ status: 'finished' }), NO_EVIDENCE, ['archived'])).toBeNull();
     expect(judgeFor(conversation({ status: 'idle' }), NO_EVIDENCE, ['running'])).toBeNull();
+    expect(judgeFor(conversation({ status: 'waiting' }), NO_EVIDENCE, ['finished'])).toBeNull();
+    expect(judgeFor(conversation({ status: 'stopped' }), NO_EVIDENCE, ['archived'])).toBeNull();
+  });
+
+  it('continues while the status may be that of the run before', () => {
+    expect(judgeFor(conversation({ status: 'finished' }), known(message()), ['running'])).toBeNull();
   });
 });
 
@@ -176,11 +238,47 @@ describe('the exit code of a status', () => {
     ['failed', 1],
     ['running', 6],
     ['starting', 6],
+    ['stuck', 1],
     ['paused', 6],
+    ['stopped', 6],
+    ['archived', 6],
     ['waiting', 8],
     ['idle', 8],
     ['unknown(thinking)', 6],
   ] as const)('%s is %i', (status, code) => {
     expect(exitCodeOfStatus(conversation({ status }))).toBe(code);
+  });
+});
+
+describe('a status', () => {
+  it.each([
+    ['running', true],
+    ['starting', true],
+    ['finished', false],
+    ['idle', false],
+    ['archived', true],
+  ] as const)('right after a message is of the latest run when it is %s: %s', (status, is) => {
+    expect(isOfLatestRun(conversation({ status }), known(message()))).toBe(is);
+    expect(isOfLatestRun(conversation({ status }), NO_EVIDENCE)).toBe(true);
+  });
+
+  it.each<[string, Partial<Conversation>, boolean]>([
+    ['a sandbox in error', {}, true],
+    ['a sandbox that runs', { sandbox_status: 'running' }, false],
+    ['another status', { status: 'stuck' }, false],
+    ['another reason', { reason: { code: 'LLMError', text: '' } }, false],
+    ['no reason', { reason: null }, false],
+  ])('of a failure passes where the record has %s: %s', (_, members, passes) => {
+    const read = conversation({
+      status: 'failed',
+      sandbox_status: 'error',
+      reason: { code: 'sandbox-error', text: '' },
+      ...members,
+    });
+    expect(mayPass(read)).toBe(passes);
+    expect(lasting(read, null)).toBe(passes ? null : read);
+    expect(lasting(read, 'running')).toBe(passes ? null : read);
+    expect(lasting(read, read.status)).toBe(read);
+    expect(lasting(null, 'failed')).toBeNull();
   });
 });

@@ -7,6 +7,11 @@ export class ManualClock implements Clock {
   private nowMs = 0;
   private sleepers: { atMs: number; wake: () => void }[] = [];
 
+  /** How many wait. */
+  get sleeping(): number {
+    return this.sleepers.length;
+  }
+
   now(): number {
     return this.nowMs;
   }
