@@ -1,79 +1,113 @@
-import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { BIN } from '../../e2e/processes.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { defaultDataDir, inDatabase, inDataDir, prepareDataDir } from '../../../src/service/lifecycle/data-dir.ts';
+import { dataPaths } from '../../../src/service/lifecycle/paths.ts';
+import { readPort } from '../../../src/service/lifecycle/port-file.ts';
+import { readSmallFile } from '../../../src/service/lifecycle/small-file.ts';
+import { runningService } from '../../../src/service/lifecycle/status.ts';
+import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
-const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-folders-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-const file = path.join(dir, 'file');
-writeFileSync(file, '');
+const folder = folderOfEachTest();
 
-/** In a process that is killed when it does not end: what is tested here once was a loop without end. */
-function acs(args: string[], env: Record<string, string>): Promise<{ code: unknown; err: string }> {
-  const options = {
-    env: { PATH: process.env.PATH, HOME: dir, ...env },
-    timeout: 100_000,
-    killSignal: 'SIGKILL' as const,
-  };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [BIN, ...args], options, (error, _out, err) => {
-      resolve({ code: error === null ? 0 : (error.code ?? error.signal), err });
+const names = ['database', 'key', 'lock', 'startLock', 'state', 'port', 'log'] as const;
+const odd = {
+  'a pipe': (file: string) => execFileSync('mkfifo', [file]),
+  'a folder': (file: string) => mkdirSync(path.join(file, 'of mine'), { recursive: true }),
+  'a link to nothing': (file: string) => symlinkSync('/nowhere/at/all', file),
+  'a link to a device': (file: string) => symlinkSync('/dev/zero', file),
+};
+
+describe('the data directory', () => {
+  it.each([
+    [{ ACS_DATA_DIR: '/x/y' }, 'linux', '/x/y'],
+    [{}, 'linux', '/home/a/.local/share/acs'],
+    [{ XDG_DATA_HOME: '/data' }, 'linux', '/data/acs'],
+    [{ XDG_DATA_HOME: 'relative', ACS_DATA_DIR: '' }, 'linux', '/home/a/.local/share/acs'],
+    [{}, 'darwin', '/home/a/Library/Application Support/acs'],
+  ])('for %j on %s is %s', (env, platform, expected) => {
+    expect(defaultDataDir(env, platform, '/home/a')).toBe(expected);
+  });
+
+  it('is created for its owner alone, and named when it cannot be created', () => {
+    prepareDataDir(path.join(folder.path, 'a', 'b'));
+    expect(existsSync(path.join(folder.path, 'a', 'b'))).toBe(true);
+    writeFileSync(path.join(folder.path, 'file'), '');
+    expect(() => {
+      prepareDataDir(path.join(folder.path, 'file', 'inside'));
+    }).toThrow(/cannot use the data directory .*: a part of the path is not a directory/);
+  });
+});
+
+describe('a failure in the data directory', () => {
+  it.each([
+    [{ code: 'ENOSPC' }, 'the disk is full'],
+    [{ code: 'SQLITE_FULL' }, 'the disk is full'],
+    [{ code: 'EROFS' }, 'the file system is read-only'],
+  ])('for %j is reported with its cause', (members, words) => {
+    const refuse = (): never => {
+      throw Object.assign(new Error('x'), members);
+    };
+    expect(() => inDataDir(folder.path, refuse)).toThrow(`cannot use the data directory ${folder.path}: ${words}`);
+  });
+
+  it('because of a damaged database found later has the same hint', () => {
+    const refuse = (): never => {
+      throw new Error('database disk image is malformed');
+    };
+    try {
+      inDataDir(folder.path, refuse);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'data-dir', hint: expect.stringMatching(/^Move .+ away/) });
+      return;
+    }
+    expect.unreachable();
+  });
+
+  it('because of a damaged database names it, with a hint', () => {
+    const database = path.join(folder.path, 'service.db');
+    const refuse = (): never => {
+      throw new Error('file is not a database');
+    };
+    expect(() => inDatabase(folder.path, database, refuse)).toThrow(`${database} is damaged: file is not a database`);
+    try {
+      inDatabase(folder.path, database, refuse);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'data-dir', hint: expect.stringMatching(/^Move .+ away/) });
+    }
+  });
+});
+
+describe('a data directory that was used before', () => {
+  beforeEach(() => {
+    writeFileSync(dataPaths(folder.path).database, '');
+  });
+
+  describe.each(names)('where the %s of a service should be', (name) => {
+    it.each(Object.entries(odd))('%s is refused by name, and left as it is', (what, make) => {
+      const file = dataPaths(folder.path)[name];
+      rmSync(file, { force: true });
+      make(file);
+      expect(() => {
+        prepareDataDir(folder.path);
+      }).toThrow(
+        expect.objectContaining({ code: 'data-dir', message: expect.stringContaining(`${file} is `) as string }),
+      );
+      // Reading it neither waits nor fails, and no service is taken for a running one.
+      expect(readSmallFile(file)).toBeNull();
+      expect(readPort(file)).toBe(0);
+      expect(runningService(folder.path)).toBeNull();
+      if (what === 'a folder') expect(existsSync(path.join(file, 'of mine'))).toBe(true);
     });
   });
-}
 
-const ADD = ['profile', 'add', 'x', '--base-url', 'http://127.0.0.1:9', '--no-check', '--key-command', 'echo key'];
-
-// In /proc nothing can be made, and Linux says of every new name there that it does not exist.
-describe.each(['/proc/acs', '/proc/acs/deeper/still', `${file}/below`])('a directory %s', (folder) => {
-  it('cannot hold the data of the local service: exit 3, with the path', async () => {
-    const { code, err } = await acs(['serve', '--detach'], { ACS_DATA_DIR: folder, ACS_CONFIG_DIR: dir });
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(`the data directory ${folder}:`) as string });
-  });
-
-  it('cannot hold the profiles: exit 3, with the path', async () => {
-    const { code, err } = await acs(ADD, { ACS_CONFIG_DIR: folder });
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(folder) as string });
-  });
-});
-
-describe('a missing directory in a missing directory', () => {
-  it('is created, readable by its owner alone', async () => {
-    const config = path.join(dir, 'a', 'b', 'config');
-    expect(await acs(ADD, { ACS_CONFIG_DIR: config })).toMatchObject({ code: 0 });
-    expect(statSync(config).mode & 0o777).toBe(0o700);
-  });
-});
-
-describe('a directory with other content, named by mistake as the data directory', () => {
-  it('is refused with exit 3 and not changed, also when it has a folder with a name that acs uses', async () => {
-    const project = path.join(dir, 'project');
-    const thesis = path.join(project, 'workspaces', 'mine', 'thesis.txt');
-    mkdirSync(path.dirname(thesis), { recursive: true });
-    writeFileSync(thesis, 'years of work');
-    chmodSync(project, 0o755);
-    const { code, err } = await acs(['serve', '--detach', '--data-dir', project], { ACS_CONFIG_DIR: dir });
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining('not of acs (workspaces)') as string });
-    expect([existsSync(thesis), statSync(project).mode & 0o777]).toEqual([true, 0o755]);
-  });
-});
-
-describe('a data directory', () => {
-  it.each([
-    ['that is not there', null],
-    ['that is open to others', 0o755],
-  ])('%s is restricted to its owner afterwards', async (_what, mode) => {
-    const data = path.join(dir, `data-${mode}`);
-    if (mode !== null) {
-      mkdirSync(data);
-      chmodSync(data, mode);
-      writeFileSync(path.join(data, 'service.log'), 'of a first start that was cut off');
-    }
-    const env = { ACS_DATA_DIR: data, ACS_CONFIG_DIR: dir };
-    expect(await acs(['serve', '--detach'], env)).toMatchObject({ code: 0 });
-    expect(statSync(data).mode & 0o777).toBe(0o700);
-    expect(await acs(['serve', '--stop'], env)).toMatchObject({ code: 0 });
+  describe('where a folder of a service should be', () => {
+    it.each(['workspaces', 'events', 'staging'] as const)('a file at %s is refused', (name) => {
+      writeFileSync(dataPaths(folder.path)[name], 'mine');
+      expect(() => {
+        prepareDataDir(folder.path);
+      }).toThrow(`${dataPaths(folder.path)[name]} is no directory`);
+    });
   });
 });

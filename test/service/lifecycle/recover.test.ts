@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ensureLocalService } from '../../../src/service/index.ts';
 import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
 import type { ConversationState } from '../../../src/service/storage/conversation-state.ts';
 import { eventLogFile, openEventLog } from '../../../src/service/storage/event-log.ts';
@@ -13,7 +14,10 @@ import { isAlive, startOf } from '../../../src/service/lifecycle/process.ts';
 import { recover } from '../../../src/service/lifecycle/recover.ts';
 import { openStore, type Store } from '../../../src/service/storage/index.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
+import { conversation, countEvents, startedTask, until } from '../app/support.ts';
+import { clientOf, servicesOfEachTest } from './support.ts';
 
+const services = servicesOfEachTest();
 let dir: string;
 let store: Store;
 let child: ReturnType<typeof spawn>;
@@ -89,3 +93,106 @@ describe('after a crash', () => {
     expect([orphan, foreign].map((folder) => existsSync(folder))).toEqual([false, true]);
   });
 });
+
+describe('a service in the background', () => {
+  it('that is killed loses no acknowledged change, leaves no process, and its starts end in error', async () => {
+    const first = await ensureLocalService(services.options());
+    const client = clientOf(first);
+    await client.call('POST', '/api/settings', { language: 'de' });
+    const endless = JSON.stringify([
+      { source: 'user', action: 'message', args: { content: 'Wait' } },
+      { source: 'agent', action: 'run', args: { command: 'sleep 4321' } },
+      { source: 'agent', action: 'finish', args: {} },
+    ]);
+    const task = await startedTask(client, { replay_json: endless });
+    const id = task.app_conversation_id ?? '';
+    const runs = (count: unknown): boolean => Number(count) > 0;
+    const count = () => countEvents(client, id, '&kind__eq=ActionEvent');
+    await until(count, runs);
+    const before = await countEvents(client, id);
+    const late = (await client.call('POST', '/api/v1/app-conversations', { replay_json: 'demo' })).body as {
+      id: string;
+    };
+    process.kill(first.pid, 'SIGKILL');
+    await until(
+      () => isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie',
+      (lives) => !lives,
+    );
+    const second = await ensureLocalService(services.options());
+    expect(second.started).toBe(true);
+    const after = clientOf(second);
+    expect((await after.call('GET', '/api/settings')).body).toMatchObject({ language: 'de' });
+    const [lateTask] = (await after.call('GET', `/api/v1/app-conversations/start-tasks?ids=${late.id}`)).body as {
+      status: string;
+      detail: string | null;
+    }[];
+    expect(['READY', 'ERROR']).toContain(lateTask?.status);
+    if (lateTask?.status === 'ERROR') expect(lateTask.detail).toContain('stopped');
+    expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED', execution_status: 'paused' });
+    const events = await countEvents(after, id);
+    expect(events).toBeGreaterThanOrEqual(before);
+    await until(
+      () => processesWith('sleep 4321', services.dataDir),
+      (found) => found.length === 0,
+    );
+  });
+});
+
+describe('a run whose service and worker are killed', () => {
+  it('is paused in its log, once, and continues when it is resumed', async () => {
+    const first = await ensureLocalService(services.options());
+    const wait = JSON.stringify([
+      { source: 'user', action: 'message', args: { content: 'Wait' } },
+      { source: 'agent', action: 'run', args: { command: `while [ ! -e ${services.dir}/go ]; do sleep 0.05; done` } },
+      { source: 'agent', action: 'finish', args: {} },
+    ]);
+    const task = await startedTask(clientOf(first), { replay_json: wait });
+    const id = task.app_conversation_id ?? '';
+    const kinds = async ({ call }: ReturnType<typeof clientOf>) => {
+      const { items } = (await call('GET', `/api/v1/conversation/${id}/events/search`)).body as {
+        items: { kind: string; value?: unknown }[];
+      };
+      return items.map(({ kind, value }) => (typeof value === 'string' && value.length < 20 ? value : kind));
+    };
+    await until(
+      () => kinds(clientOf(first)),
+      (all) => all.includes('ActionEvent'),
+    );
+    const store = openStore(path.join(services.dataDir, 'service.db'));
+    const worker = store.sandboxes.get(task.sandbox_id ?? '')?.worker_pid ?? 0;
+    store.close();
+    // Stopped, it cannot write the end of its runs when its service is gone.
+    process.kill(worker, 'SIGSTOP');
+    process.kill(first.pid, 'SIGKILL');
+    await until(
+      () => isAlive({ pid: first.pid, start: null }) && startOf(first.pid) !== 'zombie',
+      (lives) => !lives,
+    );
+    const after = clientOf(await ensureLocalService(services.options()));
+    const ended = await kinds(after);
+    expect(ended.slice(-2)).toEqual(['AgentErrorEvent', 'paused']);
+    expect(await conversation(after, id)).toMatchObject({ sandbox_status: 'PAUSED' });
+    writeFileSync(path.join(services.dir, 'go'), '');
+    await after.call('POST', `/api/v1/sandboxes/${task.sandbox_id}/resume`);
+    await until(
+      () => conversation(after, id),
+      (each) => each?.execution_status === 'paused',
+    );
+    expect(await kinds(after)).toEqual(ended);
+  });
+});
+
+/** Processes of this sandbox tree, by command line and environment. */
+function processesWith(command: string, folder: string): string[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return line === command && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(folder);
+      } catch {
+        return false;
+      }
+    });
+}
