@@ -1,6 +1,6 @@
 /** The records of a conversation that the agent server returns, with the members of agent server 1.34.0. */
 import { toDashedId } from '../../protocol/detail.ts';
-import { zipStream, type ZipMember } from '../../archive/zip.ts';
+import type { ZipMember } from '../../archive/zip.ts';
 import type { Conversation } from './conversation.ts';
 import type { ConversationEntry } from './conversations.ts';
 
@@ -106,7 +106,8 @@ export function finalResponse({ conversation }: ConversationEntry): string {
 }
 
 /** The archive of a conversation as genuine agent servers give it: one JSON file for each event. */
-export function trajectoryArchive(entry: ConversationEntry): ReadableStream<Uint8Array<ArrayBuffer>> {
+export async function trajectoryArchive(entry: ConversationEntry): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const { zipStream } = await import('../../archive/zip.ts');
   return zipStream(membersOf(entry));
 }
 

@@ -15,6 +15,8 @@ export const COMMAND_MARKER = 'ACS_COMMAND_ID';
 const ENDED = new Set(['Z', 'X']);
 const STANDING = new Set(['T', 't']);
 const STOP_ROUNDS = 500;
+/** The flag of a thread of the kernel (`PF_KTHREAD`): it has no environment and is not part of a sandbox. */
+const KERNEL_THREAD = 0x00200000;
 
 interface ProcessEntry {
   pid: number;
@@ -133,7 +135,8 @@ function readStat(name: string): ProcessEntry[] {
   try {
     const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
     // The second field is the program's name in brackets and may itself hold spaces and brackets.
-    const [state = '', parent = '0'] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state = '', parent = '0', , , , , flags = '0'] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if ((Number(flags) & KERNEL_THREAD) !== 0) return [];
     return [{ pid: Number(name), parent: Number(parent), state }];
   } catch {
     return [];

@@ -78,9 +78,9 @@ function fileHandlers(worker: WorkerContext): Handlers<AgentRoute> {
       const { home } = await worker.sandbox.ask('home', {});
       return json({ home, favorites: [], locations: [{ label: '/', path: '/' }] });
     },
-    'GET /api/file/download-trajectory/{conversation_id}': (c) => {
+    'GET /api/file/download-trajectory/{conversation_id}': async (c) => {
       const entry = entryOf(c, worker.conversations);
-      return new Response(trajectoryArchive(entry), { headers: attachment(`${entry.conversation.id}.zip`) });
+      return new Response(await trajectoryArchive(entry), { headers: attachment(`${entry.conversation.id}.zip`) });
     },
     'GET /api/file/archive': async (c) => {
       const { path: folder, ref, format = 'git-delta' } = readQuery(c, pathQuery);

@@ -1,7 +1,7 @@
 /** Files in the workspace of a conversation, over V0 (interface section 3.4). They are read inside the sandbox. */
 import path from 'node:path';
 import type { Context } from 'hono';
-import { zipStream, type ZipMember } from '../../../../archive/zip.ts';
+import type { ZipMember } from '../../../../archive/zip.ts';
 import { gitDiffQuery, listFilesQuery, selectFileQuery } from '../../../../protocol/v0/requests.ts';
 import type { ConversationRow } from '../../../storage/conversations.ts';
 import { jsonOf, textOf, type AgentAnswer } from '../../../sandboxes/agent-client.ts';
@@ -116,6 +116,7 @@ async function zipDirectory(context: AppContext, c: Context): Promise<Response> 
     if (size > MAX_ZIP_BYTES) throw new HttpError(413, { error: 'The workspace is too large for one answer' });
     members.push([name.replace(/^\.\//, ''), new Uint8Array(answer.body)]);
   }
+  const { zipStream } = await import('../../../../archive/zip.ts');
   return new Response(zipStream(members), {
     headers: { 'Content-Type': 'application/zip', 'Content-Disposition': 'attachment; filename="workspace.zip"' },
   });

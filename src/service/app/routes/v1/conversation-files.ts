@@ -9,7 +9,7 @@ import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
 import { conversationRecord } from '../../conversation-record.ts';
 import { SandboxUnavailable } from '../../../sandboxes/supervisor.ts';
-import { zipStream, type ZipMember } from '../../../../archive/zip.ts';
+import type { ZipMember } from '../../../../archive/zip.ts';
 import { workspacePath } from '../../workspace-path.ts';
 import { findConversation } from './known.ts';
 
@@ -38,10 +38,11 @@ async function fileText(context: AppContext, c: Context): Promise<string> {
   }
 }
 
-function download(context: AppContext, c: Context): Response {
+async function download(context: AppContext, c: Context): Promise<Response> {
   const id = pathId(c);
   const row = findConversation(context, id);
   if (row === null) throw refuse(404, `Conversation not found: ${toDashedId(id)}`);
+  const { zipStream } = await import('../../../../archive/zip.ts');
   return new Response(zipStream(membersOf(context, row)), {
     headers: {
       'Content-Type': 'application/zip',
