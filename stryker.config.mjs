@@ -7,7 +7,7 @@ export default {
   coverageAnalysis: 'perTest',
   concurrency: 1,
   // A changed loop may be without an end: a run of the tests of one change is ended after these.
-  timeoutMS: 10_000,
+  timeoutMS: 3_000,
   timeoutFactor: 2,
   // Only what has changed since the last run is run again.
   incremental: true,

@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     include: ['test/{domain,output,profiles,runs,text}/**/*.test.ts', 'test/service/http/guard.test.ts'],
     exclude: SLOW,
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
+    testTimeout: 5_000,
+    hookTimeout: 5_000,
   },
 });

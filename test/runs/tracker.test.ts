@@ -1,112 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { trackRun } from '../../src/runs/tracker.ts';
-import type { TrackOptions } from '../../src/runs/tracker-options.ts';
-import type { Context } from '../../src/context.ts';
-import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
-import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
-import { NO_STATUS } from '../../src/domain/conversation.ts';
+import { blankConversation, NO_STATUS } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/errors.ts';
-import type { RunSignal } from '../../src/domain/event.ts';
-import type { FollowItem } from '../../src/runs/follow-source.ts';
-import type { Server } from '../../src/servers/server.ts';
-import { ManualClock, settled } from '../support/manual-clock.ts';
-
-/** A server whose record and follower items are set by the test. */
-class Stage {
-  readonly clock = new ManualClock();
-  readonly notices: string[] = [];
-  readonly interruption = new AbortController();
-  record: Conversation = { ...blankConversation('c', 'running') };
-  private readonly items: FollowItem[] = [];
-  private readonly wakers: (() => void)[] = [];
-  private isOver = false;
-
-  deliver(...items: FollowItem[]): Promise<void> {
-    this.items.push(...items);
-    for (const wake of this.wakers.splice(0)) wake();
-    return settled();
-  }
-
-  over(): Promise<void> {
-    this.isOver = true;
-    return this.deliver();
-  }
-
-  state(status: Conversation['status']): FollowItem {
-    this.record = { ...this.record, status };
-    return { type: 'state', conversation: this.record };
-  }
-
-  watch(options: Partial<TrackOptions> = {}) {
-    const ctx = {
-      clock: this.clock,
-      signal: this.interruption.signal,
-      notice: (text: string) => Promise.resolve(void this.notices.push(text)),
-    } as unknown as Context;
-    const server: Server = {
-      withSignal: () => Promise.resolve(server),
-      conversations: {
-        follow: (_: string, { signal }: { signal: AbortSignal }) => this.follow(signal),
-        getSettled: () => Promise.resolve(this.record),
-        get: () => Promise.resolve(this.record),
-        runsInSandbox: () => Promise.resolve(false),
-      },
-    } as unknown as Server;
-    const wait = { evidence: NO_EVIDENCE, since: null, deadlineMs: Infinity, waitMs: Infinity, failOnStallMs: null };
-    return trackRun(ctx, server, 'c', { ...wait, ...options });
-  }
-
-  private async *follow(signal: AbortSignal): AsyncGenerator<FollowItem> {
-    for (;;) {
-      signal.throwIfAborted();
-      const item = this.items.shift();
-      if (item !== undefined) yield item;
-      else if (this.isOver) return;
-      else {
-        await new Promise<void>((resolve, reject) => {
-          this.wakers.push(resolve);
-          signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-        });
-      }
-    }
-  }
-}
-
-let count = 0;
-const event = (signal: RunSignal): FollowItem => ({
-  type: 'event',
-  event: {
-    type: 'event',
-    id: `e${(count += 1)}`,
-    conversation_id: 'c',
-    timestamp: null,
-    source: null,
-    kind: 'any',
-    text: `the event ${signal}`,
-    payload: {},
-    signal,
-  },
-});
-const message = () => event('message');
-const word = (value: string) => event(value === 'running' ? 'status:running' : 'status:other');
+import { event, message, Stage, statusEvent } from './support/stage.ts';
 
 describe('watching a run', () => {
   it('ends with the status that the server reports', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.deliver(message(), word('running'), stage.state('running'), word('finished'), stage.state('finished'));
+    await stage.deliver(
+      message(),
+      statusEvent('running'),
+      stage.state('running'),
+      statusEvent('other'),
+      stage.state('finished'),
+    );
     expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
 
   it('ignores a status older than the message, and detects a run that ends with the status before it', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.deliver(word('finished'), message(), stage.state('finished'));
+    await stage.deliver(statusEvent('other'), message(), stage.state('finished'));
     await stage.clock.pass(1_000);
     // The record never changes in between: the server reports no new status.
-    await stage.deliver(word('running'));
+    await stage.deliver(statusEvent('running'));
     await stage.clock.pass(1_000);
-    await stage.deliver(word('finished'));
+    await stage.deliver(statusEvent('other'));
     await stage.clock.pass(1_000);
     expect((await watched).outcome).toMatchObject({ status: 'finished', exit_code: 0 });
   });
@@ -122,7 +41,7 @@ describe('watching a run', () => {
   it('reads the record once more at its deadline', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
-    await stage.deliver(message(), word('running'), stage.state('running'));
+    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
     // The machine was suspended: the run ended meanwhile, and no event reported it.
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(60_000);
@@ -134,19 +53,19 @@ describe('watching a run', () => {
     const shown: string[] = [];
     const onEvent = (one: { text: string }) => Promise.resolve(void shown.push(one.text));
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent });
-    await stage.deliver(message(), word('running'), stage.state('running'));
+    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(60_000);
-    await stage.deliver(event('activity'), word('finished'));
+    await stage.deliver(event('activity'), statusEvent('other'));
     await stage.clock.pass(1_000);
-    expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
+    expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: stage.lastEventId }, failure: null });
     expect(shown).toContain('the event activity');
   });
 
   it('limits the wait for events of a run that ended while the machine was suspended', async () => {
     const stage = new Stage();
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, onEvent: () => Promise.resolve() });
-    await stage.deliver(message(), word('running'), stage.state('running'));
+    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(63_000);
     expect(await watched).toMatchObject({ outcome: { exit_code: 0 }, failure: null });
@@ -162,11 +81,11 @@ describe('watching a run', () => {
       close: () => {},
     };
     const watched = stage.watch({ onEvent, answer });
-    await stage.deliver(message(), word('running'), word('waiting_for_confirmation'), stage.state('waiting'));
+    await stage.deliver(message(), statusEvent('running'), statusEvent('other'), stage.state('waiting'));
     stage.record = { ...stage.record, status: 'finished' };
     await stage.clock.pass(1_000);
-    await stage.deliver(event('activity'), word('finished'), stage.state('finished'));
-    expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: `e${count}` }, failure: null });
+    await stage.deliver(event('activity'), statusEvent('other'), stage.state('finished'));
+    expect(await watched).toMatchObject({ outcome: { exit_code: 0, last_event_id: stage.lastEventId }, failure: null });
     expect(shown).toContain('the event activity');
   });
 

@@ -1,5 +1,8 @@
 import type { Clock } from '../../src/clock.ts';
 
+/** Code that sleeps more often than this in one step of a test does not end. */
+const MOST_WAKES = 2_000;
+
 /** Time that passes only when a test says so. */
 export class ManualClock implements Clock {
   /** How long was slept each time. */
@@ -32,7 +35,8 @@ export class ManualClock implements Clock {
   /** Time passes as seen by sleepers: each wakes at its time. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.nowMs + ms;
-    for (;;) {
+    for (let wakes = 0; ; wakes++) {
+      if (wakes > MOST_WAKES) throw new Error(`the code under test has slept ${MOST_WAKES} times within ${ms} ms`);
       await settled();
       const next = this.sleepers.filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
       if (next === undefined) break;

@@ -1,0 +1,123 @@
+import type { Context } from '../../../src/context.ts';
+import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
+import type { RunSignal } from '../../../src/domain/event.ts';
+import { NO_EVIDENCE } from '../../../src/runs/evidence.ts';
+import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
+import { trackRun } from '../../../src/runs/tracker.ts';
+import type { TrackedRun, TrackOptions } from '../../../src/runs/tracker-options.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { ManualClock, settled } from '../../support/manual-clock.ts';
+
+type EventItem = Extract<FollowItem, { type: 'event' }>;
+
+let count = 0;
+export const event = (signal: RunSignal | null, timestamp: string | null = null): EventItem => ({
+  type: 'event',
+  event: {
+    type: 'event',
+    id: `e${(count += 1)}`,
+    conversation_id: 'c',
+    timestamp,
+    source: null,
+    kind: 'any',
+    text: `the event ${signal}`,
+    payload: {},
+    signal,
+  },
+});
+export const message = () => event('message');
+/** `other` is a status that the run has when it does not go on. */
+export const statusEvent = (status: 'running' | 'other') => event(`status:${status}`);
+
+/** A server whose record and follower items are set by the test, and the clock of the tracker. */
+export class Stage {
+  readonly clock = new ManualClock();
+  readonly notices: string[] = [];
+  readonly interruption = new AbortController();
+  record: Conversation = { ...blankConversation('c', 'running') };
+  /** When the record was read besides what the follower delivers. */
+  readonly looks: number[] = [];
+  /** Where each follower started. */
+  readonly follows: FollowOptions[] = [];
+  onLook: () => void | Promise<void> = () => undefined;
+  inSandbox: () => Promise<boolean> = () => Promise.resolve(false);
+  /** What the conversation is when it is only read by its id. */
+  get: () => Promise<Conversation> = () => Promise.resolve(this.record);
+  /** What the tracker has returned, and when. */
+  ended: { run: TrackedRun; atMs: number } | null = null;
+  lastEventId: string | null = null;
+  private readonly items: FollowItem[] = [];
+  private readonly wakers: (() => void)[] = [];
+  private isOver = false;
+  private fault: unknown = null;
+
+  deliver(...items: FollowItem[]): Promise<void> {
+    for (const item of items) if (item.type === 'event') this.lastEventId = item.event.id;
+    this.items.push(...items);
+    for (const wake of this.wakers.splice(0)) wake();
+    return settled();
+  }
+
+  over(): Promise<void> {
+    this.isOver = true;
+    return this.deliver();
+  }
+
+  /** The follower throws this after what was delivered. */
+  fail(fault: unknown): Promise<void> {
+    this.fault = fault;
+    return this.deliver();
+  }
+
+  state(status: Conversation['status'], members: Partial<Conversation> = {}): FollowItem {
+    this.record = { ...this.record, status, ...members };
+    return { type: 'state', conversation: this.record };
+  }
+
+  watch(options: Partial<TrackOptions> = {}): Promise<TrackedRun> {
+    const ctx = {
+      clock: this.clock,
+      signal: this.interruption.signal,
+      notice: (text: string) => Promise.resolve(void this.notices.push(text)),
+    } as unknown as Context;
+    const server: Server = {
+      withSignal: () => Promise.resolve(server),
+      conversations: {
+        follow: (_: string, from: FollowOptions) => this.follow(from),
+        getSettled: () => this.look(),
+        get: () => this.get(),
+        runsInSandbox: () => this.inSandbox(),
+      },
+    } as unknown as Server;
+    const wait = { evidence: NO_EVIDENCE, since: null, deadlineMs: Infinity, waitMs: Infinity, failOnStallMs: null };
+    const watched = trackRun(ctx, server, 'c', { ...wait, ...options });
+    watched.then(
+      (run) => (this.ended = { run, atMs: this.clock.now() }),
+      () => undefined,
+    );
+    return watched;
+  }
+
+  private async look(): Promise<Conversation> {
+    this.looks.push(this.clock.now());
+    await this.onLook();
+    return this.record;
+  }
+
+  private async *follow(from: FollowOptions): AsyncGenerator<FollowItem> {
+    this.follows.push(from);
+    for (;;) {
+      from.signal.throwIfAborted();
+      const item = this.items.shift();
+      if (item !== undefined) yield item;
+      else if (this.fault !== null) throw this.fault;
+      else if (this.isOver) return;
+      else {
+        await new Promise<void>((resolve, reject) => {
+          this.wakers.push(resolve);
+          from.signal.addEventListener('abort', () => reject(from.signal.reason as Error), { once: true });
+        });
+      }
+    }
+  }
+}
