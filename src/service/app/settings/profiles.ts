@@ -15,8 +15,10 @@ export interface Profiles {
 export const MAX_PROFILES = 10;
 const DOCUMENT = 'llm_profiles';
 
+/** A name of the request is looked up in `profiles`, which therefore inherits no member such as `constructor`. */
 export function readProfiles(documents: DocumentStore): Profiles {
-  return (documents.read(DOCUMENT) as Profiles | null) ?? { profiles: {}, active: null };
+  const { profiles, active } = (documents.read(DOCUMENT) as Profiles | null) ?? { profiles: {}, active: null };
+  return { profiles: Object.assign(Object.create(null) as Profiles['profiles'], profiles), active };
 }
 
 export function writeProfiles(documents: DocumentStore, profiles: Profiles): void {

@@ -52,4 +52,17 @@ describe('profiles', () => {
     expect((await app.call('GET', `${V1}/profiles/third`)).status).toBe(404);
     expect((await post(`${V1}/profiles/a%20b`, undefined)).status).toBe(422);
   });
+
+  it('that were never saved are unknown, also with the name of a member of every object', async () => {
+    for (const name of ['nope', 'constructor', '__proto__']) {
+      const answers = [
+        await app.call('GET', `${V1}/profiles/${name}`),
+        await post(`${V1}/profiles/${name}/activate`, undefined),
+        await post(`${V1}/profiles/${name}/rename`, { new_name: 'other' }),
+      ];
+      expect([name, ...answers.map(({ status }) => status)]).toEqual([name, 404, 404, 404]);
+    }
+    expect((await post(`${V1}/profiles/constructor`, { llm: { model: 'a' } })).status).toBe(201);
+    expect(await get(`${V1}/profiles/constructor`)).toMatchObject({ config: { model: 'a' } });
+  });
 });
