@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { useSharedWorker } from './support/shared-worker.ts';
 import {
   ID,
   KEY,
@@ -12,29 +13,18 @@ import {
   untilStatus,
 } from './support/worker.ts';
 
-let worker: OwnWorker;
 const header = { 'X-Session-API-Key': KEY };
 const path = `/sockets/events/${ID}`;
+const STEPS = [step.run('echo one'), step.finish('First.'), step.run('echo two'), step.finish('Second.')];
 
-beforeEach(async () => {
-  worker = await startOwnWorker();
-  await startConversation(worker, [
-    step.run('echo one'),
-    step.finish('First.'),
-    step.run('echo two'),
-    step.finish('Second.'),
-  ]);
-  await untilStatus(worker, 'finished');
-});
+describe('a socket of a conversation that does not change', () => {
+  const shared = useSharedWorker(STEPS);
 
-afterEach(() => worker.close());
-
-describe('a socket of a conversation', () => {
   it.each([
     ['the query', `${path}?session_api_key=${KEY}`, {}],
     ['a header', path, header],
   ])('accepts the key from %s and begins with the whole state', async (_where, route, headers) => {
-    const socket = worker.socket(route, headers);
+    const socket = shared.worker.socket(route, headers);
     await until('a frame', () => socket.frames.length > 0);
     expect(socket.frames).toHaveLength(1);
     expect(socket.frames[0]).toMatchObject({
@@ -46,7 +36,7 @@ describe('a socket of a conversation', () => {
   });
 
   it('accepts the key from the first frame', async () => {
-    const socket = worker.socket(path);
+    const socket = shared.worker.socket(path);
     await until('it is open', () => socket.client.readyState === socket.client.OPEN);
     socket.client.send(JSON.stringify({ type: 'auth', session_api_key: KEY }));
     await until('a frame', () => socket.frames.length > 0);
@@ -54,7 +44,7 @@ describe('a socket of a conversation', () => {
   });
 
   it('closes with 1009 after a frame of more than 64 MiB', async () => {
-    const socket = worker.socket(path, header);
+    const socket = shared.worker.socket(path, header);
     await until('a frame', () => socket.frames.length > 0);
     socket.client.send(Buffer.alloc(64 * 1024 * 1024 + 1));
     expect(await socket.closed).toMatchObject({ code: 1009 });
@@ -64,7 +54,7 @@ describe('a socket of a conversation', () => {
     ['wrong', 'wrong'],
     ['wrong and of the right length', KEY.replace(/.$/, '_')],
   ])('closes with 4001 when the key in the first frame is %s', async (_how, other) => {
-    const socket = worker.socket(path);
+    const socket = shared.worker.socket(path);
     await until('it is open', () => socket.client.readyState === socket.client.OPEN);
     socket.client.send(JSON.stringify({ type: 'auth', session_api_key: other }));
     const firstFrame = new Promise((resolve) => socket.client.once('message', resolve)).then(() => 'a frame');
@@ -80,8 +70,23 @@ describe('a socket of a conversation', () => {
     ['a page of the internet', path, { ...header, Origin: 'https://example.com' }],
     ['a foreign host name', path, { ...header, Host: 'example.com' }],
   ])('refuses %s with HTTP 403', async (_what, route, headers) => {
-    expect(await worker.socket(route, headers).status).toBe(403);
+    expect(await shared.worker.socket(route, headers).status).toBe(403);
   });
+
+  it('closes with 4004 for an unknown conversation', async () => {
+    const socket = shared.worker.socket('/sockets/events/00000000-0000-0000-0000-000000000000', header);
+    expect(await socket.closed).toEqual({ code: 4004, reason: 'Conversation not found' });
+  });
+});
+
+describe('a socket of a conversation', () => {
+  let worker: OwnWorker;
+  beforeEach(async () => {
+    worker = await startOwnWorker();
+    await startConversation(worker, STEPS);
+    await untilStatus(worker, 'finished');
+  });
+  afterEach(() => worker.close());
 
   it('accepts nothing but the key before the key has come', async () => {
     const socket = worker.socket(path);
@@ -123,11 +128,6 @@ describe('a socket of a conversation', () => {
     await until('none', () => counts().at(-1) === 0);
   });
 
-  it('closes with 4004 for an unknown conversation', async () => {
-    const socket = worker.socket('/sockets/events/00000000-0000-0000-0000-000000000000', header);
-    expect(await socket.closed).toEqual({ code: 4004, reason: 'Conversation not found' });
-  });
-
   it('closes with 1013 above fifty subscribers, and accepts the next after one has left', async () => {
     const sockets = Array.from({ length: 50 }, () => worker.socket(path, header));
     for (const socket of sockets) await until('its state', () => socket.frames.length === 1);
@@ -156,11 +156,12 @@ describe('a socket of a conversation', () => {
 });
 
 describe('the port of a worker', () => {
+  const shared = useSharedWorker(STEPS);
+
   it.each(['//', '//x:y/', '/%', '*', ':80', 'http://[', '/sockets//events'])(
     'stays open after an upgrade to %j',
     async (target) => {
-      const worker = await startOwnWorker({ spec: 'process' });
-      const { port } = worker;
+      const { port } = shared.worker;
       const answer = await new Promise<string>((resolve) => {
         let received = '';
         const socket = connect(port, '127.0.0.1', () => {
@@ -173,7 +174,7 @@ describe('the port of a worker', () => {
         socket.on('error', () => resolve(received));
       });
       expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
-      expect((await worker.call('GET', '/api/tools')).status).toBe(200);
+      expect((await shared.get('/api/tools')).status).toBe(200);
     },
   );
 });
