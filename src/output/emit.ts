@@ -30,6 +30,8 @@ export interface Emitter {
   record(record: Record<string, unknown>, plain?: string): Promise<void>;
   /** Bytes as they are; made safe on a terminal. */
   raw(bytes: string | Uint8Array): Promise<void>;
+  /** The value as `list` and `item` would print its texts: without secrets. For what `raw` is given. */
+  redacted<T>(value: T): T;
   /** Ends the output: flushes, renames the temporary file of --output. */
   close(): Promise<void>;
   /** Drops the temporary file of --output. */
@@ -85,6 +87,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
       if (isPlain && plain !== undefined) await outlet.write(`${safeMultiline(redact(plain))}\n`);
     },
     raw: (bytes) => outlet.raw(bytes),
+    redacted: <T>(value: T) => redactValue(value) as T,
     async close() {
       // A stream without any item still makes the file that a script asked for; a rehearsal makes nothing.
       if (kind !== null && globals.mode !== 'dry-run') await outlet.write('');

@@ -74,6 +74,7 @@ const TABLE: Record<string, Row> = {
   'conv stop': { args: [], before: finished },
   'conv resume': { args: [], before: finished },
   'conv diff': { args: ['--stat'], before: finished },
+  'conv export': { args: ['--as', 'ndjson'], before: finished },
   'conv rename': { args: ['One'], before: finished },
   'conv delete': { args: ['-y'], before: newConversation },
   'sandbox list': { args: ['--status', 'running', '--repo', '**'] },

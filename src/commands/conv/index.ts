@@ -77,6 +77,12 @@ const VERBS: readonly Entry[] = [
     load: async () => (await import('./diff.ts')).declareDiff,
   },
   {
+    usage: 'export <id>',
+    aliases: [],
+    description: 'write a conversation with its events and its diff to one file',
+    load: async () => (await import('./export.ts')).declareExport,
+  },
+  {
     usage: 'rename <id> <title>',
     aliases: [],
     description: 'change the title of a conversation',

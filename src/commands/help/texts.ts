@@ -102,7 +102,7 @@ const OUTPUT: Page = [
       ['--fields <a,b,…>', 'choose and order the fields of table, tsv and json'],
     ],
   },
-  'Streams (conv follow, conv events --follow) print plain lines by default; --json means ndjson there. Raw output (conv result, conv diff, completion) is printed byte for byte, and made safe on a terminal.',
+  'Streams (conv follow, conv events --follow) print plain lines by default; --json means ndjson there. Raw output (conv result, conv diff, conv export, completion) is printed byte for byte, and made safe on a terminal.',
   {
     title: 'JSON documents, with <record> as listed below:',
     items: [

@@ -14,6 +14,7 @@ const VERBS = [
   'stop',
   'resume',
   'diff',
+  'export',
   'rename',
   'delete',
 ];

@@ -3,6 +3,7 @@ import type { ContractCase } from '../target.ts';
 import { AUTH } from './auth.ts';
 import { CHANGING } from './changing.ts';
 import { CONFIRMING } from './confirming.ts';
+import { EXPORTING } from './exporting.ts';
 import { FAILURES } from './failures.ts';
 import { FOLLOWING } from './following.ts';
 import { LISTS } from './lists.ts';
@@ -25,6 +26,7 @@ export const CASES: readonly ContractCase[] = [
   ...CONFIRMING,
   ...CHANGING,
   ...REPOSITORIES,
+  ...EXPORTING,
   ...FAILURES,
   ...LISTS,
   ...RESTART,
