@@ -24,21 +24,10 @@ export function check<Schema extends v.GenericSchema>(
   value: unknown,
   part: 'body' | 'query' | 'path',
 ): Checked<v.InferOutput<Schema>> {
-  if (Array.isArray(value) && isObject(schema)) return { ok: false, detail: [notAnObject(part, value)] };
   const result = v.safeParse(schema, value);
   if (result.success) return { ok: true, value: result.output };
   const known = namesIn(schema);
   return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part, known)) };
-}
-
-/** To valibot a list is an object too. */
-function isObject(schema: v.GenericSchema): boolean {
-  return schema.type === 'object' || schema.type === 'strict_object' || schema.type === 'record';
-}
-
-function notAnObject(part: string, value: unknown[]): Detail {
-  const msg = 'Input should be a valid dictionary or object to extract fields from';
-  return { type: 'model_attributes_type', loc: [part], msg, ...shown([part], value, new Set()) };
 }
 
 /** Deeper than anything that is meant; what walks through a value calls itself for each level. */

@@ -3,7 +3,7 @@
  * built from them says the same as a genuine server (check.ts).
  */
 import * as v from 'valibot';
-import { check, words } from './check.ts';
+import { words } from './check.ts';
 
 export { check, isTooDeep, malformedJson, missingBody, tooDeep } from './check.ts';
 export type { Detail } from './check.ts';
@@ -15,28 +15,43 @@ export const text = () => v.string(words('string_type', 'Input should be a valid
 export const list = <Item extends v.GenericSchema>(item: Item) =>
   v.array(item, words('list_type', 'Input should be a valid list'));
 
-const NOT_AN_OBJECT = 'Input should be a valid dictionary or object to extract fields from';
+const OBJECT_EXPECTED = words(
+  'model_attributes_type',
+  'Input should be a valid dictionary or object to extract fields from',
+);
+const DICTIONARY_EXPECTED = words('dict_type', 'Input should be a valid dictionary');
+
+/** Refuses a list, which to valibot is an object, too. */
+function notList<Schema extends v.GenericSchema>(schema: Schema, problem: string): Schema {
+  const run = schema['~run'].bind(schema);
+  const refusal = v.never(problem);
+  return Object.assign(schema, {
+    '~run': (...[dataset, config]: Parameters<typeof run>) =>
+      Array.isArray(dataset.value) ? refusal['~run'](dataset, config) : run(dataset, config),
+  });
+}
 
 /** An object whose unknown members are ignored. */
 export const record = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.object(entries, words('model_attributes_type', NOT_AN_OBJECT));
+  notList(v.object(entries, OBJECT_EXPECTED), OBJECT_EXPECTED);
 
 /** An object that may have no other members. */
 export const closedRecord = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.strictObject(entries, words('model_attributes_type', NOT_AN_OBJECT));
+  notList(v.strictObject(entries, OBJECT_EXPECTED), OBJECT_EXPECTED);
+
+/** An object that keeps its unknown members. */
+export const openRecord = () => notList(v.looseObject({}, OBJECT_EXPECTED), OBJECT_EXPECTED);
 
 /** An object of any members. */
 export const dictionary = () =>
-  v.pipe(
-    v.custom<Record<string, unknown>>(
-      (input) => typeof input === 'object' && input !== null && !Array.isArray(input),
-      words('dict_type', 'Input should be a valid dictionary'),
-    ),
+  v.custom<Record<string, unknown>>(
+    (input) => typeof input === 'object' && input !== null && !Array.isArray(input),
+    DICTIONARY_EXPECTED,
   );
 
 /** An object from names to values of one kind. */
 export const mapOf = <Value extends v.GenericSchema>(value: Value) =>
-  v.record(v.string(), value, words('dict_type', 'Input should be a valid dictionary'));
+  notList(v.record(v.string(), value, DICTIONARY_EXPECTED), DICTIONARY_EXPECTED);
 
 /** One of some words. */
 export const oneOf = <const Options extends readonly string[]>(options: Options) =>
@@ -198,23 +213,6 @@ export const textThat = (rule: (value: string) => boolean, say: (value: string) 
     }),
   );
 
-/**
- * An object of one of some kinds, by its member `kind`; `family` is the class that the servers name in a refusal. What
- * a refusal echoes is the object without its kind.
- */
-export const kindOf = (family: string, kinds: readonly string[]) =>
-  v.pipe(
-    v.looseObject({}, words('model_attributes_type', NOT_AN_OBJECT)),
-    v.rawCheck<Record<string, unknown>>(({ dataset, addIssue }) => {
-      if (!dataset.typed) return;
-      const { kind = '', ...input } = dataset.value;
-      if (kinds.some((each) => each === kind)) return;
-      const given = typeof kind === 'object' ? '' : String(kind).slice(0, 50);
-      const error = `Unknown kind '${given}' for ${family}; Expected one of: [${kinds.map((each) => `'${each}'`).join(', ')}]`;
-      addIssue({ message: words('value_error', `Value error, ${error}`, { error }), input });
-    }),
-  );
-
 /** Text without a null character: the driver of the database ends a text there when it reads it. */
 export const storableText = () =>
   textThat(
@@ -261,34 +259,3 @@ export const filledList = <Item extends v.GenericSchema>(item: Item) =>
 
 /** A member that may be left out or null. */
 export const maybe = <Schema extends v.GenericSchema>(schema: Schema) => v.optional(v.nullable(schema));
-
-/**
- * A union of records, by the names that genuine servers give them. For a value that matches none, the validation error
- * lists the mismatches with each.
- */
-export const anyOf = <const Options extends Record<string, v.GenericSchema>>(options: Options) => {
-  type Output = v.InferOutput<Options[keyof Options]>;
-  const schema = v.pipe(
-    v.unknown(),
-    v.rawTransform<unknown, Output>(({ dataset, addIssue, NEVER }) => {
-      const tried = Object.entries(options).map(([name, option]) => ({
-        name,
-        result: check(option, dataset.value, 'body'),
-      }));
-      for (const { result } of tried) if (result.ok) return result.value;
-      for (const { name, result } of tried) {
-        for (const { type, loc, msg, input, ctx } of result.ok ? [] : result.detail) {
-          const path = loc.slice(1).map(pathItem);
-          addIssue({ message: words(type, msg, ctx), input: input ?? null, path: [pathItem(name), ...path] });
-        }
-      }
-      return NEVER;
-    }),
-  );
-  // For who walks through a schema: it does not see what a function holds.
-  return Object.assign(schema, { named: options });
-};
-
-function pathItem(key: string | number): v.UnknownPathItem {
-  return { type: 'unknown', origin: 'value', input: null, key, value: null };
-}

@@ -8,7 +8,6 @@ import {
   dictionary,
   integer,
   integerFrom,
-  kindOf,
   list,
   mapOf,
   oneOf,
@@ -20,6 +19,7 @@ import {
   uuid,
 } from '../detail.ts';
 import { isRecord } from '../shape.ts';
+import { kindOf } from '../unions.ts';
 
 const ROLES = ['user', 'system', 'assistant', 'tool'] as const;
 

@@ -6,6 +6,7 @@ import {
   integer,
   integerFrom,
   list,
+  mapOf,
   maybe,
   number,
   oneOf,
@@ -34,7 +35,7 @@ const stdioArguments = v.pipe(
 const stdioEnvironment = v.pipe(
   v.unknown(),
   v.transform((given) => (typeof given === 'string' ? splitAssignments(given) : given)),
-  v.record(v.string(), text()),
+  mapOf(text()),
 );
 
 /** The MCP servers of V0; unknown members at the top are refused, within a server they are ignored. */
@@ -203,7 +204,7 @@ export const secretCreate = record({
 /** Provider names are checked by the route, for the sake of the place it names. */
 export const gitProviders = record({
   provider_tokens: v.optional(
-    v.nullable(v.record(v.string(), record({ token: maybe(text()), user_id: maybe(text()), host: maybe(text()) }))),
+    v.nullable(mapOf(record({ token: maybe(text()), user_id: maybe(text()), host: maybe(text()) }))),
   ),
   mcp_config: maybe(mcpConfig),
 });

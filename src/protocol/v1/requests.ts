@@ -2,7 +2,6 @@
 import * as v from 'valibot';
 import { confirmationPolicy } from '../agent-server/requests.ts';
 import {
-  anyOf,
   closedRecord,
   dictionary,
   filledList,
@@ -23,6 +22,7 @@ import {
   truth,
   uuid,
 } from '../detail.ts';
+import { anyOf } from '../unions.ts';
 
 export const PROVIDERS = [
   'github',
