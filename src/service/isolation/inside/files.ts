@@ -96,9 +96,9 @@ export class UploadWriter {
       const upload = this.#uploads.get(chunk.token) ?? (await this.#begin(target, chunk.token));
       await upload.handle.write(Buffer.from(chunk.data, 'base64'));
       if (!chunk.last) return;
-      this.#uploads.delete(chunk.token);
       await upload.handle.close();
       await rename(upload.part, target);
+      this.#uploads.delete(chunk.token);
     } catch (error) {
       await this.#giveUp(chunk.token);
       if (error instanceof OperationError) throw error;
@@ -110,7 +110,7 @@ export class UploadWriter {
     const existing = await stat(target).catch(() => null);
     if (existing !== null && !existing.isFile()) throw new OperationError('not-a-file', 'Path is not a file');
     makeFolder(path.dirname(target));
-    const part = path.join(path.dirname(target), `.${path.basename(target).slice(0, 100)}.${token}.part`);
+    const part = path.join(path.dirname(target), `.upload-${token}.part`);
     const handle = await open(part, 'wx', existing === null ? 0o644 : existing.mode & 0o777);
     const upload = { handle, part };
     this.#uploads.set(token, upload);
