@@ -178,11 +178,13 @@ function whenEnded(child: ChildProcess, onEnd: (how: string) => void): Promise<v
 
 function parseNotice(line: string, log: (line: string) => void): WorkerNotice | null {
   try {
-    return JSON.parse(line) as WorkerNotice;
+    const value = JSON.parse(line) as Partial<WorkerNotice> | null;
+    if (typeof value?.type === 'string') return value as WorkerNotice;
   } catch {
-    log(`a worker printed a line that is not a notice: ${line.slice(0, 200)}`);
-    return null;
+    // No JSON: it is logged below.
   }
+  log(`a worker printed a line that is not a notice: ${line.slice(0, 200)}`);
+  return null;
 }
 
 /** The environment without the keys of servers: neither a worker nor its agent gets them. */
