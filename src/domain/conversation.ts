@@ -4,7 +4,7 @@
 
 /**
  * `starting` also covers a start task that has no conversation yet; `unknown(<word>)` is a word invented later.
- * `deleted` is reported by a delete, or by a watch of a conversation that no longer exists; servers do not have it, so
+ * `deleted` is reported by a delete, or by the wait for a conversation that no longer exists; servers do not have it, so
  * no filter accepts it.
  */
 export type ConversationStatus =

@@ -88,17 +88,36 @@ function createDeadline(ctx: Context, limits: Limits, over: AppError): Deadline 
     isOver,
     async lastLook(server, read) {
       endsAtMs ??= ctx.clock.now() + LAST_LOOK_MS;
-      const limit = timeLimit(ctx, endsAtMs - ctx.clock.now(), over);
       try {
-        return await read(await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])), ctx);
+        return await withinLimit(ctx, server, { mostMs: endsAtMs - ctx.clock.now(), over }, (awake) =>
+          read(awake, ctx),
+        );
       } catch (error) {
         if (isOver(error) || isPassing(error)) return null;
         throw error;
-      } finally {
-        limit.clear();
       }
     },
   };
+}
+
+/**
+ * Does the work with a server whose requests the signal of the command or the limit aborts, the limit with the error
+ * `over`.
+ * @param work its second argument is the signal of that server, for pauses
+ */
+export async function withinLimit<T>(
+  ctx: Pick<Context, 'clock' | 'signal'>,
+  server: Server,
+  { mostMs, over }: { mostMs: number; over: AppError },
+  work: (server: Server, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = timeLimit(ctx, mostMs, over);
+  const signal = AbortSignal.any([ctx.signal, limit.signal]);
+  try {
+    return await work(await server.withSignal(signal), signal);
+  } finally {
+    limit.clear();
+  }
 }
 
 export interface TimeLimit {

@@ -24,15 +24,15 @@ export function deadlinePassed({ id, status }: Conversation, waitMs: number): Ap
 
 /** The deadline passed while the server did not answer: the status of the run is not known. */
 export function deadlinePassedUnseen(conversation: Conversation, waitMs: number): AppError {
-  return lastKnown(`the server did not answer within ${formatDuration(waitMs)}`, conversation);
+  return deadlineError(`the server did not answer within ${formatDuration(waitMs)}`, conversation);
 }
 
-/** The deadline passed during the steps before the run is watched. */
+/** The deadline passed during the steps before the tracker starts. */
 export function deadlinePassedBefore(conversation: Conversation, waitMs: number): AppError {
-  return lastKnown(`${formatDuration(waitMs)} passed before the run could be watched`, conversation);
+  return deadlineError(`${formatDuration(waitMs)} passed before the run could be followed`, conversation);
 }
 
-function lastKnown(passed: string, { id, status }: Conversation): AppError {
+function deadlineError(passed: string, { id, status }: Conversation): AppError {
   return new AppError('timeout', `${passed}; the last known status of conversation ${id} is ${status}`, {
     hint: `see its status: acs conv show ${id}`,
     data: { reason: 'timeout', id, last_status: status },
@@ -81,7 +81,7 @@ export function notStopped(failure: AppError, why: string, id: string, cause: st
   return new AppError(failure.kind, `${why}; conversation ${id} could not be stopped (${cause}) and continues`, {
     ...failure.details,
     exitCode: failure.exitCode,
-    hint: `stop it: acs conv stop ${id}   watch it: acs conv follow ${id}`,
+    hint: `stop it: acs conv stop ${id}   follow it: acs conv follow ${id}`,
     data: { ...failure.details.data, id },
   });
 }
@@ -94,7 +94,7 @@ function future(status: string): string {
 /** A run that waits for a confirmation is answered: over V1 a stop would change nothing of it. */
 function goOnHint(id: string, status: string | null): string {
   const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
-  return `watch it: acs conv follow ${id}   ${end}`;
+  return `follow it: acs conv follow ${id}   ${end}`;
 }
 
 /** The result of tracking that ended before the run. */

@@ -133,13 +133,13 @@ function isStale({ status, sandbox_status }: Conversation, { since_message, in_p
  * Whether the record, read by itself, has a failure that may pass: a busy sandbox is in error until it answers its
  * health check. It is the follower that reports a failure of the sandbox once it lasts.
  */
-export function mayPass({ status, sandbox_status, reason }: Conversation): boolean {
+export function mayRecover({ status, sandbox_status, reason }: Conversation): boolean {
   return status === 'failed' && sandbox_status === 'error' && reason?.code === SANDBOX_ERROR;
 }
 
 /** Null for a failure that may pass, unless the follower has delivered it. */
 export function lasting(read: Conversation | null, delivered: Conversation['status'] | null): Conversation | null {
-  return read !== null && mayPass(read) && delivered !== read.status ? null : read;
+  return read !== null && mayRecover(read) && delivered !== read.status ? null : read;
 }
 
 /** Statuses that change only after a new message or a resume. */

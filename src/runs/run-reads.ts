@@ -36,7 +36,7 @@ export async function runsInSandbox({ server, isOver }: BoundServer, id: string)
 }
 
 /** The record of a busy sandbox has no status for a moment: the status before it still holds. */
-export function lastKnown(fresh: Conversation, last: Conversation | null): Conversation {
+export function withKnownStatus(fresh: Conversation, last: Conversation | null): Conversation {
   return fresh.status === NO_STATUS ? (last ?? fresh) : fresh;
 }
 

@@ -16,7 +16,15 @@ import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, NOT_REA
 import { OpenQuestion } from './question.ts';
 import { Following, trackerServers, type TrackerServers } from './tracker-servers.ts';
 import { TRACK_MS, type TrackedRun, type TrackOptions } from './tracker-options.ts';
-import { isGone, isUpTo, lastKnown, ofLatestRun, readUnlessPassing, runsInSandbox, standing } from './run-reads.ts';
+import {
+  isGone,
+  isUpTo,
+  withKnownStatus,
+  ofLatestRun,
+  readUnlessPassing,
+  runsInSandbox,
+  standing,
+} from './run-reads.ts';
 import { Silence } from './silence.ts';
 
 /**
@@ -43,7 +51,7 @@ class Tracker {
   private doubtSinceMs: number | null = null;
   private readonly question: OpenQuestion | null;
   /** The outcome of a run that has ended, and until when its last events are waited for. */
-  private late: { watched: TrackedRun; untilMs: number } | null = null;
+  private late: { tracked: TrackedRun; untilMs: number } | null = null;
 
   constructor(ctx: Context, servers: TrackerServers, id: string, options: TrackOptions) {
     this.ctx = ctx;
@@ -200,7 +208,7 @@ class Tracker {
     const { deadlineMs, waitMs } = this.options;
     if (now >= deadlineMs && !this.servers.isPastDeadline) return await this.onDeadline(waitMs);
     if (now >= this.recheckAtMs) return await this.recheck();
-    if (this.late !== null) return now >= this.late.untilMs ? this.late.watched : null;
+    if (this.late !== null) return now >= this.late.untilMs ? this.late.tracked : null;
     if (now < this.silence.dueMs) return null;
     const fresh = lasting(await this.fresh(), this.deliveredStatus);
     if (fresh === null) {
@@ -218,7 +226,7 @@ class Tracker {
   /** The deadline has aborted the follower. The machine may have slept: the record is read once before the verdict. */
   private async onDeadline(waitMs: number): Promise<TrackedRun | null> {
     this.servers.passDeadline();
-    if (this.late !== null) return await this.readRest(this.late.watched, this.late.untilMs - this.ctx.clock.now());
+    if (this.late !== null) return await this.readRest(this.late.tracked, this.late.untilMs - this.ctx.clock.now());
     const last = this.lastOrBlank();
     if (this.options.atDeadline === 'stop') return this.withoutOutcome(last, deadlinePassed(last, waitMs));
     const endMs = this.ctx.clock.now() + LAST_LOOK_MS;
@@ -228,7 +236,7 @@ class Tracker {
     if (ended !== null) return ended;
     const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
     const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
-    this.last = lastKnown(fresh, this.lastSeen());
+    this.last = withKnownStatus(fresh, this.lastSeen());
     if (believed !== null && !(await this.goesOn(leftMs))) return await this.readRest(believed, leftMs);
     return this.withoutOutcome(null, deadlinePassed(this.lastOrBlank(), waitMs));
   }
@@ -239,19 +247,19 @@ class Tracker {
   }
 
   /** Where events are shown, the last ones are waited for before the outcome. */
-  private afterItsEvents(watched: TrackedRun, mostMs: number): TrackedRun | null {
-    if (this.options.onEvent === undefined) return watched;
+  private afterItsEvents(tracked: TrackedRun, mostMs: number): TrackedRun | null {
+    if (this.options.onEvent === undefined) return tracked;
     this.recheckAtMs = Number.POSITIVE_INFINITY;
-    this.late = { watched, untilMs: this.ctx.clock.now() + mostMs };
+    this.late = { tracked, untilMs: this.ctx.clock.now() + mostMs };
     return null;
   }
 
   /** As afterItsEvents, after the deadline has aborted the follower: another one starts after the last event. */
-  private async readRest(watched: TrackedRun, mostMs: number): Promise<TrackedRun | null> {
-    if (this.options.onEvent === undefined) return watched;
+  private async readRest(tracked: TrackedRun, mostMs: number): Promise<TrackedRun | null> {
+    if (this.options.onEvent === undefined) return tracked;
     await this.following.end();
     this.following = new Following(this.servers.current, this.id, this.options, this.lastEvent);
-    return this.afterItsEvents(watched, Math.min(TRACK_MS.eventsAfterDeadline, mostMs));
+    return this.afterItsEvents(tracked, Math.min(TRACK_MS.eventsAfterDeadline, mostMs));
   }
 
   /** The follower ends by itself when the sandbox is gone for good. */
@@ -266,7 +274,7 @@ class Tracker {
   private async onError(error: unknown): Promise<TrackedRun> {
     if (!isAppError(error)) throw error;
     // The run has ended: events that cannot be read after the deadline do not change its outcome.
-    if (this.servers.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.watched;
+    if (this.servers.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.tracked;
     const { server } = this.servers.late;
     if (error.kind === 'not-found' && (await beforeEnd(this.ctx, this.options, isGone(server, this.id))) === true) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };

@@ -60,5 +60,5 @@ it('conv events of a V0 server that ignores start_id ends with an error instead 
   trap = await fakeTrap(server.handler);
   const { code, err } = await trap.acs('conv', 'events', V0_ID);
   expect(code, err).toBe(9);
-  expect(err).toContain('pages without new events');
+  expect(err).toContain('the list has no end');
 });

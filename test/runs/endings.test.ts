@@ -8,7 +8,7 @@ import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
 const ID = '0123456789abcdef0123456789abcdef';
 const running = blankConversation(ID, 'running');
 const evidence = { ...NO_EVIDENCE, last_event_id: 'e1' };
-const watchAndStop = `watch it: acs conv follow ${ID}   stop it: acs conv stop ${ID}`;
+const followAndStop = `follow it: acs conv follow ${ID}   stop it: acs conv stop ${ID}`;
 const show = `see its status: acs conv show ${ID}`;
 const signal = (exitCode = 130) =>
   new AppError('interrupted', 'interrupted by SIGINT', { exitCode, server: 'http://127.0.0.1:9' });
@@ -23,7 +23,7 @@ describe('a command that leaves a run', () => {
     ['waiting', 'stays so', `answer it: acs conv confirm ${ID}`],
   ] as const)('that is %s prints that it %s, and the next command', (status, future, end) => {
     const conversation = blankConversation(ID, status);
-    const hint = `watch it: acs conv follow ${ID}   ${end}`;
+    const hint = `follow it: acs conv follow ${ID}   ${end}`;
     expect(endings.deadlinePassed(conversation, 60_000)).toMatchObject({
       kind: 'timeout',
       message: `conversation ${ID} is still ${status} after 1m; it ${future}`,
@@ -39,11 +39,11 @@ describe('a command that leaves a run', () => {
   it('whose status was not read prints that there was none', () => {
     expect(endings.deadlinePassed(blankConversation(ID, endings.NOT_READ), 60_000)).toMatchObject({
       message: `conversation ${ID} shows no status of the run that was requested after 1m`,
-      details: { hint: watchAndStop, data: { last_status: 'unknown(not-read)' } },
+      details: { hint: followAndStop, data: { last_status: 'unknown(not-read)' } },
     });
     const { exitCode, message, details } = endings.interruption(signal(143), ID, null);
     expect([exitCode, message]).toEqual([143, `interrupted by SIGINT; conversation ${ID} goes on`]);
-    expect(details).toMatchObject({ hint: watchAndStop, server: 'http://127.0.0.1:9' });
+    expect(details).toMatchObject({ hint: followAndStop, server: 'http://127.0.0.1:9' });
     expect(details.data).toEqual({ reason: 'interrupted', id: ID });
   });
 
@@ -57,7 +57,7 @@ describe('a command that leaves a run', () => {
     });
     expect(endings.deadlinePassedBefore(running, 60_000)).toMatchObject({
       kind: 'timeout',
-      message: `1m passed before the run could be watched; ${known}`,
+      message: `1m passed before the run could be followed; ${known}`,
       details,
     });
   });
@@ -67,7 +67,7 @@ describe('a command that leaves a run', () => {
     expect(endings.noEvents(running, 120_000, last)).toMatchObject({
       kind: 'timeout',
       message: `no event of conversation ${ID} for 2m; the last was: ls -l`,
-      details: { hint: watchAndStop, data: { reason: 'no-events', id: ID, last_status: 'running' } },
+      details: { hint: followAndStop, data: { reason: 'no-events', id: ID, last_status: 'running' } },
     });
     expect(endings.noEvents(running, 120_000, null).message).toBe(`no event of conversation ${ID} for 2m`);
   });
@@ -94,7 +94,10 @@ describe('a command that stops the run it has waited for', () => {
       kind: 'interrupted',
       exitCode: 129,
       message: `SIGHUP; conversation ${ID} could not be stopped (no connection) and continues`,
-      details: { hint: `stop it: acs conv stop ${ID}   watch it: acs conv follow ${ID}`, server: 'http://127.0.0.1:9' },
+      details: {
+        hint: `stop it: acs conv stop ${ID}   follow it: acs conv follow ${ID}`,
+        server: 'http://127.0.0.1:9',
+      },
     });
     expect(error.details.data).toEqual({ id: ID });
     expect(endings.notStopped(timeout(), 'x', ID, 'y').details.data).toEqual({ reason: 'timeout', id: ID });

@@ -9,7 +9,7 @@ import {
   judge,
   judgeFor,
   lasting,
-  mayPass,
+  mayRecover,
   openOutcome,
 } from '../../src/runs/outcome.ts';
 
@@ -275,7 +275,7 @@ describe('a status', () => {
       reason: { code: 'sandbox-error', text: '' },
       ...members,
     });
-    expect(mayPass(read)).toBe(passes);
+    expect(mayRecover(read)).toBe(passes);
     expect(lasting(read, null)).toBe(passes ? null : read);
     expect(lasting(read, 'running')).toBe(passes ? null : read);
     expect(lasting(read, read.status)).toBe(read);

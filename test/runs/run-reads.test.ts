@@ -38,9 +38,9 @@ describe('the record of a run', () => {
 
   it('that has no status for a moment does not replace the one before it', () => {
     const [before, blank, next] = [record({}), record({ status: NO_STATUS }), record({ status: 'finished' })];
-    expect(reads.lastKnown(blank, before)).toBe(before);
-    expect(reads.lastKnown(blank, null)).toBe(blank);
-    expect(reads.lastKnown(next, before)).toBe(next);
+    expect(reads.withKnownStatus(blank, before)).toBe(before);
+    expect(reads.withKnownStatus(blank, null)).toBe(blank);
+    expect(reads.withKnownStatus(next, before)).toBe(next);
   });
 
   it('is of the latest run unless the status may be older than the newest message', () => {

@@ -1,4 +1,4 @@
-/** `--on-confirm`: what a command that watches a run does about a pending action. */
+/** `--on-confirm`: what a command that follows a run does about a pending action. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
@@ -34,7 +34,7 @@ interface AnswererOptions extends OnConfirmOptions {
   beforeAsking?: () => Promise<void>;
 }
 
-/** Undefined where a confirmation ends the watch. Nobody can be asked off a terminal. */
+/** Undefined where a confirmation ends the wait. Nobody can be asked off a terminal. */
 export function answerer(
   ctx: Context,
   server: Server,
@@ -129,7 +129,7 @@ async function askUntilElsewhere(
     await lookOnce();
     return needless.signal.aborted || undefined;
   };
-  // A look that fails leaves the question open; the watch meets the failure itself.
+  // A read that fails leaves the question open; the tracker reports the failure.
   const signal = AbortSignal.any([over.signal, ctx.signal]);
   const looking = poll(isNeedless, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(
     () => undefined,

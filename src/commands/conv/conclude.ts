@@ -45,9 +45,9 @@ export async function conclude(
   const { startedAfter } = options;
   if (options.follow) {
     const since = startedAfter ? { since: startedAfter.id } : {};
-    const watched = await showRun(ctx, server, conversation, { ...options, ...since });
-    await showOutcome(ctx, watched.outcome);
-    return await endAs(ctx, watched);
+    const tracked = await showRun(ctx, server, conversation, { ...options, ...since });
+    await showOutcome(ctx, tracked.outcome);
+    return await endAs(ctx, tracked);
   }
   if (!options.wait) {
     const { changed } = options;
@@ -59,7 +59,7 @@ export async function conclude(
       : { evidence: beforeRun(startedAfter?.id ?? null), last: startedAfter };
   const isKnown = isOfLatestRun(conversation, evidence);
   const progress = await ctx.progress(`conversation ${id}: ${isKnown ? conversation.status : 'the run is requested'}`);
-  const watched = await trackRun(ctx, server, id, {
+  const tracked = await trackRun(ctx, server, id, {
     evidence,
     seen: conversation,
     since: last?.timestamp ?? null,
@@ -72,6 +72,6 @@ export async function conclude(
       if (run === 'latest') progress.update(`conversation ${id}: ${status}`);
     },
   }).finally(() => progress.done());
-  await ctx.out.item(outcomeView, watched.outcome);
-  await endAs(ctx, watched);
+  await ctx.out.item(outcomeView, tracked.outcome);
+  await endAs(ctx, tracked);
 }

@@ -3,14 +3,14 @@ import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
 import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError, isAppError, isNotFound } from '../../errors.ts';
-import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
+import { LAST_LOOK_MS, withinLimit } from '../../runs/deadline.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
-import { conversationsIn, runsIn } from '../resource/in-sandbox.ts';
+import { conversationsIn, refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
 import type { Preview, Target } from '../resource/resource.ts';
 import { conversationLine, conversations } from './conversations.ts';
 import { conversationView, idOf } from './view.ts';
@@ -36,7 +36,7 @@ export function declareDelete(parent: Command, ctx: Context): void {
       'Servers before 1.11 may delete a sandbox that other conversations use. There a conversation whose sandbox is shared is refused (6), with the ids of the others, unless the command deletes them too or --with-sandbox is given.',
     ],
     json: ({ changeForms }) => changeForms(conversationView),
-    exits: ['failed', 'not-found', 'conflict'],
+    exits: ['failed', 'not-found', 'unsupported', 'conflict'],
     examples: [
       { command: 'acs conv delete @last -y', does: 'delete the last conversation' },
       {
@@ -78,7 +78,7 @@ async function deleteOne(ctx: Context, target: Target<Conversation>, request: Re
     return done;
   }
   const check = async (about: string): Promise<void> => {
-    if (!options.force) await refuseRuns(server, seen, { about, isDeleted: alsoGone });
+    if (!options.force) await refuseOtherRuns(server, seen, { about, isDeleted: alsoGone });
   };
   const removeIt = async (): Promise<void> => {
     await check(`the sandbox of conversation ${seen.id} has another run in progress`);
@@ -152,19 +152,14 @@ async function previewWithSandboxes(_: Context, targets: readonly Target<Convers
   return { hit: [...hit, ...lines], suffix: `, and ${what}${shared}` };
 }
 
-async function refuseRuns(
+async function refuseOtherRuns(
   server: Server,
   seen: Conversation,
   { about, isDeleted }: { about: string; isDeleted: (other: Conversation) => boolean },
 ): Promise<void> {
   if (seen.sandbox_id === null) return;
   const runs = (await runsIn(server, seen.sandbox_id)).filter((one) => one.id !== seen.id && !isDeleted(one));
-  if (runs.length === 0) return;
-  const names = runs.map(({ id, status }) => `${id} (${status})`).join(', ');
-  throw new AppError('conflict', `${about}: ${names}`, {
-    hint: 'wait for it, stop it with acs conv stop, or delete the sandbox with --force',
-    data: { sandbox_id: seen.sandbox_id, conversation_ids: runs.map(({ id }) => id) },
-  });
+  refuseRunsOf(runs, { sandboxId: seen.sandbox_id, verb: 'delete', about });
 }
 
 /**
@@ -197,22 +192,17 @@ async function removeSandboxOf(
 
 /** A server may take the deletion before its record shows it. */
 async function untilMissing(ctx: Context, server: Server, sandboxId: string): Promise<void> {
-  const limit = timeLimit(ctx, LAST_LOOK_MS, keptSandbox());
-  const signal = AbortSignal.any([ctx.signal, limit.signal]);
-  try {
-    const bounded = await server.withSignal(signal);
-    const gone = async (): Promise<true | undefined> => {
+  await withinLimit(ctx, server, { mostMs: LAST_LOOK_MS, over: keptSandbox() }, async (bounded, signal) => {
+    const isMissing = async (): Promise<true | undefined> => {
       try {
-        return (await bounded.sandboxes.get(sandboxId)).status === 'missing' ? true : undefined;
+        return (await bounded.sandboxes.get(sandboxId)).status === 'missing' || undefined;
       } catch (error) {
         if (isNotFound(error)) return true;
         throw error;
       }
     };
-    await poll(gone, { clock: ctx.clock, signal, every: QUICK });
-  } finally {
-    limit.clear();
-  }
+    await poll(isMissing, { clock: ctx.clock, signal, every: QUICK });
+  });
 }
 
 function keptSandbox(): AppError {

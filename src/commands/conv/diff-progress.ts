@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import type { Server, WorkspaceDiff } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 
-/** From so many files on, a command that is not watched reports that it asks for each of them. */
+/** From so many files on, a command off a terminal reports that it asks for each of them. */
 const MANY_FILES = 100;
 
 /** A server that gives no patch is asked for each file: progress on a terminal, one notice elsewhere. */

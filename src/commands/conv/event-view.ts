@@ -1,4 +1,4 @@
-/** Events as rows and as the lines of a run that a person watches. */
+/** Events as rows and as the lines of a run that is followed on a terminal. */
 import type { ConversationEvent } from '../../domain/event.ts';
 import {
   commandOf,

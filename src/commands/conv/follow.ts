@@ -20,7 +20,7 @@ import { outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { beforeWatch, endAs, failedStart } from './waiting.ts';
-import { untilStarted } from './until-started.ts';
+import { waitForStart } from './wait-for-start.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { TrackedRun, TrackOptions } from '../../runs/tracker-options.ts';
 
@@ -67,15 +67,15 @@ export async function followConversation(word: string, options: FollowOptions, c
   readSince(ctx, options);
   const limits = limitsOf(ctx, options);
   const conversation = await beforeWatch(ctx, limits, word, async (timed, server, see) =>
-    untilStarted(timed, server, see(await findOne(timed, server, conversations, word))),
+    waitForStart(timed, server, see(await findOne(timed, server, conversations, word))),
   );
   const server = await ctx.server();
-  const watched =
+  const tracked =
     conversation.id === ''
       ? failedStart(conversation)
       : await showRun(ctx, server, conversation, { ...options, ...limits });
-  await showOutcome(ctx, watched.outcome);
-  await endAs(ctx, watched);
+  await showOutcome(ctx, tracked.outcome);
+  await endAs(ctx, tracked);
 }
 
 /** Prints events until the run ends; the outcome is the caller's to print. */

@@ -80,10 +80,10 @@ export class Announcer {
     await this.ctx.out.item(conversationView, { ...conversation, id }, { changed: this.options.changed });
   }
 
-  async ended(conversation: Conversation, watched: TrackedRun): Promise<void> {
+  async ended(conversation: Conversation, tracked: TrackedRun): Promise<void> {
     const { format } = this.ctx.globals;
     const { changed } = this.options;
-    const { outcome, failure } = watched;
+    const { outcome, failure } = tracked;
     if (format === 'ndjson') await this.ctx.out.record({ ...outcome });
     else if (format === 'json')
       await this.ctx.out.item(conversationView, conversation, { changed, outcome, ...errorMember(failure) });
@@ -94,7 +94,7 @@ export class Announcer {
       if (outcome.exit_code === EXIT_CODES.failed && outcome.reason !== null)
         await this.ctx.notice(`${outcome.status}: ${outcome.reason.text}`);
     }
-    await endAs(this.ctx, watched);
+    await endAs(this.ctx, tracked);
   }
 
   /**

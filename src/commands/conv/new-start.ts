@@ -11,7 +11,7 @@ import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
-import { LAST_LOOK_MS, timeLimit, type Limits } from '../../runs/deadline.ts';
+import { LAST_LOOK_MS, timeLimit, type Limits, withinLimit } from '../../runs/deadline.ts';
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { showRun } from './follow.ts';
@@ -48,8 +48,8 @@ export async function startAndStay(
   }
   const conversation = known ?? (await startAnew(ctx, server, request, { ...options, announcer }));
   if (options.stay !== 'ended') return await announcer.started(conversation);
-  const watched = await stay(ctx, server, conversation, options);
-  const { end, after } = await stopIfAsked(ctx, server, watched, conversation, options);
+  const tracked = await stay(ctx, server, conversation, options);
+  const { end, after } = await stopIfAsked(ctx, server, tracked, conversation, options);
   const last = after === null ? conversation : { ...after, start_task_id: conversation.start_task_id };
   await announcer.ended(await lastRecord(ctx, server, last, end), end);
 }
@@ -102,12 +102,8 @@ async function startWithin(
 
 /** See watchOthers. The read before the start leaves the start its time. */
 async function lookAtOthers(ctx: Context, server: Server, mostMs: number): ReturnType<typeof watchOthers> {
-  const limit = timeLimit(ctx, mostMs, new AppError('timeout', 'the server did not list its sandboxes in time'));
-  try {
-    return await watchOthers(ctx, await server.withSignal(AbortSignal.any([ctx.signal, limit.signal])));
-  } finally {
-    limit.clear();
-  }
+  const over = new AppError('timeout', 'the server did not list its sandboxes in time');
+  return await withinLimit(ctx, server, { mostMs, over }, (bounded) => watchOthers(ctx, bounded));
 }
 
 /** @param server ends its requests with the time for the start */
@@ -253,7 +249,7 @@ async function stay(
   }).finally(() => progress.done());
 }
 
-/** The record that was judged, or as it is now; where it cannot be read any more, what the watch saw. */
+/** The record that was judged, or as it is now; where it cannot be read any more, what the tracker read last. */
 async function lastRecord(
   ctx: Context,
   server: Server,
@@ -273,14 +269,14 @@ async function lastRecord(
   const { status, reason, waiting_for } = seen;
   const judged = { start_task_id: conversation.start_task_id, status, reason, waiting_for };
   if (record !== undefined && record.status !== 'idle') return { ...record, ...judged };
-  const limit = timeLimit(ctx, LAST_LOOK_MS);
+  const over = new AppError('timeout', 'the server did not return the conversation in time');
   try {
-    const awake = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
-    return { ...(await awake.conversations.getSettled(conversation.id)), ...judged };
+    const read = await withinLimit(ctx, server, { mostMs: LAST_LOOK_MS, over }, (bounded) =>
+      bounded.conversations.getSettled(conversation.id),
+    );
+    return { ...read, ...judged };
   } catch (error) {
-    if (!isAppError(error) && !limit.signal.aborted) throw error;
+    if (!isAppError(error)) throw error;
     return seen;
-  } finally {
-    limit.clear();
   }
 }

@@ -18,23 +18,23 @@ export interface Concluded<T> {
   after: Conversation | null;
 }
 
-/** The watch with what became of the run where the flags ask for its end; else as it is. */
+/** The tracked run with what became of it where the flags ask for its end; else as it is. */
 export async function stopIfAsked(
   ctx: Context,
   server: Server,
-  watched: TrackedRun,
+  tracked: TrackedRun,
   conversation: Conversation,
   options: StopOptions,
 ): Promise<Concluded<TrackedRun>> {
-  const { failure, outcome } = watched;
-  if (failure === null) return { end: watched, after: null };
+  const { failure, outcome } = tracked;
+  if (failure === null) return { end: tracked, after: null };
   const why =
     failure.kind === 'timeout'
       ? `the time limit of ${formatDuration(options.waitMs)} has passed`
       : interruptedBy(ctx.signal);
   const last = { ...conversation, status: outcome.status };
   const { end, after } = await afterStopping(ctx, server, { failure, why, last }, options);
-  if (end === failure) return { end: watched, after };
+  if (end === failure) return { end: tracked, after };
   const reason = { code: outcome.reason?.code ?? failure.kind, text: end.message };
   if (after === null) return { end: { outcome: { ...outcome, reason }, failure: end }, after };
   const { status, waiting_for, cost_usd } = after;

@@ -16,7 +16,7 @@ export function declareRename(parent: Command, ctx: Context): void {
   command.argument('<id>', 'the conversation').argument('<title>', `the new title, at most ${TITLE_MAX} characters`);
   explain(command, {
     json: ({ objectForm }) => [objectForm(conversationView, 'changed')],
-    exits: ['not-found', 'conflict'],
+    exits: ['not-found', 'unsupported', 'conflict'],
     examples: [
       { command: "acs conv rename @last 'Repair the login tests'", does: 'rename the last conversation' },
       {

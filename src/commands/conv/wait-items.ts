@@ -8,7 +8,7 @@ import { outcomeView } from './view.ts';
 import { endAs } from './waiting.ts';
 import type { TrackedRun } from '../../runs/tracker-options.ts';
 
-/** A conversation that could not be found, read or watched. */
+/** A conversation that could not be found, read or tracked. */
 export interface Unread {
   id: string;
   failure: AppError;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
-import { judge, judgeFor, type Outcome, mayPass } from '../../runs/outcome.ts';
+import { judge, judgeFor, type Outcome, mayRecover } from '../../runs/outcome.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -17,7 +17,7 @@ import { deadlinePassed, deadlinePassedUnseen } from '../../runs/endings.ts';
 import { idOf, outcomeView } from './view.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { failedStart, unbegun } from './waiting.ts';
-import { untilStarted } from './until-started.ts';
+import { waitForStart } from './wait-for-start.ts';
 import { endAsWorst, isUnread, unreadShape, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { TrackedRun } from '../../runs/tracker-options.ts';
@@ -89,9 +89,9 @@ export async function waitForConversations(
 }
 
 interface Wait {
-  /** Of the command: a watch keeps the deadline itself. */
+  /** Of the command: the tracker keeps the deadline itself. */
   ctx: Context;
-  /** For what is read before the watch. */
+  /** For what is read before the tracker starts. */
   timed: TimedContext;
   options: WaitCommandOptions;
   /** The status shown last, by conversation id. */
@@ -132,11 +132,11 @@ async function waitForOne(
     if (finder === null) throw deadlinePassedUnseen(seen, deadline.waitMs);
     const server = await timed.server();
     seen = await finder.find(word);
-    seen = await untilStarted(timed, server, seen);
+    seen = await waitForStart(timed, server, seen);
     if (seen.id === '') return failedStart(seen);
     const read = await readRun(server, seen.id);
     seen = read.settled;
-    const ended = mayPass(seen) ? null : judging(seen, read.evidence);
+    const ended = mayRecover(seen) ? null : judging(seen, read.evidence);
     if (ended !== null) return { outcome: ended, failure: null };
     return await watchOne(wait, { ...read, first, judging });
   } catch (error) {
@@ -156,7 +156,7 @@ async function readRun(server: Server, id: string): Promise<KnownRun & { settled
   return { settled: await server.conversations.getSettled(id), ...(await readKnownRun(server, id)) };
 }
 
-/** The deadline came before the watch: the run is read once more. */
+/** The deadline came before the tracker started: the run is read once more. */
 async function atDeadline(
   { timed }: Wait,
   word: string,

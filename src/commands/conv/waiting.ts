@@ -11,7 +11,7 @@ import { idOf } from './view.ts';
 import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /**
- * What is done before a run is watched, which keeps the deadline itself.
+ * What is done before the tracker starts, which keeps the deadline itself.
  * @param id of the conversation, or the word it was asked for by
  * @param work calls `see` with the conversation as it was read last
  * @throws `timeout` with the last status that was read
@@ -35,7 +35,7 @@ export async function beforeWatch<T>(
   });
 }
 
-/** The outcome of a start that failed: there is no run to watch. */
+/** The outcome of a start that failed: there is no run to wait for. */
 export function failedStart(conversation: Conversation): TrackedRun {
   return {
     outcome: {
@@ -52,14 +52,14 @@ export function failedStart(conversation: Conversation): TrackedRun {
   };
 }
 
-/** The deadline came before there was a run to watch, or before one could be read. */
+/** The deadline came before there was a run to wait for, or before one could be read. */
 export function unbegun(conversation: Conversation, failure: AppError): TrackedRun {
   const reason = { code: 'timeout', text: failure.message };
   return { outcome: openOutcome(conversation, NO_EVIDENCE, failure.exitCode, reason), failure };
 }
 
 /**
- * Ends a command as the run it watched: the code of the outcome, or the error that ended the watch. What was printed
+ * Ends a command as the run it tracked: the code of the outcome, or the error that ended the wait. What was printed
  * is completed first, because an error drops an unfinished --output.
  */
 export async function endAs(ctx: Context, { outcome, failure }: TrackedRun): Promise<void> {

@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { SANDBOX_STATUSES } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError } from '../../errors.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { addChoice, changeRecords, type ChangeOptions, type ChangeRequest, type Verb } from '../resource/change.ts';
-import { runsIn } from '../resource/in-sandbox.ts';
+import { refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
 import type { Target } from '../resource/resource.ts';
 import { sandboxes } from './sandboxes.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
@@ -52,10 +51,5 @@ export async function refuseRuns(
   { force }: ChangeOptions,
 ): Promise<void> {
   if (force) return;
-  const runs = await runsIn(server, id);
-  if (runs.length === 0) return;
-  const names = runs.map((run) => `${run.id} (${run.status})`).join(', ');
-  throw new AppError('conflict', `sandbox ${id} has a run in progress: ${names}`, {
-    hint: `wait for it, stop it with acs conv stop, or ${verb} the sandbox with --force`,
-  });
+  refuseRunsOf(await runsIn(server, id), { sandboxId: id, verb, about: `sandbox ${id} has a run in progress` });
 }

@@ -65,7 +65,7 @@ export function unanswered(id: string, status: SandboxStatus | null, waitMs: num
 }
 
 /** As settle, and a person sees what it waits for and each new state. */
-export async function settleWatched(ctx: TimedContext, settling: Settling): Promise<Sandbox> {
+export async function settleWithProgress(ctx: TimedContext, settling: Settling): Promise<Sandbox> {
   const { id, wanted } = settling;
   const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`);
   try {

@@ -6,7 +6,7 @@ import type { Change } from '../bulk.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
 import type { Target } from '../resource/resource.ts';
 import type { SandboxRequest } from './change.ts';
-import { settle, settleWatched, type Settling } from './settle.ts';
+import { settle, settleWithProgress, type Settling } from './settle.ts';
 
 export interface Transition {
   to: 'paused' | 'running';
@@ -50,5 +50,5 @@ async function stateAfter(
 ): Promise<Sandbox> {
   if (options.wait === false) return await server.sandboxes.get(id);
   const settling: Settling = { server, id, wanted: [to] };
-  return result === 'object' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
+  return result === 'object' ? await settleWithProgress(ctx, settling) : await settle(ctx, settling);
 }

@@ -12,7 +12,7 @@ import { someOf } from '../options.ts';
 import { findOne } from '../resource/find.ts';
 import { sandboxes } from './sandboxes.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { gone, settle, settleWatched, unanswered } from './settle.ts';
+import { gone, settle, settleWithProgress, unanswered } from './settle.ts';
 import { sandboxView } from './view.ts';
 
 interface WaitForOptions extends WaitOptions {
@@ -115,7 +115,7 @@ async function waitForOne(
   });
   if (found === null) return gone(word);
   const settling = { server, id: found, wanted };
-  return company === 'alone' ? await settleWatched(ctx, settling) : await settle(ctx, settling);
+  return company === 'alone' ? await settleWithProgress(ctx, settling) : await settle(ctx, settling);
 }
 
 /** Null for one that is gone already while that is what is waited for. */

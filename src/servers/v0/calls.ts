@@ -9,7 +9,7 @@ import {
 import { readPage } from '../../protocol/shape.ts';
 import { normalId, noConversation } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import type { Page } from '../../domain/pages.ts';
+import { eachPage, type Page } from '../../domain/pages.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A V0 server that waits for its model answers no request for minutes (interface 12). */
@@ -116,21 +116,18 @@ export async function* eventsForwardV0(
   for await (const page of eventPagesForwardV0(links, info, start)) yield* page;
 }
 
-/** The same, as each request brings them. */
-export async function* eventPagesForwardV0(
+/** The same, as each request returns them. */
+export function eventPagesForwardV0(
   links: Links,
   info: ConversationInfo,
   start: number,
 ): AsyncGenerator<EventRecordV0[], void, void> {
-  let next = start;
-  for (;;) {
-    const { events, has_more } = await eventsPageV0(links, info, { start: next, reverse: 'false' });
-    yield events;
+  return eachPage(byNumber, async (page) => {
+    const first = page === null ? start : Number(page);
+    const { events, has_more } = await eventsPageV0(links, info, { start: first, reverse: 'false' });
     const last = events.at(-1);
-    if (!has_more) return;
-    if (last === undefined || last.id < next) throw endless();
-    next = last.id + 1;
-  }
+    return { items: events, next: has_more ? String(last === undefined ? first : last.id + 1) : null };
+  });
 }
 
 /** All events, newest first. */
@@ -141,24 +138,24 @@ export async function* eventsBackwardV0(
   for await (const page of eventPagesBackwardV0(links, info)) yield* page;
 }
 
-/** The same, as each request brings them. */
-export async function* eventPagesBackwardV0(
+/** The same, as each request returns them. */
+export function eventPagesBackwardV0(
   links: Links,
   info: ConversationInfo,
 ): AsyncGenerator<EventRecordV0[], void, void> {
-  let end: number | undefined;
-  for (;;) {
+  return eachPage(byNumber, async (page) => {
+    const end = page ? Number(page) : undefined;
     const { events, has_more } = await eventsPageV0(links, info, { end, reverse: 'true' });
-    yield events.filter(({ id }) => end === undefined || id <= end);
     const last = events.at(-1);
-    if (!has_more || last?.id === 0) return;
-    if (last === undefined || (end !== undefined && last.id > end)) throw endless();
-    end = last.id - 1;
-  }
+    const next = last === undefined ? (page ?? '') : String(last.id - 1);
+    return {
+      // A server may ignore `end_id`.
+      items: events.filter(({ id }) => end === undefined || id <= end),
+      next: has_more && last?.id !== 0 ? next : null,
+    };
+  });
 }
 
-function endless(): AppError {
-  return new AppError('server', 'the server gives pages without new events, and says that there are more', {
-    hint: 'the result is incomplete; limit it with --limit',
-  });
+function byNumber({ id }: EventRecordV0): string {
+  return String(id);
 }

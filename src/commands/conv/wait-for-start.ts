@@ -7,7 +7,7 @@ import type { Server } from '../../servers/server.ts';
 import { idOf } from './view.ts';
 
 /** Waits until a conversation that is being started has an id, or its start has failed. */
-export async function untilStarted(
+export async function waitForStart(
   ctx: TimedContext,
   server: Server,
   conversation: Conversation,
