@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useEmptiedWorker } from './support/shared-worker.ts';
 import type { TestSocket } from './support/socket.ts';
 import {
   eventsOf,
@@ -8,7 +9,6 @@ import {
   outline,
   type OwnWorker,
   startConversation,
-  startOwnWorker,
   step,
   until,
   untilStatus,
@@ -18,8 +18,8 @@ let worker: OwnWorker;
 const header = { 'X-Session-API-Key': KEY };
 const path = `/sockets/events/${ID}`;
 
+useEmptiedWorker((started) => (worker = started));
 beforeEach(async () => {
-  worker = await startOwnWorker();
   await startConversation(worker, [
     step.run('echo one'),
     step.finish('First.'),
@@ -28,8 +28,6 @@ beforeEach(async () => {
   ]);
   await untilStatus(worker, 'finished');
 });
-
-afterEach(() => worker.close());
 
 async function idsOf(): Promise<string[]> {
   return (await eventsOf(worker)).map((event) => event.id);

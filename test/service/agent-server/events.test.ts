@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { useEmptiedWorker } from './support/shared-worker.ts';
 import {
   eventsOf,
   ID,
@@ -8,18 +9,13 @@ import {
   outputs,
   type OwnWorker,
   startConversation,
-  startOwnWorker,
   step,
   untilStatus,
 } from './support/worker.ts';
 
 let worker: OwnWorker;
 
-beforeEach(async () => {
-  worker = await startOwnWorker();
-});
-
-afterEach(() => worker.close());
+useEmptiedWorker((started) => (worker = started));
 
 describe('a replay', () => {
   it('executes its commands and edits, in the order of a genuine server', async () => {

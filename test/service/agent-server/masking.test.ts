@@ -1,25 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Mask } from '../../../src/service/agent-server/masking.ts';
-import {
-  eventsOf,
-  message,
-  outputs,
-  startConversation,
-  startOwnWorker,
-  step,
-  type OwnWorker,
-  untilStatus,
-} from './support/worker.ts';
+import { useEmptiedWorker } from './support/shared-worker.ts';
+import { eventsOf, message, outputs, startConversation, step, type OwnWorker, untilStatus } from './support/worker.ts';
 
 const TOKEN = 'tok-"4711"-secret';
 const PEM = '-----BEGIN KEY-----\nfirst-line-of-the-key\nsecond-line-of-the-key\n-----END KEY-----\n';
 
 describe('the events of a conversation', () => {
   let worker: OwnWorker;
-  beforeEach(async () => {
-    worker = await startOwnWorker({ spec: 'process' });
-  });
-  afterEach(() => worker.close());
+  useEmptiedWorker((started) => (worker = started), { spec: 'process' });
 
   it('contain no value of a secret in any member', async () => {
     await startConversation(

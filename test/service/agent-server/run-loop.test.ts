@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readIfThere } from './support/read-if-there.ts';
+import { useEmptiedWorker } from './support/shared-worker.ts';
 import {
   eventsOf,
   ID,
@@ -9,7 +10,6 @@ import {
   outline,
   type OwnWorker,
   startConversation,
-  startOwnWorker,
   statusOf,
   step,
   until,
@@ -18,11 +18,7 @@ import {
 
 let worker: OwnWorker;
 
-beforeEach(async () => {
-  worker = await startOwnWorker();
-});
-
-afterEach(() => worker.close());
+useEmptiedWorker((started) => (worker = started));
 
 describe('a replay', () => {
   it('continues with the next turn after a message, and reports the end of the recording', async () => {

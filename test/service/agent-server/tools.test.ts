@@ -1,24 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  eventsOf,
-  ID,
-  outputs,
-  type OwnWorker,
-  startConversation,
-  startOwnWorker,
-  step,
-  untilStatus,
-} from './support/worker.ts';
+import { describe, expect, it } from 'vitest';
+import { useEmptiedWorker } from './support/shared-worker.ts';
+import { eventsOf, ID, outputs, type OwnWorker, startConversation, step, untilStatus } from './support/worker.ts';
 
 let worker: OwnWorker;
 
-beforeEach(async () => {
-  worker = await startOwnWorker();
-});
-
-afterEach(() => worker.close());
+useEmptiedWorker((started) => (worker = started));
 
 describe('a replay', () => {
   it('keeps directory and environment from one command to the next', async () => {

@@ -1,5 +1,15 @@
-import { afterAll, beforeAll } from 'vitest';
-import { type Answer, type OwnWorker, startConversation, startOwnWorker, untilStatus } from './worker.ts';
+import { readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import {
+  type Answer,
+  ID,
+  type OwnWorker,
+  startConversation,
+  startOwnWorker,
+  untilStatus,
+  type WorkerWishes,
+} from './worker.ts';
 
 type Shown = Pick<Answer, 'status' | 'body'>;
 
@@ -30,4 +40,23 @@ export function useSharedWorker(steps: unknown[]): SharedWorker {
     get: (route) => call('GET', route),
     post: (route, body) => call('POST', route, body),
   };
+}
+
+/**
+ * One worker for the tests of the enclosing suite, ended after them. After each test its conversation is deleted, and what
+ * is in the workspace: for tests that need a sandbox without either, and leave no other traces.
+ * @param set called with the worker before the tests
+ */
+export function useEmptiedWorker(set: (worker: OwnWorker) => void, wishes: WorkerWishes = {}): void {
+  let worker: OwnWorker;
+  beforeAll(async () => {
+    worker = await startOwnWorker(wishes);
+    set(worker);
+  });
+  afterEach(async () => {
+    await worker.call('DELETE', `/api/conversations/${ID}`);
+    const { workspace } = worker.place;
+    for (const name of readdirSync(workspace)) rmSync(path.join(workspace, name), { recursive: true, maxRetries: 10 });
+  });
+  afterAll(() => worker.close());
 }
