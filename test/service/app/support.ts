@@ -194,3 +194,21 @@ export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>): Re
   store.conversations.insert(conversationRow({ id: ids.v0, dialect: 'V0', sandbox_id, created_at: later }));
   return { ...ids, sandbox: sandbox_id };
 }
+
+/** A trajectory of V0 that runs one command and finishes. */
+export function trajectory(command: string, end = 'All done.'): string {
+  return JSON.stringify([
+    { id: 0, source: 'user', action: 'message', args: { content: 'Please work' } },
+    { id: 1, source: 'agent', action: 'run', args: { command } },
+    { id: 2, source: 'agent', action: 'finish', args: { final_thought: end } },
+  ]);
+}
+
+/** The conversation once its run has ended. */
+export async function ended(app: Pick<TestApp, 'call'>, id: string): Promise<Shown> {
+  const shown = await until(
+    () => conversation(app, id),
+    (each) => each?.execution_status === 'finished' || each?.execution_status === 'error',
+  );
+  return shown as Shown;
+}

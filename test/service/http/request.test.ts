@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cursorPage, listPage, offsetPage } from '../../../src/service/http/request.ts';
 import { createTestApp, type TestApp } from '../app/support.ts';
 
 let app: TestApp;
@@ -37,5 +38,37 @@ describe('a body other than a JSON object', () => {
     const replay = await post('/api/v1/app-conversations', { replay_json: `[${deep}]` });
     expect(replay.status).toBe(422);
     expect(JSON.stringify(replay.body)).toContain('nested too deeply');
+  });
+});
+
+describe('a page', () => {
+  const list = ['a', 'b', 'c', 'd', 'e'];
+
+  it.each([
+    [{ limit: 2 }, ['a', 'b'], '2'],
+    [{ limit: 2, page_id: '2' }, ['c', 'd'], '4'],
+    [{ limit: 2, page_id: '4' }, ['e'], null],
+    [{ limit: 5 }, list, null],
+    [{ limit: 2, page_id: '9' }, [], null],
+    [{ limit: 2, page_id: '-1' }, ['a', 'b'], '2'],
+    [{ limit: 2, page_id: '1e1' }, ['a', 'b'], '2'],
+    [{ limit: 2, page_id: '9999999999' }, ['a', 'b'], '2'],
+  ])('of a list for %j is %j, and the next one %j', (query, items, next_page_id) => {
+    expect(listPage(query, list)).toEqual({ items, next_page_id });
+  });
+
+  it('asks for one more than it shows', () => {
+    const asked: number[][] = [];
+    offsetPage({ limit: 3, page_id: '6' }, (...given) => (asked.push(given), []));
+    expect(asked).toEqual([[4, 6]]);
+  });
+
+  it.each([
+    [{ limit: 2 }, ['a', 'b'], 'c'],
+    [{ limit: 2, page_id: 'c' }, ['c', 'd'], 'e'],
+    [{ limit: 2, page_id: 'e' }, ['e'], null],
+    [{ limit: 2, page_id: 'unknown' }, ['a', 'b'], 'c'],
+  ])('that begins at an item for %j is %j, and the next one %j', (query, items, next_page_id) => {
+    expect(cursorPage(query, list, (item) => item)).toEqual({ items, next_page_id });
   });
 });

@@ -5,11 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CloneError, cloneRepository, endClones, gitMessage } from '../../../../src/service/app/repositories/clone.ts';
-import {
-  isBranchName,
-  repositorySource,
-  RepositoryError,
-} from '../../../../src/service/app/repositories/repository.ts';
+import { repositorySource } from '../../../../src/service/app/repositories/repository.ts';
 import { conversation, createTestApp, startedTask, until, type Task, type TestApp } from '../support.ts';
 
 let app: TestApp;
@@ -141,50 +137,11 @@ describe('a repository', () => {
   });
 });
 
-describe('the name of a repository', () => {
-  it.each([
-    ['owner/name', 'github', 'https://github.com/owner/name.git', 'name'],
-    ['group/sub/name', 'gitlab', 'https://gitlab.com/group/sub/name.git', 'name'],
-    ['owner/name', 'forgejo', 'https://codeberg.org/owner/name.git', 'name'],
-    ['org/project/name', 'azure_devops', 'https://dev.azure.com/org/project/_git/name', 'name'],
-    ['https://host.example/a/b.git', null, 'https://host.example/a/b.git', 'b'],
-    ['git@host.example:a/b.git', null, 'git@host.example:a/b.git', 'b'],
-    ['ssh://git@host.example/a/b', null, 'ssh://git@host.example/a/b', 'b'],
-  ] as const)('%s at %s is %s', (given, provider, url, name) => {
-    expect(repositorySource(given, provider, null)).toMatchObject({ url, name });
-  });
-
-  it.each(['nonsense', '-x', '--upload-pack=x', 'ext::sh -c x', 'owner/name', 'foo://x/y', '/no/such/path', 'a\nb'])(
-    'is refused: %j',
-    (given) => {
-      expect(() => repositorySource(given, null, null)).toThrow(RepositoryError);
-    },
-  );
-
-  it('is resolved at the host that the user gave', () => {
-    expect(repositorySource('a/b', 'forgejo', 'http://127.0.0.1:3000/').url).toBe('http://127.0.0.1:3000/a/b.git');
-  });
-});
-
 describe('messages', () => {
   it('of git are printed without progress and credentials', () => {
     const said =
       "Cloning into '/x'...\nremote: Counting objects: 3\nfatal: unable to access 'https://me:hush@host/x/': no\n";
     expect(gitMessage(said)).toBe("fatal: unable to access 'https://***@host/x/': no");
-  });
-
-  it.each([
-    ['main', true],
-    ['feature/x-1', true],
-    ['-x', false],
-    ['a..b', false],
-    ['a b', false],
-    ['a~1', false],
-    ['x.lock', false],
-    ['/x', false],
-    ['', false],
-  ])('that name a missing branch: %j is %s', (name, isOne) => {
-    expect(isBranchName(name)).toBe(isOne);
   });
 });
 

@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { repositorySource, shownRepository } from '../../../../src/service/app/repositories/repository.ts';
 import { conversation, createTestApp, startedTask, type TestApp, until } from '../support.ts';
 
 let app: TestApp;
@@ -96,38 +95,4 @@ describe('the token of a provider', () => {
     expect((await startedTask(app, wanted)).status).toBe('READY');
     expect(brought.at(-1)).toBe(`Basic ${Buffer.from('x-access-token:provider-token').toString('base64')}`);
   });
-
-  it.each([
-    ['https://github.com/a/b.git', 'https://github.com'],
-    ['https://github.com.evil.example/a/b.git', null],
-    ['https://github.com@evil.example/a/b.git', null],
-    ['http://github.com/a/b.git', null],
-    ['https://evil.example/github.com/a.git', null],
-  ])('for %s is sent to %s', (given, origin) => {
-    expect(repositorySource(given, 'github', null).origin).toBe(origin);
-  });
-});
-
-it.each([
-  ['https://me:pw@host.example/a.git', 'https://host.example/a.git'],
-  ['https://token@host.example/a.git', 'https://host.example/a.git'],
-  ['https://me:p@w@host.example/a.git', 'https://host.example/a.git'],
-  ['https://me:p/w@host.example/a.git', 'https://host.example/a.git'],
-  ['ssh://git:pw@host.example/a.git', 'ssh://git@host.example/a.git'],
-  ['git@host.example:a/b.git', 'git@host.example:a/b.git'],
-  ['https://host.example:8443/a@b', 'https://host.example:8443/a@b'],
-  ['owner/name', 'owner/name'],
-])('%s is stored and printed as %s', (given, shown) => {
-  expect(shownRepository(given)).toBe(shown);
-});
-
-it.each([
-  ['https://me:pw@host.example/a.git', 'https://host.example/a.git', 'me:pw'],
-  ['https://me:p@w@host.example/a.git', 'https://host.example/a.git', 'me:p@w'],
-  ['https://:token@host.example/a.git', 'https://host.example/a.git', ':token'],
-  ['https://me@host.example/a.git', 'https://me@host.example/a.git', null],
-  ['https://host.example/a:b@c', 'https://host.example/a:b@c', null],
-  ['https://me:%zz@host.example/a', 'https://host.example/a', 'me:%zz'],
-])('%s is cloned as %s', (given, url, credentials) => {
-  expect(repositorySource(given, null, null)).toMatchObject({ url, credentials });
 });

@@ -20,7 +20,6 @@ const V0 = '/api/add-git-providers';
 const V1 = '/api/v1/secrets/git-providers';
 const store = (at: string, token: string, address = host.url) =>
   app.call('POST', at, { provider_tokens: { forgejo: { token, host: address } } });
-const HELLO = { id: '1', full_name: 'demo/hello', git_provider: 'forgejo', is_public: true, main_branch: 'main' };
 
 describe('a Forgejo host that is named with its token', () => {
   it('checks the token, and a wrong one is not stored', async () => {
@@ -33,31 +32,6 @@ describe('a Forgejo host that is named with its token', () => {
       body: { error: 'Invalid token. Please make sure it is a valid forgejo token.' },
     });
     expect((await store(V1, GIT_TOKEN)).status).toBe(200);
-  });
-
-  it('lists the repositories of the user over V1', async () => {
-    await store(V1, GIT_TOKEN);
-    const get = async (at: string): Promise<unknown> => (await app.call('GET', at)).body;
-    const repositories = '/api/v1/git/repositories/search?provider=forgejo';
-    expect(await get(repositories)).toMatchObject({ items: [HELLO], next_page_id: null });
-    expect(await get(`${repositories}&query=hello`)).toMatchObject({ items: [HELLO] });
-    const branches = '/api/v1/git/branches/search?provider=forgejo&repository=demo/hello&query=';
-    expect(await get(branches)).toMatchObject({ items: [{ name: 'main' }, { name: 'next' }], next_page_id: null });
-    expect(await get(`${branches}nex&limit=1`)).toMatchObject({ items: [{ name: 'next' }], next_page_id: null });
-    expect(await get(`${branches}&limit=1`)).toMatchObject({ items: [{ name: 'main' }], next_page_id: '1' });
-    expect(await get('/api/v1/git/suggested-tasks/search')).toEqual({ items: [], next_page_id: null });
-    expect((await app.call('GET', '/api/v1/git/repositories/search?provider=github')).status).toBe(403);
-  });
-
-  it('lists the repositories of the user over V0', async () => {
-    await store(V0, GIT_TOKEN);
-    const get = async (at: string): Promise<unknown> => (await app.call('GET', `/api/user/${at}`)).body;
-    expect(await get('repositories')).toMatchObject([HELLO]);
-    expect(await get('search/repositories?query=hello')).toMatchObject([HELLO]);
-    expect(await get('repository/branches?repository=demo/hello')).toMatchObject({
-      branches: [{ name: 'main' }, { name: 'next' }],
-      has_next_page: false,
-    });
   });
 
   it('refuses an unknown repository over V0', async () => {

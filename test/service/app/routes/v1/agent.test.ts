@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { conversation, createTestApp, startedTask, until, type TestApp } from '../../support.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { conversation, createTestApp, ended, startedTask, until, type TestApp } from '../../support.ts';
 
 let app: TestApp;
 let id: string;
@@ -46,4 +46,20 @@ it('the switch is refused while the sandbox is paused', async () => {
   );
   expect((await change('switch_profile', { profile_name: 'second' })).status).toBe(409);
   expect((await change('switch_acp_model', { model: 'x' })).status).toBe(409);
+});
+
+describe('messages', () => {
+  it('are stored in a running conversation', async () => {
+    const task = await startedTask(app, { replay_json: 'demo' });
+    const id = task.app_conversation_id ?? '';
+    await ended(app, id);
+    const content = [{ type: 'text', text: 'and now?' }];
+    expect(await app.call('POST', `/api/v1/app-conversations/${id}/send-message`, { content })).toMatchObject({
+      status: 200,
+      body: { success: true, sandbox_status: 'RUNNING', message: null },
+    });
+    expect((await app.call('POST', `/api/v1/app-conversations/${id}/send-message`, { content: [] })).status).toBe(422);
+    const unknown = '00000000-0000-0000-0000-00000000000a';
+    expect((await app.call('POST', `/api/v1/app-conversations/${unknown}/send-message`, { content })).status).toBe(404);
+  });
 });

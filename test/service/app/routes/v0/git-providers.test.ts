@@ -1,0 +1,51 @@
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GIT_TOKEN, startGitHost, type GitHost } from '../../../../genuine/git-host.ts';
+import { createTestApp, type TestApp } from '../../support.ts';
+
+let app: TestApp;
+let host: GitHost;
+beforeAll(async () => {
+  app = await createTestApp();
+  host = await startGitHost(path.join(app.dir, 'git-host'));
+});
+afterAll(async () => {
+  await host.close();
+  await app.close();
+});
+
+const storeToken = () =>
+  app.call('POST', '/api/add-git-providers', { provider_tokens: { forgejo: { token: GIT_TOKEN, host: host.url } } });
+const HELLO = { id: '1', full_name: 'demo/hello', git_provider: 'forgejo', is_public: true, main_branch: 'main' };
+
+describe('the git provider of V0 without a token', () => {
+  it.each([
+    ['repositories', 'Git provider token required. (such as GitHub).'],
+    ['search/repositories', 'Git provider token required.'],
+    ['search/branches', 'Git provider token required. (such as GitHub).'],
+    ['repository/branches', 'Git provider token required. (such as GitHub).'],
+    ['suggested-tasks', 'No providers set.'],
+  ])('refuses %s as a text', async (path, text) => {
+    expect(await app.call('GET', `/api/user/${path}`)).toMatchObject({ status: 401, body: text });
+  });
+
+  it('has a configuration that needs no login', async () => {
+    expect((await app.call('GET', '/api/options/config')).body).toMatchObject({
+      APP_MODE: 'oss',
+      GITHUB_CLIENT_ID: '',
+    });
+  });
+});
+
+describe('a Forgejo host that is named with its token', () => {
+  it('lists the repositories of the user over V0', async () => {
+    await storeToken();
+    const get = async (at: string): Promise<unknown> => (await app.call('GET', `/api/user/${at}`)).body;
+    expect(await get('repositories')).toMatchObject([HELLO]);
+    expect(await get('search/repositories?query=hello')).toMatchObject([HELLO]);
+    expect(await get('repository/branches?repository=demo/hello')).toMatchObject({
+      branches: [{ name: 'main' }, { name: 'next' }],
+      has_next_page: false,
+    });
+  });
+});
