@@ -97,3 +97,10 @@ function numberOf(value: unknown, name: string): number | null {
   const found = member(value, name);
   return typeof found === 'number' ? found : null;
 }
+
+/** The id of the action that an observation answers; null for other events. */
+export function actionIdOf({ payload }: Payload): string | null {
+  const { action_id: action, cause } = payload;
+  if (typeof action === 'string') return action;
+  return typeof cause === 'number' || typeof cause === 'string' ? String(cause) : null;
+}

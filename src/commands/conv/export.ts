@@ -18,6 +18,10 @@ const FORMS = {
     meaning: 'one JSON object a line: {"type":"conversation",…}, the events as in `conv events`, {"type":"diff",…}',
     load: async () => (await import('./export/ndjson.ts')).ndjsonParts,
   },
+  md: {
+    meaning: 'Markdown for a pull request: outcome, cost, answer, commands and diff, at most 60,000 characters',
+    load: async () => (await import('./export/md.ts')).mdParts,
+  },
 } satisfies Record<string, { meaning: string; load: () => Promise<Writer> }>;
 
 /** The bytes of an export, in parts. */
@@ -44,6 +48,10 @@ export function declareExport(parent: Command, ctx: Context): void {
     exits: ['not-found', 'conflict'],
     examples: [
       { command: 'acs conv export @last --as zip -o run.zip', does: 'keep the last conversation as an archive' },
+      {
+        command: 'acs conv export @last --as md | gh pr create --title Change --body-file -',
+        does: 'open a pull request with it',
+      },
       {
         command: `acs conv export @last --as ndjson | jq 'select(.type == "event") | .text'`,
         does: 'print a line for each event',

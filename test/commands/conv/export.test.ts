@@ -113,6 +113,18 @@ describe('conv export --as zip', () => {
   });
 });
 
+describe('conv export --as md', () => {
+  it('has the answer, the commands and the diff', async () => {
+    const { code, out } = await conv('export', edited, '--as', 'md');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^# Edits\n\n- \*\*Outcome\*\*: finished\n- \*\*Cost\*\*: \$0\.00/);
+    for (const part of ['\n> done\n', 'Commands (1)', '$ echo made > by-command.txt', '+zwei\n', '2 files, +3 -0']) {
+      expect(out).toContain(part);
+    }
+    expect(out).not.toContain(at.world.service.key);
+  });
+});
+
 describe('conv export', () => {
   it('exits 2 without --as, with an unknown form, and with --json', async () => {
     for (const flags of [[], ['--as', 'pdf'], ['--as', 'zip', '--json']]) {

@@ -22,6 +22,8 @@ export interface ExportRecord {
   conversation: Conversation;
   /** All events, oldest first, page by page. To be read once. */
   events(): AsyncGenerator<ConversationEvent[], void, void>;
+  /** The final answer to the latest message; null: there is none. */
+  answer(): Promise<string | null>;
   /** To be called when all events have been read. */
   diff(): Promise<ExportDiff>;
 }
@@ -41,6 +43,7 @@ export async function readRecord(ctx: Context, server: Server, id: string): Prom
         yield events;
       }
     },
+    answer: async () => ctx.out.redacted(await server.conversations.result(id)),
     async diff() {
       const diff = withoutSecrets(await readDiff(ctx, server, conversation, edits), (text) => ctx.redact(text));
       for (const omission of diff.omissions) {
