@@ -40,12 +40,17 @@ export function boundFrames(rule: FaultRule, client: WebSocket): void {
   }
   const send = client.send.bind(client) as (data: string, callback: (error?: Error) => void) => void;
   client.send = (data: unknown, ...rest: unknown[]) => {
-    const callback = rest.at(-1);
+    const given = rest.at(-1);
+    const callback = typeof given === 'function' ? (given as (error?: Error) => void) : undefined;
+    if (left === 0) {
+      callback?.(new Error('the web socket is cut'));
+      return;
+    }
     left -= 1;
     const isLast = left === 0;
     send(data as string, (error) => {
       if (isLast) cut();
-      if (typeof callback === 'function') (callback as (error?: Error) => void)(error);
+      callback?.(error);
     });
   };
 }
