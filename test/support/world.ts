@@ -14,6 +14,7 @@ import { AppError } from '../../src/errors.ts';
 import { startService } from '../../src/service/index.ts';
 import type { RunningService } from '../../src/service/index.ts';
 import { createContext } from '../../src/wire.ts';
+import type { Platform } from '../../src/wire/platform.ts';
 
 export const PACKAGE_ROOT = path.resolve(import.meta.dirname, '../..');
 
@@ -128,9 +129,20 @@ async function scenarioFile(dir: string, faults: unknown): Promise<string> {
 
 /** Runs one command line in this process, with no server of its own. */
 export async function invoke(invocation: Invocation & { cwd: string }): Promise<Ended> {
+  const { platform, stdout, stderr } = platformOf(invocation);
+  const code = await run(invocation.args, createContext(platform));
+  return { code, out: stdout.bytes().toString('utf8'), err: stderr.bytes().toString('utf8'), bytes: stdout.bytes() };
+}
+
+/** What a command reads of the process, and the streams that keep what it writes. */
+export function platformOf(invocation: Invocation & { cwd: string }): {
+  platform: Platform;
+  stdout: KeptStream;
+  stderr: KeptStream;
+} {
   const stdout = keptStream(invocation.columns, invocation.onOut);
   const stderr = keptStream(invocation.columns, invocation.onErr);
-  const context = createContext({
+  const platform = {
     root: invocation.root ?? PACKAGE_ROOT,
     io: { stdin: inputStream(invocation), stdout, stderr },
     env: invocation.env ?? {},
@@ -139,9 +151,8 @@ export async function invoke(invocation: Invocation & { cwd: string }): Promise<
     platform: process.platform,
     clock: invocation.clock ?? clockFrom(() => Date.now()),
     signal: invocation.signal ?? new AbortController().signal,
-  });
-  const code = await run(invocation.args, context);
-  return { code, out: stdout.bytes().toString('utf8'), err: stderr.bytes().toString('utf8'), bytes: stdout.bytes() };
+  };
+  return { platform, stdout, stderr };
 }
 
 interface KeptStream extends OutputStream {
