@@ -84,7 +84,8 @@ async function nextTask(
     return record === null ? undefined : { ...task, status: 'READY', app_conversation_id: record.id };
   };
   const every = links.app.loopback ? { ...STEADY, firstMs: QUICK.firstMs } : STEADY;
-  return await poll(changed, { clock, signal: AbortSignal.any([signal, links.signal]), every });
+  const options = { clock, signal: AbortSignal.any([signal, links.signal]), every, readBefore: true } as const;
+  return await poll(changed, options);
 }
 
 function unknownTask(id: string): AppError {

@@ -53,6 +53,26 @@ it('a start whose task the server no longer knows ends with 9 at the first read 
   expect(reads).toHaveLength(1);
 });
 
+it('a start task is not read again at once: the answer to the start, and each read, has its status', async () => {
+  const steps = ['STARTING_CONVERSATION', 'READY'];
+  const askedAtMs: number[] = [];
+  trap.tasksStandAt('WORKING', (id) => ({ app_conversation_id: id }));
+  trap.addConversation({ id: ID, execution_status: 'finished' });
+  const { before } = trap;
+  trap.before = (asked) => {
+    if (/start-tasks/.test(asked.path)) {
+      askedAtMs.push(trap.clock.now());
+      const task = trap.tasks.get(OTHER_ID);
+      if (task !== undefined) trap.tasks.set(OTHER_ID, { ...task, status: steps.shift() ?? 'READY' });
+    } else if (asked.method === 'POST') askedAtMs.push(trap.clock.now());
+    return before(asked);
+  };
+  await trap.start();
+  const pausesMs = askedAtMs.slice(1).map((atMs, index) => atMs - (askedAtMs[index] ?? 0));
+  expect(pausesMs).toHaveLength(2);
+  for (const pauseMs of pausesMs) expect(pauseMs).toBeGreaterThanOrEqual(50);
+});
+
 it('conv new exits with the reason of its start task when the start fails', async () => {
   trap.tasksStandAt('ERROR', () => ({ detail: '500: Sandbox not found: nope' }));
   const { code, err } = await trap.start();
