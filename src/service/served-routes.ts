@@ -1,7 +1,8 @@
 /**
  * Every route of the local service, and who calls it. A route is served when a command of `acs`, openhands-sdk, its cloud
- * workspace, the `openhands` CLI or @openhands/typescript-client calls it. `npm run generate` writes docs/served-routes.md
- * from these tables; a test compares them with what app server and agent server answer.
+ * workspace, the `openhands` CLI or @openhands/typescript-client calls it, or a user who wants a file from it.
+ * `npm run generate` writes docs/served-routes.md from these tables; a test compares them with what app server and agent
+ * server answer.
  *
  * Callers are separated by commas. `acs conv pull (planned)` is a command that does not exist yet; `sdk 1.11.5` is a call
  * that later releases of openhands-sdk do not make.
@@ -19,9 +20,9 @@ export const APP_ROUTES = {
   'DELETE /api/conversations/{conversation_id}': 'acs conv delete',
   'POST /api/conversations/{conversation_id}/start': 'acs conv resume',
   'POST /api/conversations/{conversation_id}/stop': 'acs conv stop',
-  'GET /api/conversations/{conversation_id}/events': 'acs conv events, acs conv follow',
+  'GET /api/conversations/{conversation_id}/events': 'acs conv events, acs conv export, acs conv follow',
   'POST /api/conversations/{conversation_id}/events': 'acs conv send, acs conv confirm, acs conv resume',
-  'GET /api/conversations/{conversation_id}/trajectory': 'acs conv export (planned)',
+  'GET /api/conversations/{conversation_id}/trajectory': 'user (trajectory for --replay)',
   'GET /api/conversations/{conversation_id}/git/changes': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/git/diff': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/list-files': 'acs sandbox cp (planned)',
@@ -55,8 +56,8 @@ export const APP_ROUTES = {
   'POST /api/v1/app-conversations/{conversation_id}/switch_profile': 'typescript-client',
   'POST /api/v1/app-conversations/{conversation_id}/switch_acp_model': 'typescript-client',
   'GET /api/v1/app-conversations/{conversation_id}/file': 'typescript-client',
-  'GET /api/v1/app-conversations/{conversation_id}/download': 'acs conv export (planned), typescript-client',
-  'GET /api/v1/conversation/{conversation_id}/events/search': 'acs conv events, acs conv follow',
+  'GET /api/v1/app-conversations/{conversation_id}/download': 'typescript-client',
+  'GET /api/v1/conversation/{conversation_id}/events/search': 'acs conv events, acs conv export, acs conv follow',
   'GET /api/shared-conversations': 'typescript-client',
   'GET /api/shared-events/search': 'typescript-client',
   'POST /api/v1/sandboxes': 'acs conv new, cloud workspace',

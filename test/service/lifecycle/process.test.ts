@@ -15,7 +15,7 @@ async function sleeping(): Promise<ReturnType<typeof spawn> & { pid: number }> {
   return child as typeof child & { pid: number };
 }
 
-describe('a lock', () => {
+describe('the holder of a lock', () => {
   it.runIf(process.platform === 'linux')('treats a killed process as gone', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     const identity = { pid: child.pid ?? 0, start: startOf(child.pid ?? 0) };
