@@ -6,7 +6,7 @@
  *           busy sandbox has a null status for a second, and a sandbox that does not answer its health check is in
  *           ERROR until it does.
  * Evidence: interface 4.3 and 5.2; recording exchanges-1.11.0.jsonl, llm.closed-port.execution_status.None;
- *           test/traps/null-states.test.ts, test/servers/follow-trouble.test.ts
+ *           test/traps/null-states.test.ts, test/servers/quirks/busy-sandbox.test.ts
  * Cost:     0 requests while the status is not null; else reads for up to 2 s; while following or waiting
  *           0 requests, and a failure of the sandbox is reported 10 s later
  * Remove:   unknown

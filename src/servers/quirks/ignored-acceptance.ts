@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv confirm` exits 0 and the action still waits: for seconds after the status changes the sandbox
  *           answers an acceptance with 200 and does nothing.
- * Evidence: interface 13 "Late state"; rate unknown; test/servers/v1/answers.test.ts
+ * Evidence: interface 13 "Late state"; rate unknown; test/servers/quirks/ignored-acceptance.test.ts
  * Cost:     1 to 2 reads after each acceptance
  * Remove:   unknown
  */

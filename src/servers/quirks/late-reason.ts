@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.6.0 and 1.11.0
  * Symptom:  `conv wait` and `follow` report a failure without its reason: the error event reaches the app server up to
  *           30 s after the status, and the sandbox is gone.
- * Evidence: interface 12; test/servers/follow.test.ts, "waits for a reason that the app server learns later than the
+ * Evidence: interface 12; test/servers/v1/follow.test.ts, "waits for a reason that the app server learns later than the
  *           status"
  * Cost:     0 requests when the sandbox returns the reason; else reads for up to 30 s
  * Remove:   unknown

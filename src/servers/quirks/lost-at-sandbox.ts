@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.6.0 and 1.11.0
  * Symptom:  `conv wait` and `follow` never end after the conversation was deleted at its agent server: the record
  *           stays, with sandbox RUNNING and a null status.
- * Evidence: interface 4.3; test/servers/follow-trouble.test.ts
+ * Evidence: interface 4.3; test/servers/quirks/lost-at-sandbox.test.ts
  * Cost:     0 requests while the status is not null for 30 s; then 1 at each look
  * Remove:   unknown
  */

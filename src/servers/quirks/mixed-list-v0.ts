@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.6.0 and other releases that serve V0 and V1
  * Symptom:  `conv list` misses V0 conversations: the server fills the page with V1 conversations, cuts it to its
  *           length, and continues behind all of them.
- * Evidence: test/servers/both.test.ts; recording 1.6.0.json, v0.many.list
+ * Evidence: test/servers/both/list.test.ts; recording 1.6.0.json, v0.many.list
  * Cost:     0 requests; 1 more where the server rejects the page id
  * Remove:   when servers with V0 are no longer supported
  */

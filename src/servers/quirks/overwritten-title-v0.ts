@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.6.0 over V0
  * Symptom:  `conv rename` exits 0, and the conversation then has a generated title: each event of a run writes the
  *           record back as it was read before.
- * Evidence: test/servers/quirks/overwritten-title.test.ts; rate unknown
+ * Evidence: test/servers/quirks/overwritten-title-v0.test.ts; rate unknown
  * Cost:     0 requests when the agent does not work; else 2 reads after 300 ms and 700 ms
  * Remove:   when servers with V0 are no longer supported
  */

@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.11.0; 1.6.0 generates titles in the same way
  * Symptom:  `conv rename` exits 0, and seconds after the first message the server overwrites the title with the one
  *           that the sandbox generated.
- * Evidence: interface 13 "Records written twice"; rate unknown; test/servers/quirks/overwritten-title.test.ts
+ * Evidence: interface 13 "Records written twice"; rate unknown; test/servers/quirks/overwritten-title-v1.test.ts
  * Cost:     1 read before; nothing more once the conversation has a generated title, else 1 request to the sandbox and
  *           1 read, up to 3 times
  * Remove:   unknown

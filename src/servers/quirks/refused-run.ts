@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv resume` exits 6 for seconds after the end of a run: the sandbox refuses `/run` with 409 until the
  *           last event of the run before is stored.
- * Evidence: interface 13 "Late state"; rate unknown; test/servers/v1/answers.test.ts
+ * Evidence: interface 13 "Late state"; rate unknown; test/servers/quirks/refused-run.test.ts
  * Cost:     0 requests when the run is accepted; else 2 at each look, for up to 60 s
  * Remove:   unknown
  */

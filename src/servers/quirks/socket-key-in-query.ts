@@ -3,7 +3,7 @@
  *
  * Servers:  agent servers before 1.12
  * Symptom:  `conv follow` and `wait` only poll: the server reads the key of a socket from the query alone.
- * Evidence: interface 7.3; rate not applicable; test/servers/follow.test.ts, "falls back to the key in the query only
+ * Evidence: interface 7.3; rate not applicable; test/servers/quirks/socket-key-in-query.test.ts, "falls back to the key in the query only
  *           when the header is refused"
  * Cost:     0 requests when the header works; else 2 failed connections
  * Remove:   when agent servers before 1.12 are no longer supported

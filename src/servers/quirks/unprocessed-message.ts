@@ -4,7 +4,7 @@
  * Servers:  openhands-ai 1.11.0
  * Symptom:  `conv send` exits 0 and the agent never answers: for seconds after the end of a run the sandbox stores a
  *           message and does not start a run.
- * Evidence: interface 13 "Late state"; rate unknown; test/servers/v1/answers.test.ts, "a message"
+ * Evidence: interface 13 "Late state"; rate unknown; test/servers/quirks/unprocessed-message.test.ts
  * Cost:     1 to 2 reads until the message is processed, for up to 1 s
  * Remove:   unknown
  */

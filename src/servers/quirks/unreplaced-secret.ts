@@ -4,7 +4,7 @@
  * Servers:  openhands-ai up to 1.6.0, over the routes of V0, which releases that serve both dialects have alone
  * Symptom:  `secret set` of an existing name exits 2 with "already exists": POST refuses the name, and PUT does not
  *           change the value.
- * Evidence: interface 2.4; recordings exchanges-1.6.0.jsonl, v0.secrets; test/traps/replacing-secrets.test.ts
+ * Evidence: interface 2.4; recordings exchanges-1.6.0.jsonl, v0.secrets; test/servers/quirks/unreplaced-secret.test.ts
  * Cost:     0 requests where the name is new or the server replaces the value; else 1 deletion
  * Remove:   when servers with V0 are no longer supported
  */

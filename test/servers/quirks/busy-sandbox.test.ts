@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createV1World, ID, KEY, type V1World } from '../../servers/support/v1-world.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Server } from '../../../src/servers/server.ts';
 import { idleClock } from '../../support/idle-clock.ts';
+import { until } from '../../support/until.ts';
 import { invoke } from '../../support/world.ts';
+import { connectTo, quickClock } from '../support/connect.ts';
+import { createV1World, event, ID, KEY, status, type V1World } from '../support/v1-world.ts';
 
 let world: V1World;
 let dir: string;
@@ -49,4 +52,74 @@ it('conv stop reports an unknown status, not a running run, when the sandbox nev
   const { code, err } = await invoke({ args: ['conv', 'stop', ID], cwd: dir, env, clock: idleClock(30) });
   expect(code, err).toBe(124);
   expect(err).toContain('its sandbox reports no status');
+});
+
+describe('following', () => {
+  let server: Server;
+
+  let clock: ReturnType<typeof quickClock>;
+
+  let stop: AbortController;
+
+  let lines: string[];
+
+  let following: Promise<void>;
+
+  beforeEach(async () => {
+    stop = new AbortController();
+    clock = quickClock();
+    server = await connectTo(world.fake.url, { signal: stop.signal, clock });
+    world.addConversation();
+    lines = [];
+  });
+
+  afterEach(async () => {
+    stop.abort(new Error('test is over'));
+    await following.catch(() => undefined);
+    await server.close();
+  });
+
+  function follow(): void {
+    following = (async () => {
+      for await (const item of server.conversations.follow(ID, { signal: stop.signal })) {
+        if (item.type === 'event') lines.push(item.event.text);
+        if (item.type === 'state') lines.push(`=${item.conversation.status}`);
+      }
+    })();
+    following.catch((error: unknown) => lines.push(String(error)));
+  }
+
+  it('delivers a status that stays missing, and the status after it', async () => {
+    world.conversations.get(ID)!['execution_status'] = null;
+    follow();
+    await until(() => lines.includes('=unknown(no-status)'));
+    world.conversations.get(ID)!['execution_status'] = 'finished';
+    world.agentEvents.push(event('ActionEvent', { tool_name: 'x' }), status('finished'));
+    await until(() => lines.includes('=finished'));
+  });
+
+  const broken = { sandbox_status: 'ERROR', execution_status: null, conversation_url: null, session_api_key: null };
+
+  it('does not end the run when a busy sandbox is reported as in error for a while', async () => {
+    follow();
+    await until(() => lines.includes('=running'));
+    const before = { ...world.conversations.get(ID)! };
+    const looks = (): number => world.fake.asked.filter(({ path }) => path === '/api/v1/app-conversations').length;
+    Object.assign(world.conversations.get(ID)!, broken);
+    for (const socket of world.fake.sockets) socket.close(1011);
+    const from = looks();
+    await until(() => looks() >= from + 3);
+    Object.assign(world.conversations.get(ID)!, before, { execution_status: 'finished' });
+    world.agentEvents.push(status('finished'));
+    await until(() => lines.includes('=finished'));
+    expect(lines).not.toContain('=failed');
+  });
+
+  it('reports a run as failed when its sandbox stays in error', async () => {
+    follow();
+    await until(() => lines.includes('=running'));
+    Object.assign(world.conversations.get(ID)!, broken);
+    for (const socket of world.fake.sockets) socket.close(1011);
+    await until(() => lines.includes('=failed'));
+  });
 });

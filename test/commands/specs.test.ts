@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from '../../support/world.ts';
+import { createWorld, type World } from '../support/world.ts';
 
 describe('specs', () => {
   let world: World;
@@ -51,5 +51,12 @@ describe('specs', () => {
       'bubblewrap',
       'bubblewrap-offline',
     ]);
+  });
+
+  it('show prints one spec, and exits 5 for an unknown one', async () => {
+    const { code, out } = await world.acs('specs', 'show', 'process', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ id: 'process', default: true, working_dir: '.' });
+    expect((await world.acs('specs', 'view', 'nowhere')).code).toBe(5);
   });
 });

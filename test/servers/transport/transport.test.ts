@@ -1,23 +1,26 @@
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isDryRunStop } from '../../src/servers/transport/dry-run.ts';
-import { createNetwork, type Network } from '../../src/servers/transport/network.ts';
-import { createPace, type PaceLimit } from '../../src/servers/transport/pace.ts';
-import { createRedaction } from '../../src/servers/transport/redaction.ts';
-import { createTransport } from '../../src/servers/transport/transport.ts';
-import type { TransportOptions } from '../../src/servers/transport/call.ts';
-import type { Clock } from '../../src/clock.ts';
-import { AppError } from '../../src/errors.ts';
-import { until } from '../support/until.ts';
-import { failure } from './support/failure.ts';
-import { quickClock } from './support/connect.ts';
-import { startFake, type FakeServer } from './support/fake-server.ts';
+import { createNetwork, type Network } from '../../../src/servers/transport/network.ts';
+import { createPace, type PaceLimit } from '../../../src/servers/transport/pace.ts';
+import { createRedaction } from '../../../src/servers/transport/redaction.ts';
+import { createTransport } from '../../../src/servers/transport/transport.ts';
+import type { TransportOptions } from '../../../src/servers/transport/call.ts';
+import type { Clock } from '../../../src/clock.ts';
+import { AppError } from '../../../src/errors.ts';
+import { until } from '../../support/until.ts';
+import { failure } from '../support/failure.ts';
+import { quickClock } from '../support/connect.ts';
+import { startFake, type FakeServer } from '../support/fake-server.ts';
 
 const KEY = 'app-key-0123456789';
+
 /** Where nobody listens, and none of the ports that the system gives out. */
 const NOBODY = '127.0.0.1:1';
+
 let fake: FakeServer;
+
 let network: Network;
+
 let clock: ReturnType<typeof quickClock>;
 
 beforeEach(async () => {
@@ -244,136 +247,6 @@ describe('retries', () => {
     fake.asked.length = 0;
     fake.handler = () => (fake.asked.length < 2 ? { status: 429, json: {} } : { json: 'made' });
     expect((await transport().request({ method: 'POST', path: '/', safe: 'once' })).body).toBe('made');
-  });
-});
-
-describe('errors', () => {
-  it.each([
-    [401, 'auth'],
-    [403, 'auth'],
-    [404, 'not-found'],
-    [405, 'unsupported'],
-    [409, 'conflict'],
-    [410, 'conflict'],
-    [413, 'usage'],
-    [422, 'server'],
-    [500, 'server'],
-  ])('report status %i as %s with the message of the server', async (status, kind) => {
-    fake.handler = () => ({ status, json: { detail: 'the words' } });
-    const error = await failure(transport().request({ method: 'GET', path: '/api/x', safe: 'read' }));
-    expect(error.kind).toBe(kind);
-    expect(error.details.request).toEqual({ method: 'GET', url: `${fake.url}/api/x` });
-    if (kind !== 'auth') expect(error.message).toContain('the words');
-  });
-
-  it('read the message from every error format of servers, and cut it at 500 characters', async () => {
-    const shapes: [unknown, string][] = [
-      [{ detail: [{ loc: ['body', 'title'], msg: 'too long', input: 'secret' }] }, 'title: too long'],
-      [{ detail: { message: 'inner' } }, 'inner'],
-      [{ error: 'wrong' }, 'wrong'],
-      [{ status: 'error', message: 'said', msg_id: 'X' }, 'said'],
-      ['bare text', 'bare text'],
-      [{ detail: 'y'.repeat(2000) }, `${'y'.repeat(500)}…`],
-    ];
-    for (const [body, words] of shapes) {
-      fake.handler = () => ({ status: 500, json: body });
-      const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
-      expect(error.message).toBe(`the server answered 500: ${words}`);
-    }
-  });
-
-  it('suggest checking the URL when the answer is HTML, empty or broken JSON', async () => {
-    const replies = [
-      [{ text: '<html>', type: 'text/html; charset=utf-8' }, 'text/html'],
-      [{ text: '', type: 'application/json' }, 'an empty answer'],
-      [{ text: '{"half', type: 'application/json' }, 'JSON that cannot be read'],
-    ] as const;
-    for (const [reply, words] of replies) {
-      fake.handler = () => reply;
-      const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
-      expect([error.kind, error.exitCode]).toEqual(['server', 9]);
-      expect(error.message).toContain(words);
-      expect(error.details.hint).toContain('is this the right server?');
-    }
-  });
-
-  it('are retryable for a failure of the server, but not for a full disk', async () => {
-    for (const [status, retryable] of [
-      [500, true],
-      [507, false],
-    ] as const) {
-      fake.handler = () => ({ status, json: { detail: 'The disk is full' } });
-      const error = await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
-      expect([error.kind, error.details.status, error.details.retryable]).toEqual(['server', status, retryable]);
-    }
-  });
-
-  it('name a closed port, and are retryable', async () => {
-    const closed = transport({ baseUrl: `http://${NOBODY}` });
-    const error = await failure(closed.request({ method: 'POST', path: '/', safe: 'once' }));
-    expect([error.kind, error.exitCode, error.details.retryable]).toEqual(['network', 10, true]);
-    expect(error.message).toContain('connection refused');
-  });
-
-  it('name a host that does not resolve', async () => {
-    const error = await failure(
-      transport({ baseUrl: 'http://no-such-host.invalid' }).request({ method: 'GET', path: '/', safe: 'read' }),
-    );
-    expect(error.kind).toBe('network');
-    expect(error.message).toContain('no-such-host.invalid');
-  });
-
-  it('allow each address of a name more time than a distant server needs', async () => {
-    const { port } = new URL(fake.url);
-    await transport({ baseUrl: `http://localhost:${port}` }).request({ method: 'GET', path: '/', safe: 'read' });
-    expect(net.getDefaultAutoSelectFamilyAttemptTimeout()).toBeGreaterThanOrEqual(2_000);
-  });
-
-  it('name a server that does not answer in time', async () => {
-    const read = { method: 'GET', path: '/', safe: 'read' } as const;
-    // The connection stands by then, so that no slow making of it is taken for the silence.
-    await transport().request(read);
-    fake.handler = () => ({ silence: true });
-    const error = await failure(transport({ requestTimeoutMs: 200 }).request(read));
-    expect(error.message).toContain('sent nothing for 0.2 s');
-  });
-
-  it('name a port that does not speak HTTP or TLS', async () => {
-    const odd = net.createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.resume().end('SSH-2.0-server\r\n');
-    });
-    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
-    const { port } = odd.address() as net.AddressInfo;
-    const plain = await failure(
-      transport({ baseUrl: `http://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }),
-    );
-    expect(plain.message).toContain('does not speak HTTP');
-    const tls = await failure(
-      transport({ baseUrl: `https://127.0.0.1:${port}` }).request({ method: 'GET', path: '/', safe: 'read' }),
-    );
-    expect(tls.message).toContain('TLS');
-    await new Promise((resolve) => odd.close(resolve));
-  });
-});
-
-describe('a dry run', () => {
-  it('sends reads, stops before the first write, and reports that write redacted', async () => {
-    const dry = transport({ mode: 'dry-run' });
-    expect((await dry.request({ method: 'GET', path: '/', safe: 'read' })).body).toEqual({ ok: true });
-    const stop: unknown = await dry
-      .request({
-        method: 'POST',
-        path: '/api/settings',
-        body: { language: 'de', llm_api_key: 'sk-very-secret-value' },
-        safe: 'idempotent',
-      })
-      .catch((error: unknown) => error);
-    if (!isDryRunStop(stop)) throw new Error('no dry run');
-    expect(stop.requests).toEqual([
-      { method: 'POST', url: `${fake.url}/api/settings`, body: { language: 'de', llm_api_key: '<redacted>' } },
-    ]);
-    expect(fake.lines()).toEqual(['GET /']);
   });
 });
 

@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eachEvent } from '../../src/domain/event.ts';
-import type { ListQuery, Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
-import { recordings } from './support/recordings.ts';
+import { eachEvent } from '../../../src/domain/event.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../support/fake-server.ts';
+import { recordings } from '../support/recordings.ts';
 
 const older = recordings('1.6.0');
+
 const [OF_V1] = (recordings('1.11.0').body('conv.search.limit2') as { items: Record<string, unknown>[] }).items;
+
 const [OF_V0] = (older.body('v0.many.list') as { results: Record<string, unknown>[] }).results;
 
 interface Kept {
@@ -16,11 +18,16 @@ interface Kept {
 }
 
 let fake: FakeServer;
+
 let server: Server;
+
 let newer: Kept[];
+
 let old: Kept[];
+
 /** Asked before the routes. */
 let before: (asked: Asked) => Reply | null;
+
 /** False: a release from before the word. */
 let saysVersions: boolean;
 
@@ -40,16 +47,22 @@ afterEach(async () => {
 });
 
 const idOf = (kind: 'a' | 'b', number: number): string => kind + number.toString(16).padStart(31, '0');
+
 const timeOf = ({ minute }: Kept): string => new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString();
+
 const newestFirst = (kept: Kept[]): Kept[] => kept.toSorted((one, other) => other.minute - one.minute);
+
 const v1Record = (kept: Kept) => ({ ...OF_V1, id: kept.id, created_at: timeOf(kept) });
+
 const v0Record = (kept: Kept, version: 'V0' | 'V1') => ({
   ...OF_V0,
   conversation_id: kept.id,
   created_at: timeOf(kept),
   conversation_version: saysVersions ? version : null,
 });
+
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
+
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64').toString();
 
 function answer({ path, query }: Asked): Reply {
@@ -86,66 +99,6 @@ function mixedPage(pageId: string | null, limit: number): unknown {
     next_page_id: next.v0 === null && next.v1 === null ? null : inBase64(JSON.stringify(next)),
   };
 }
-
-async function listed(query: ListQuery = {}): Promise<string[]> {
-  const ids: string[] = [];
-  let page: string | null = null;
-  do {
-    const found = await server.conversations.list(query, page);
-    ids.push(...found.items.map(({ id, dialect }) => `${dialect} ${id}`));
-    page = found.next;
-  } while (page !== null);
-  return ids;
-}
-
-describe('the list of a server that speaks both dialects', () => {
-  it('has each conversation of both once, newest first, over pages that the server cuts', async () => {
-    newer = Array.from({ length: 23 }, (_, index) => ({ id: idOf('b', index), minute: index * 2 }));
-    old = Array.from({ length: 12 }, (_, index) => ({ id: idOf('a', index), minute: index * 3 + 1 }));
-    const expected = newestFirst([...newer, ...old]).map(({ id }) => `${id.startsWith('a') ? 'v0' : 'v1'} ${id}`);
-    expect(await listed({ pageSize: 5 })).toEqual(expected);
-    expect(await listed({ pageSize: 100 })).toEqual(expected);
-  });
-
-  it('reads of each dialect only the records that the page needs', async () => {
-    newer = Array.from({ length: 250 }, (_, index) => ({ id: idOf('b', index), minute: index }));
-    old = [{ id: idOf('a', 1), minute: 1000 }];
-    const { items, next } = await server.conversations.list({ pageSize: 31 }, null);
-    expect([items.length, items[0]?.id, next === null]).toEqual([31, idOf('a', 1), false]);
-    expect(fake.lines().sort()).toEqual(['GET /api/conversations', 'GET /api/v1/app-conversations/search']);
-  });
-
-  it('has each conversation once when the server does not say which are of V1', async () => {
-    saysVersions = false;
-    newer = [{ id: idOf('b', 1), minute: 1 }];
-    old = [{ id: idOf('a', 2), minute: 2 }];
-    // Such a server also takes no page of this form.
-    before = ({ path, query }) =>
-      path === '/api/conversations' && query.has('page_id')
-        ? { status: 500, text: 'Internal Server Error', type: 'text/plain' }
-        : null;
-    expect(await listed()).toEqual([`v0 ${idOf('a', 2)}`, `v1 ${idOf('b', 1)}`]);
-  });
-
-  it('asks V1 alone for the conversations of a sandbox, because V0 names none', async () => {
-    newer = [{ id: idOf('b', 1), minute: 1 }];
-    old = [{ id: idOf('a', 2), minute: 2 }];
-    expect(await listed({ sandboxId: 'some' })).toEqual([`v1 ${idOf('b', 1)}`]);
-    expect(fake.lines()).toEqual(['GET /api/v1/app-conversations/search']);
-  });
-
-  it('fails when one of the two dialects cannot be read, instead of showing half', async () => {
-    newer = [{ id: idOf('b', 1), minute: 1 }];
-    before = ({ path }) =>
-      path === '/api/conversations' ? { status: 500, text: 'Internal Server Error', type: 'text/plain' } : null;
-    const half = await failure(listed());
-    expect([half.kind, half.message]).toEqual([
-      'server',
-      expect.stringContaining('the list of V0 conversations fails'),
-    ]);
-    expect(half.details.status).toBe(500);
-  });
-});
 
 describe('one conversation of a server that speaks both dialects', () => {
   it('that neither dialect knows is not found by any command, and no change is sent', async () => {

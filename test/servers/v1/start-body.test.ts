@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { checkStartMembers } from '../../src/domain/start-members.ts';
-import type { Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import { NOT_FOUND, startFake, type FakeServer } from './support/fake-server.ts';
-import { newConversation } from './support/new-conversation.ts';
+import { checkStartMembers } from '../../../src/domain/start-members.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import { NOT_FOUND, startFake, type FakeServer } from '../support/fake-server.ts';
+import { newConversation } from '../support/new-conversation.ts';
 
 let fake: FakeServer;
 let server: Server;

@@ -3,9 +3,9 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { classifyFailure } from '../../src/servers/transport/failure.ts';
-import { createNetwork, type Network } from '../../src/servers/transport/network.ts';
-import { createRedaction } from '../../src/servers/transport/redaction.ts';
+import { classifyFailure } from '../../../src/servers/transport/failure.ts';
+import { createNetwork, type Network } from '../../../src/servers/transport/network.ts';
+import { createRedaction } from '../../../src/servers/transport/redaction.ts';
 
 const ACCEPT = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 

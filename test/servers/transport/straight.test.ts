@@ -1,9 +1,9 @@
 import http from 'node:http';
 import net from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { failure } from './support/failure.ts';
-import { classifyFailure } from '../../src/servers/transport/failure.ts';
-import { createStraight, type Sending, type Straight } from '../../src/servers/transport/straight.ts';
+import { failure } from '../support/failure.ts';
+import { classifyFailure } from '../../../src/servers/transport/failure.ts';
+import { createStraight, type Sending, type Straight } from '../../../src/servers/transport/straight.ts';
 
 /** A limit that is not meant to be met. */
 const LONG_MS = 30_000;

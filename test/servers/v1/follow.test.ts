@@ -1,22 +1,14 @@
 import type { WebSocket } from 'ws';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FollowItem, FollowOptions } from '../../src/runs/follow-source.ts';
-import type { Server } from '../../src/servers/server.ts';
-import { until } from '../support/until.ts';
-import { connectTo } from './support/connect.ts';
-import { failure } from './support/failure.ts';
-import {
-  createV1World,
-  event,
-  finish,
-  ID,
-  SANDBOX_KEY,
-  status,
-  userMessage,
-  type V1World,
-} from './support/v1-world.ts';
+import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { until } from '../../support/until.ts';
+import { connectTo } from '../support/connect.ts';
+import { failure } from '../support/failure.ts';
+import { createV1World, event, finish, ID, status, userMessage, type V1World } from '../support/v1-world.ts';
 
 let world: V1World;
+
 let server: Server;
 
 beforeEach(async () => {
@@ -108,40 +100,6 @@ describe('following', () => {
       'ConversationStateUpdateEvent: execution_status: finished',
       '=finished',
     ]);
-    await follower.stop();
-  });
-
-  it('sends the key of the sandbox in the header of the socket, not in its URL', async () => {
-    const seen: unknown[] = [];
-    world.fake.acceptSocket = (path, headers) =>
-      seen.push(path, headers['x-session-api-key'], headers.authorization) > 0;
-    const follower = following();
-    await follower.until((lines) => lines.includes('=running'));
-    expect(seen).toEqual([`/agent/sockets/events/${ID}`, SANDBOX_KEY, undefined]);
-    await follower.stop();
-  });
-
-  it('falls back to the key in the query only when the header is refused', async () => {
-    const paths: string[] = [];
-    world.fake.acceptSocket = (path) => {
-      paths.push(path);
-      return path.includes('session_api_key=');
-    };
-    const follower = following();
-    await follower.until(() => world.fake.sockets.length === 1);
-    expect(paths.slice(0, 2).join()).not.toContain(SANDBOX_KEY);
-    expect(paths).toHaveLength(3);
-    await follower.stop();
-  });
-
-  it('keeps the key in the header after it has worked once, however often it fails later', async () => {
-    const paths: string[] = [];
-    world.fake.acceptSocket = (path) => paths.push(path) === 1;
-    const follower = following();
-    await follower.until((lines) => lines.includes('=running') && world.fake.sockets.length === 1);
-    world.fake.sockets[0]?.terminate();
-    await follower.until(() => paths.length >= 6);
-    expect(paths.join()).not.toContain(SANDBOX_KEY);
     await follower.stop();
   });
 

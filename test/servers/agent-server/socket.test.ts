@@ -1,19 +1,24 @@
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clockFrom } from '../../src/clock.ts';
-import type { FollowItem } from '../../src/runs/follow-source.ts';
-import type { Server } from '../../src/servers/server.ts';
-import { until } from '../support/until.ts';
-import { connectTo, quickClock } from './support/connect.ts';
-import { createV1World, event, finish, ID, status, type V1World } from './support/v1-world.ts';
+import { clockFrom } from '../../../src/clock.ts';
+import type { FollowItem } from '../../../src/runs/follow-source.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { until } from '../../support/until.ts';
+import { connectTo, quickClock } from '../support/connect.ts';
+import { createV1World, finish, ID, type V1World } from '../support/v1-world.ts';
 
 const MIB = 1024 * 1024;
 
 let world: V1World;
+
 let server: Server;
+
 let clock: ReturnType<typeof quickClock>;
+
 let stop: AbortController;
+
 let lines: string[];
+
 let following: Promise<void>;
 
 beforeEach(async () => {
@@ -141,16 +146,6 @@ describe('following', () => {
     expect(world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThanOrEqual(most);
   });
 
-  it('ends when the sandbox has lost the conversation, whose record stays without a status', async () => {
-    follow();
-    await until(() => lines.includes('=running'));
-    world.conversations.get(ID)!['execution_status'] = null;
-    world.before = ({ path }) =>
-      path.startsWith('/agent/') ? { status: 404, json: { detail: 'Conversation not found' } } : null;
-    await following.catch(() => undefined);
-    expect(lines.at(-1)).toContain('it was deleted there');
-  });
-
   it('shows events that reach the app server after newer ones', async () => {
     Object.assign(world.conversations.get(ID)!, {
       sandbox_status: 'STARTING',
@@ -168,39 +163,5 @@ describe('following', () => {
     world.appEvents.splice(1, 0, at(20, 'second'));
     await until(() => events().length === 3);
     expect(events()).toEqual(['first', 'third', 'second']);
-  });
-
-  it('delivers a status that stays missing, and the status after it', async () => {
-    world.conversations.get(ID)!['execution_status'] = null;
-    follow();
-    await until(() => lines.includes('=unknown(no-status)'));
-    world.conversations.get(ID)!['execution_status'] = 'finished';
-    world.agentEvents.push(event('ActionEvent', { tool_name: 'x' }), status('finished'));
-    await until(() => lines.includes('=finished'));
-  });
-
-  const broken = { sandbox_status: 'ERROR', execution_status: null, conversation_url: null, session_api_key: null };
-
-  it('does not end the run when a busy sandbox is reported as in error for a while', async () => {
-    follow();
-    await until(() => lines.includes('=running'));
-    const before = { ...world.conversations.get(ID)! };
-    const looks = (): number => world.fake.asked.filter(({ path }) => path === '/api/v1/app-conversations').length;
-    Object.assign(world.conversations.get(ID)!, broken);
-    for (const socket of world.fake.sockets) socket.close(1011);
-    const from = looks();
-    await until(() => looks() >= from + 3);
-    Object.assign(world.conversations.get(ID)!, before, { execution_status: 'finished' });
-    world.agentEvents.push(status('finished'));
-    await until(() => lines.includes('=finished'));
-    expect(lines).not.toContain('=failed');
-  });
-
-  it('reports a run as failed when its sandbox stays in error', async () => {
-    follow();
-    await until(() => lines.includes('=running'));
-    Object.assign(world.conversations.get(ID)!, broken);
-    for (const socket of world.fake.sockets) socket.close(1011);
-    await until(() => lines.includes('=failed'));
   });
 });

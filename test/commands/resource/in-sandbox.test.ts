@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { BulkResult } from '../../../src/output/options.ts';
 import { useProxiedWorld } from '../../support/proxied-world.ts';
 import type { Ended } from '../../support/world.ts';
-import { startRun, startSandbox } from './support.ts';
+import { startRun, startSandbox } from '../sandbox/support.ts';
 
 const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
 

@@ -1,7 +1,7 @@
 /** Another value for a secret at a server that cannot replace one: up to 1.6.0 it is deleted and created. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Reply } from '../servers/support/fake-server.ts';
-import { looseTrap, type LooseTrap } from './support/trap.ts';
+import type { Reply } from '../support/fake-server.ts';
+import { looseTrap, type LooseTrap } from '../../traps/support/trap.ts';
 
 let trap: LooseTrap;
 let stored: Map<string, string>;

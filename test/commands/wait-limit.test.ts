@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { invoke } from '../../support/world.ts';
+import { invoke } from '../support/world.ts';
 
 /** Nothing listens there: what is wrong in flags is found out before any request. */
 const acs = (...args: string[]) =>

@@ -1,20 +1,27 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Server } from '../../src/servers/server.ts';
-import { connectTo } from './support/connect.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
-import { newConversation } from './support/new-conversation.ts';
-import { recordings } from './support/recordings.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { connectTo } from '../support/connect.ts';
+import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../support/fake-server.ts';
+import { newConversation } from '../support/new-conversation.ts';
+import { recordings } from '../support/recordings.ts';
 
 const older = recordings('1.6.0');
+
 const ID = 'c3722f6b04ea4a4b8883a7dd7563356d';
+
 const LONG = 260;
 
 let fake: FakeServer;
+
 let server: Server;
+
 let events: Record<string, unknown>[];
+
 let status: string;
+
 /** What each request for events was answered. */
 let served: { query: URLSearchParams; ids: number[] }[];
+
 /** What happens between two looks at the conversation, in order. */
 let script: (() => void)[];
 
@@ -49,8 +56,11 @@ function answer({ method, path, query }: Asked): Reply {
 }
 
 const add = (event: Record<string, unknown>): void => void events.push({ id: events.length, ...event });
+
 const says = (source: string, content: string): void => add({ source, action: 'message', args: { content } });
+
 const works = (): void => add({ source: 'agent', action: 'run', args: { command: 'make' } });
+
 const becomes = (agent_state: string): void =>
   add({ source: 'environment', observation: 'agent_state_changed', extras: { agent_state, reason: '' } });
 
