@@ -127,13 +127,9 @@ class Follower {
   /** One round: reconnect or read where there is no socket, look at the record when it is time. */
   private async *step(): AsyncGenerator<FollowItem, void, void> {
     try {
-      if (this.socket === null && this.clock.now() >= this.reopenAtMs) {
-        const conversation = await this.source.look();
-        await this.connect();
-        yield* this.readStored();
-        if (this.word === null) yield* this.report(conversation);
-        this.recovered();
-      } else if (this.socket !== null && this.clock.now() - this.frameAtMs >= FOLLOW_MS.quietSocket) {
+      if (this.socket === null) {
+        if (this.clock.now() >= this.reopenAtMs) yield* this.reconnect();
+      } else if (this.clock.now() - this.frameAtMs >= FOLLOW_MS.quietSocket) {
         yield* this.listenAgain();
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
@@ -145,6 +141,14 @@ class Follower {
       this.failed(error);
     }
     yield* this.reportCut();
+  }
+
+  private async *reconnect(): AsyncGenerator<FollowItem, void, void> {
+    const conversation = await this.source.look();
+    await this.connect();
+    yield* this.readStored();
+    if (this.word === null) yield* this.report(conversation);
+    this.recovered();
   }
 
   /** A cut of more than 5 s is reported once; shorter ones are not. */
@@ -222,21 +226,22 @@ class Follower {
   private async freshLook(): Promise<Conversation> {
     const { clock, signal, word } = this;
     this.word = null;
-    let conversation = await this.source.look();
+    let newest = await this.source.look();
     const isOlder = (): boolean =>
-      word !== null && conversation.execution_status !== null && conversation.execution_status !== word;
-    const look = async (): Promise<true | undefined> => {
-      conversation = await this.source.look();
-      return isOlder() ? undefined : true;
+      word !== null && newest.execution_status !== null && newest.execution_status !== word;
+    const look = async (): Promise<Conversation | undefined> => {
+      newest = await this.source.look();
+      return isOlder() ? undefined : newest;
     };
     if (isOlder()) await poll(look, { clock, signal, every: WORD_READS, until: clock.now() + 800, readBefore: true });
-    return conversation;
+    return newest;
   }
 
   /** @param isReported whether an event reported this status */
   private async *report(conversation: Conversation, isReported = false): AsyncGenerator<FollowItem, void, void> {
     const now = this.clock.now();
-    this.lookAtMs = now + (this.socket === null ? this.source.pollMs.reading : this.source.pollMs.listening);
+    // Without a socket the next connection comes first, and with it a look.
+    this.lookAtMs = now + this.source.pollMs.listening;
     if (conversation.status === NO_STATUS) {
       this.nullSinceMs ??= now;
       if (now - this.nullSinceMs < FOLLOW_MS.missingStatus) {

@@ -77,9 +77,15 @@ export const RULES: readonly Rule[] = [
     replacement: `$1${R}`,
   },
   {
-    near: ['x-', 'private-token', 'cookie'],
+    near: ['x-', 'private-token'],
     pattern:
-      /\b((?:x-(?:session-)?api-key|x-access-token|x-auth-token|private-token)["']?\s{0,4}[:=]\s{0,4}["']?|(?:set-)?cookie:\s{0,4})[^\s"',;<\\][^\s"',\\]*/gi,
+      /\b((?:x-(?:session-)?api-key|x-access-token|x-auth-token|private-token)["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;<\\][^\s"',\\]*/gi,
+    replacement: `$1${R}`,
+  },
+  {
+    // A header has several cookies, each of which may be the secret one.
+    near: ['cookie'],
+    pattern: /\b((?:set-)?cookie:\s{0,4})[^\s"'<\\][^"'\\\r\n]*/gi,
     replacement: `$1${R}`,
   },
   {

@@ -52,6 +52,17 @@ describe('the start of following', () => {
     expect(source.timesOf('look')).toEqual([0, 0]);
   });
 
+  it('reads the record until it is as new as a stored event', async () => {
+    source.stored = [sighting('a', { word: 'finished' })];
+    source.onLook = () => {
+      if (source.clock.now() >= 300) source.set({ status: 'finished', execution_status: 'finished' });
+    };
+    await source.start();
+    await source.clock.pass(900);
+    expect(source.timesOf('look')).toEqual([0, 0, 125, 312.5]);
+    expect(source.lines).toEqual(['a', '=finished']);
+  });
+
   it('does not read the record again when a stored event reports the same status', async () => {
     source.stored = [sighting('a', { word: 'running' })];
     await source.start();
@@ -118,7 +129,9 @@ describe('following without a socket', () => {
     await source.clock.pass(3_000);
     source.set({ sandbox_status: 'paused' });
     await source.clock.pass(3_000);
-    expect(source.lines).toEqual(['=running', '=running', '=idle', '=idle']);
+    source.set({ execution_status: 'sleeping' });
+    await source.clock.pass(3_000);
+    expect(source.lines).toEqual(['=running', '=running', '=idle', '=idle', '=idle']);
   });
 
   it('delivers a change of the reason of a run that is in progress', async () => {

@@ -68,6 +68,7 @@ describe('the outcome of a run', () => {
     expect(judge(dead, known(message(), running()))?.exit_code).toBe(1);
     expect(judge(dead, known(message()))?.exit_code).toBe(1);
     expect(judge({ ...dead, sandbox_status: 'running' }, known(message()))).toBeNull();
+    expect(judge({ ...dead, status: 'finished' }, known(message()))).toBeNull();
   });
 
   it('is deleted with 5', () => {
