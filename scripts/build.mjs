@@ -43,8 +43,9 @@ const GROUPS = [
     // The looks at conversations, and the small things that the other verbs share.
     name: 'conv',
     sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
-    // A list waits for no run.
-    takes: (file, importers) => isSharedBy(file, importers, /^src\/commands\/conv\/(?!waiting\.ts$)/, 8),
+    // A list waits for no run and prints no event.
+    takes: (file, importers) =>
+      isSharedBy(file, importers, /^src\/commands\/conv\/(?!(?:waiting|confirmation|event-view)\.ts$)/, 8),
   },
   {
     name: 'completion',
