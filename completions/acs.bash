@@ -355,7 +355,7 @@ _acs_values() {
     'acs conv resume --not-repo') : ;;
     'acs conv resume --wait-timeout') : ;;
     'acs conv resume --on-confirm') REPLY='ask accept reject exit' ;;
-    'acs conv export --as') REPLY='zip ndjson md' ;;
+    'acs conv export --as') REPLY='zip ndjson md html' ;;
     'acs conv delete --status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv delete --not-status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
     'acs conv delete --older-than') : ;;

@@ -431,7 +431,7 @@ complete -c acs -n 'test (__acs_at) = "acs conv diff"' -l stat -d 'list the chan
 complete -c acs -n 'test (__acs_at) = "acs conv diff"' -l resume -d 'start a paused sandbox first'
 complete -c acs -n 'test (__acs_at) = "acs conv diff"' -s h -l help -d 'print the help of acs or of a command'
 complete -c acs -n 'test (__acs_at) = "acs conv diff"; and test $__acs_count = 0' -a '(__acs_names conversations)'
-complete -c acs -n 'test (__acs_at) = "acs conv export"' -l as -x -a 'zip ndjson md' -d 'the form of the export'
+complete -c acs -n 'test (__acs_at) = "acs conv export"' -l as -x -a 'zip ndjson md html' -d 'the form of the export'
 complete -c acs -n 'test (__acs_at) = "acs conv export"' -s h -l help -d 'print the help of acs or of a command'
 complete -c acs -n 'test (__acs_at) = "acs conv export"; and test $__acs_count = 0' -a '(__acs_names conversations)'
 complete -c acs -n 'test (__acs_at) = "acs conv rename"' -s h -l help -d 'print the help of acs or of a command'

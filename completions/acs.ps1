@@ -433,7 +433,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $values['acs conv resume --not-repo'] = @()
   $values['acs conv resume --wait-timeout'] = @()
   $values['acs conv resume --on-confirm'] = @('ask', 'accept', 'reject', 'exit')
-  $values['acs conv export --as'] = @('zip', 'ndjson', 'md')
+  $values['acs conv export --as'] = @('zip', 'ndjson', 'md', 'html')
   $values['acs conv delete --status'] = @('starting', 'idle', 'running', 'waiting', 'paused', 'finished', 'failed', 'stuck', 'stopped', 'archived')
   $values['acs conv delete --not-status'] = @('starting', 'idle', 'running', 'waiting', 'paused', 'finished', 'failed', 'stuck', 'stopped', 'archived')
   $values['acs conv delete --older-than'] = @()

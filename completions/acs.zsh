@@ -356,7 +356,7 @@ _acs_values() {
     'acs conv resume --not-repo') : ;;
     'acs conv resume --wait-timeout') : ;;
     'acs conv resume --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
-    'acs conv export --as') reply=('zip' 'ndjson' 'md') ;;
+    'acs conv export --as') reply=('zip' 'ndjson' 'md' 'html') ;;
     'acs conv delete --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv delete --not-status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv delete --older-than') : ;;

@@ -17,6 +17,9 @@ export interface Edit {
   after: string | null | undefined;
 }
 
+/** What every diff of edit events does not have, as one of its omissions. */
+export const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not in it';
+
 export interface EditsDiff extends PatchWithChanges {
   /** What cannot be reconstructed, one line each. */
   omissions: string[];

@@ -1,4 +1,4 @@
-/** What kind of step an event is, and its texts in full, for either dialect. The texts are untrusted. */
+/** What kind of step an event is, when it was, and its texts in full, for either dialect. The texts are untrusted. */
 import type { ConversationEvent } from './event.ts';
 
 type Payload = Pick<ConversationEvent, 'payload'>;
@@ -103,4 +103,13 @@ export function actionIdOf({ payload }: Payload): string | null {
   const { action_id: action, cause } = payload;
   if (typeof action === 'string') return action;
   return typeof cause === 'number' || typeof cause === 'string' ? String(cause) : null;
+}
+
+/** The time since the beginning of a run: `0:07`, `12:40`, `1:02:03`. */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const two = (value: number) => String(value).padStart(2, '0');
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }

@@ -2,6 +2,7 @@
 import type { ConversationEvent } from '../../domain/event.ts';
 import {
   commandOf,
+  elapsed,
   exitCodeOf,
   fullText,
   isErrorOf,
@@ -52,15 +53,6 @@ export function eventView(startedAt: string | null): View<ConversationEvent> {
       return eventLine(event, ms === null || firstMs === null ? '' : elapsed(ms - firstMs));
     },
   };
-}
-
-/** `0:07`, `12:40`, `1:02:03`. */
-export function elapsed(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  const minutes = Math.floor(seconds / 60);
-  const two = (value: number) => String(value).padStart(2, '0');
-  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
-  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
 function eventLine(event: ConversationEvent, clock: string): LinePart[] {

@@ -22,6 +22,10 @@ const FORMS = {
     meaning: 'Markdown for a pull request: outcome, cost, answer, commands and diff, at most 60,000 characters',
     load: async () => (await import('./export/md.ts')).mdParts,
   },
+  html: {
+    meaning: 'one page for a browser: timeline, commands, outputs, diffs and cost; no script, no request',
+    load: async () => (await import('../../page/page.ts')).pageParts,
+  },
 } satisfies Record<string, { meaning: string; load: () => Promise<Writer> }>;
 
 /** The bytes of an export, in parts. */
@@ -47,7 +51,7 @@ export function declareExport(parent: Command, ctx: Context): void {
     ],
     exits: ['not-found', 'conflict'],
     examples: [
-      { command: 'acs conv export @last --as zip -o run.zip', does: 'keep the last conversation as an archive' },
+      { command: 'acs conv export @last --as html -o run.html', does: 'write the last conversation as a page' },
       {
         command: 'acs conv export @last --as md | gh pr create --title Change --body-file -',
         does: 'open a pull request with it',

@@ -125,6 +125,18 @@ describe('conv export --as md', () => {
   });
 });
 
+describe('conv export --as html', () => {
+  it('is one page with the commands, outputs, edits and the diff', async () => {
+    const { code, out } = await conv('export', edited, '--as', 'html');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/);
+    for (const part of ['<h1>Edits</h1>', 'echo made &gt; by-command.txt', '>+zwei</span>', '>+made</span>']) {
+      expect(out).toContain(part);
+    }
+    expect(out).not.toContain(at.world.service.key);
+  });
+});
+
 describe('conv export', () => {
   it('exits 2 without --as, with an unknown form, and with --json', async () => {
     for (const flags of [[], ['--as', 'pdf'], ['--as', 'zip', '--json']]) {

@@ -1,11 +1,12 @@
 /** An export as Markdown for the description of a pull request: one text of bounded size. */
 import type { Conversation } from '../../../domain/conversation.ts';
+import { RECONSTRUCTED } from '../../../domain/edits.ts';
 import type { ConversationEvent } from '../../../domain/event.ts';
 import { actionIdOf, commandOf, exitCodeOf, shapeOf } from '../../../domain/event-words.ts';
 import type { ChangedFile } from '../../../domain/patch.ts';
 import { safeLine, safeText } from '../../../text/safe-text.ts';
 import { boundedLines, fenced, quoted, inline } from './md-text.ts';
-import { RECONSTRUCTED, type ExportDiff, type ExportRecord } from './record.ts';
+import type { ExportDiff, ExportRecord } from './record.ts';
 
 /** GitHub takes 65,536 characters in a description; some room is left for what a person adds. */
 const MOST = 60_000;

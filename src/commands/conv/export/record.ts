@@ -1,7 +1,7 @@
 /** What an export has of a conversation, whatever its form: the record, the events and the diff, without secrets. */
 import type { Context } from '../../../context.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
-import { createEditLog, type EditLog } from '../../../domain/edits.ts';
+import { createEditLog, RECONSTRUCTED, type EditLog } from '../../../domain/edits.ts';
 import type { ConversationEvent } from '../../../domain/event.ts';
 import { changedFiles, type ChangedFile } from '../../../domain/patch.ts';
 import { isAppError, type ErrorKind } from '../../../errors.ts';
@@ -27,9 +27,6 @@ export interface ExportRecord {
   /** To be called when all events have been read. */
   diff(): Promise<ExportDiff>;
 }
-
-/** One of the omissions of a diff from edit events. */
-export const RECONSTRUCTED = 'reconstructed from edit events; changes made by commands are not in it';
 
 export async function readRecord(ctx: Context, server: Server, id: string): Promise<ExportRecord> {
   const conversation = ctx.out.redacted(await server.conversations.getSettled(id));

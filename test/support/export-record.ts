@@ -1,7 +1,7 @@
-/** Records for exports, as a server with hostile agents might have them. */
-import type { ExportDiff, ExportRecord } from '../../../../src/commands/conv/export/record.ts';
-import { blankConversation, type Conversation } from '../../../../src/domain/conversation.ts';
-import type { ConversationEvent } from '../../../../src/domain/event.ts';
+/** Records for exports, and events in them. */
+import type { ExportDiff, ExportRecord } from '../../src/commands/conv/export/record.ts';
+import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
+import type { ConversationEvent } from '../../src/domain/event.ts';
 
 interface Parts {
   conversation?: Partial<Conversation>;
