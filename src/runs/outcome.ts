@@ -154,12 +154,14 @@ export function judgeFor(conversation: Conversation, evidence: RunEvidence, want
   if (wanted.includes(conversation.status)) {
     return openOutcome(conversation, evidence, EXIT_CODES.ok, conversation.reason);
   }
-  const canBeArchived = wanted.includes('archived') && conversation.status !== 'archived';
+  // Whatever the run is, its sandbox may be archived.
+  if (wanted.includes('archived') || !FINAL.has(conversation.status)) return null;
   const ended = judge(conversation, evidence);
-  if (ended === null || canBeArchived || !FINAL.has(conversation.status)) return null;
   const reason = {
     code: 'not-reached',
     text: `the run is ${conversation.status} and will not be ${wanted.join(' or ')}`,
   };
-  return { ...ended, exit_code: ended.exit_code || EXIT_CODES.conflict, reason: conversation.reason ?? reason };
+  return (
+    ended && { ...ended, exit_code: ended.exit_code || EXIT_CODES.conflict, reason: conversation.reason ?? reason }
+  );
 }

@@ -3,9 +3,14 @@ import type { Context } from '../context.ts';
 import { beforeTime } from './deadline.ts';
 import type { Answerer, TrackedRun } from './tracker-options.ts';
 
+/** `left`: the outcome of a run that is left waiting; null for one that was answered. */
+export interface Answered {
+  left: TrackedRun | null;
+}
+
 export class OpenQuestion {
   private readonly answerer: Answerer;
-  private answering: Promise<'answered' | 'left'> | null = null;
+  private answering: Promise<Answered> | null = null;
   /** The outcome if nobody answers. */
   private unanswered: TrackedRun | null = null;
 
@@ -18,22 +23,19 @@ export class OpenQuestion {
   }
 
   /** Settles when it is answered or left. */
-  get answers(): readonly Promise<'answered' | 'left'>[] {
+  get answers(): readonly Promise<Answered>[] {
     return this.answering === null ? [] : [this.answering];
   }
 
   open(unanswered: TrackedRun): void {
     this.unanswered = unanswered;
     if (this.answering !== null) return;
-    this.answering = this.answerer.onWaiting();
+    this.answering = this.answerer.onWaiting().then((how) => {
+      this.answering = null;
+      return { left: how === 'left' ? this.unanswered : null };
+    });
     // Its rejection is handled through `answers`, which is not read when tracking ends otherwise.
     this.answering.catch(() => undefined);
-  }
-
-  /** @returns the outcome of a run that is left waiting; null for one that was answered */
-  settled(how: 'answered' | 'left'): TrackedRun | null {
-    this.answering = null;
-    return how === 'left' ? this.unanswered : null;
   }
 
   /** Closes it where another client has answered. This reads from the server, which may not answer. */

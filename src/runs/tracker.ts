@@ -13,7 +13,7 @@ import type { FollowItem } from './follow-source.ts';
 import type { Server } from '../servers/server.ts';
 import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
 import { deadlinePassed, deadlinePassedUnseen, endOfItems, interruption, NOT_READ, openRun } from './endings.ts';
-import { OpenQuestion } from './question.ts';
+import { type Answered, OpenQuestion } from './question.ts';
 import { Following, trackerServers, type TrackerServers } from './tracker-servers.ts';
 import { TRACK_MS, type TrackedRun, type TrackOptions } from './tracker-options.ts';
 import {
@@ -69,9 +69,8 @@ class Tracker {
       for (;;) {
         const { following } = this;
         const item = await this.nextOrTime();
-        if (item === 'answered' || item === 'left') {
-          const left = this.question?.settled(item) ?? null;
-          if (left !== null) return left;
+        if (item !== 'time' && 'left' in item) {
+          if (item.left !== null) return item.left;
           this.recheckAtMs = this.ctx.clock.now() + TRACK_MS.soon;
           continue;
         }
@@ -90,7 +89,7 @@ class Tracker {
   }
 
   /** The next item, or `time` when something else is due first, such as the deadline, which aborts the follower. */
-  private async nextOrTime(): Promise<IteratorResult<FollowItem> | 'time' | 'answered' | 'left'> {
+  private async nextOrTime(): Promise<IteratorResult<FollowItem> | Answered | 'time'> {
     const deadlineMs = this.servers.isPastDeadline ? Number.POSITIVE_INFINITY : this.options.deadlineMs;
     const endMs = Math.min(deadlineMs, this.late?.untilMs ?? this.silence.dueMs);
     const dueMs = Math.min(endMs, this.recheckAtMs) - this.ctx.clock.now();
@@ -104,8 +103,7 @@ class Tracker {
   /** While a confirmation is answered the run is tracked further, until the deadline. */
   private isBeingAnswered(ended: TrackedRun): boolean {
     const now = this.ctx.clock.now();
-    const waits = ended.failure === null && ended.outcome.status === 'waiting';
-    if (this.question === null || !waits || now >= this.options.deadlineMs) return false;
+    if (this.question === null || ended.outcome.status !== 'waiting' || now >= this.options.deadlineMs) return false;
     this.late = null;
     this.question.open(ended);
     this.recheckAtMs = Number.POSITIVE_INFINITY;
@@ -273,8 +271,8 @@ class Tracker {
 
   private async onError(error: unknown): Promise<TrackedRun> {
     if (!isAppError(error)) throw error;
-    // The run has ended: events that cannot be read after the deadline do not change its outcome.
-    if (this.servers.isPastDeadline && this.late !== null && error.kind !== 'interrupted') return this.late.tracked;
+    // The run has ended: events that cannot be read do not change its outcome.
+    if (this.late !== null && error.kind !== 'interrupted') return this.late.tracked;
     const { server } = this.servers.late;
     if (error.kind === 'not-found' && (await beforeEnd(this.ctx, this.options, isGone(server, this.id))) === true) {
       return { outcome: deletedOutcome(this.id, this.evidence), failure: null };

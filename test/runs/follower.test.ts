@@ -151,21 +151,18 @@ describe('following without a socket', () => {
     expect(source.lines).toEqual(['=running', '=running', '=running', '=idle']);
   });
 
-  it.each(ENDS.filter((status) => status !== 'archived'))(
-    'settles the record of a run that is %s, and delivers its last events first',
-    async (status) => {
-      await source.start();
-      source.set({ status, execution_status: status });
-      source.onRead = () => {
-        // Stored between the read of this round and the end.
-        if (source.timesOf('read').length === 3) source.stored = [sighting('last')];
-      };
-      source.settledAs = (conversation) => ({ ...conversation, status: 'stuck' });
-      await source.clock.pass(2_000);
-      expect(source.lines).toEqual(['=running', 'last', '=stuck']);
-      expect(source.timesOf('settle')).toHaveLength(status === 'stuck' ? 1 : 2);
-    },
-  );
+  it.each(ENDS)('settles the record of a run that is %s, and delivers its last events first', async (status) => {
+    await source.start();
+    source.set({ status, execution_status: status });
+    source.onRead = () => {
+      // Stored between the read of this round and the end.
+      if (source.timesOf('read').length === 3) source.stored = [sighting('last')];
+    };
+    source.settledAs = (conversation) => ({ ...conversation, status: 'stuck' });
+    await source.clock.pass(2_000);
+    expect(source.lines).toEqual(['=running', 'last', '=stuck']);
+    expect(source.timesOf('settle')).toHaveLength(status === 'stuck' ? 1 : 2);
+  });
 
   it.each(['running', 'idle', 'starting'] as const)(
     'does not settle the record of a run that is %s',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import { poll, QUICK } from '../../src/runs/poll.ts';
+import { poll, QUICK, STEADY } from '../../src/runs/poll.ts';
 
 /** Time passes in pauses alone, and each pause is kept. */
 function pausingClock(): Clock & { pauses: number[] } {
@@ -53,6 +53,23 @@ describe('poll', () => {
     };
     expect(await poll(look, { clock, signal: never, every: { firstMs: 60, mostMs: 60 }, until: 100 })).toBeUndefined();
     expect(looksAtMs).toEqual([0, 60, 120]);
+  });
+
+  it('does not look after its time when a look is at its end', async () => {
+    const clock = pausingClock();
+    await poll(nothing, { clock, signal: never, every: { firstMs: 60, mostMs: 60 }, until: 120 });
+    expect(clock.pauses).toEqual([60, 60]);
+  });
+
+  it.each([
+    ['a second or two', QUICK, [50, 75, 112.5, 168.75, 253.125, 379.6875, 500]],
+    ['minutes', STEADY, [200, 300, 450, 675, 1_012.5, 1_518.75, 2_000]],
+  ] as const)('pauses for a state that takes %s', async (_, every, pauses) => {
+    const clock = pausingClock();
+    let looks = 0;
+    const look = (): Promise<true | undefined> => Promise.resolve(++looks > pauses.length || undefined);
+    await poll(look, { clock, signal: never, every });
+    expect(clock.pauses).toEqual(pauses);
   });
 
   it('throws what a look throws', async () => {

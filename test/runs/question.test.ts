@@ -7,9 +7,10 @@ const unanswered = (status: string) => ({ outcome: { status } }) as unknown as T
 
 class ScriptedAnswerer implements Answerer {
   readonly calls: string[] = [];
+  settle: (how: 'answered' | 'left') => void = () => undefined;
   onWaiting(): Promise<'answered' | 'left'> {
     this.calls.push('onWaiting');
-    return new Promise(() => undefined);
+    return new Promise((resolve) => (this.settle = resolve));
   }
   onHappened(): Promise<void> {
     this.calls.push('onHappened');
@@ -21,22 +22,26 @@ class ScriptedAnswerer implements Answerer {
 }
 
 describe('an open question', () => {
-  it('is asked once while the run waits', () => {
+  it('is asked once while the run waits', async () => {
     const answerer = new ScriptedAnswerer();
     const question = new OpenQuestion(answerer);
     expect([question.isOpen, question.answers]).toEqual([false, []]);
     question.open(unanswered('waiting'));
     question.open(unanswered('waiting for longer'));
     expect([question.isOpen, question.answers.length, answerer.calls]).toEqual([true, 1, ['onWaiting']]);
-    expect(question.settled('left')).toEqual(unanswered('waiting for longer'));
+    const [answer] = question.answers;
+    answerer.settle('left');
+    expect(await answer).toEqual({ left: unanswered('waiting for longer') });
     expect([question.isOpen, question.answers]).toEqual([false, []]);
   });
 
-  it('that was answered has no outcome, and another may be asked', () => {
+  it('that was answered has no outcome, and another may be asked', async () => {
     const answerer = new ScriptedAnswerer();
     const question = new OpenQuestion(answerer);
     question.open(unanswered('waiting'));
-    expect(question.settled('answered')).toBeNull();
+    const [answer] = question.answers;
+    answerer.settle('answered');
+    expect(await answer).toEqual({ left: null });
     question.open(unanswered('waiting'));
     expect(answerer.calls).toEqual(['onWaiting', 'onWaiting']);
   });

@@ -150,6 +150,21 @@ describe('the run that is known from the events', () => {
   });
 });
 
+describe('a run of more than 300 events', () => {
+  it('has a message although no event says anything about the run', async () => {
+    const page = Array.from({ length: 300 }, (_, index) => event(`a${index}`, null));
+    const eventPages = async function* (): AsyncGenerator<ConversationEvent[]> {
+      yield await Promise.resolve(page);
+    };
+    const server = { conversations: { eventPages } } as unknown as Server;
+    expect((await reads.readKnownRun(server, 'c')).evidence).toEqual({
+      ...NO_EVIDENCE,
+      since_message: 'some',
+      last_event_id: 'a0',
+    });
+  });
+});
+
 describe('an event', () => {
   const end = event('end', null, '2026-01-01T00:00:01Z');
 

@@ -107,6 +107,34 @@ describe('the deadline of tracking', () => {
     expect(stage.ended).toMatchObject({ atMs: 7_000, run: { outcome: { status: 'failed' }, failure: null } });
   });
 
+  it('leaves less to the last events of a run whose end was read almost 10 s before it', async () => {
+    void stage.watch({ deadlineMs: 9_500, waitMs: 9_500, onEvent });
+    await stage.deliver(message(), statusEvent('running'), stage.state('finished'), statusEvent('other'));
+    stage.state('failed');
+    await stage.clock.pass(60_000);
+    expect(stage.ended).toMatchObject({ atMs: 10_250, run: { outcome: { status: 'failed' } } });
+  });
+
+  it('is followed by nothing when the events agree with the record', async () => {
+    stage.inSandbox = hangs;
+    void stage.watch({ ...limits, onEvent });
+    await stage.deliver(message(), event('activity'), stage.state('running'));
+    stage.state('finished');
+    await stage.clock.pass(60_000);
+    expect([stage.ended?.atMs, stage.follows.length]).toEqual([60_000, 1]);
+  });
+
+  it('has no outcome when a fault of acs ends the reading of the events after it', async () => {
+    const fault = new TypeError('a fault in acs');
+    const watched = stage.watch({ ...limits, onEvent });
+    watched.catch(() => undefined);
+    await stage.deliver(message(), statusEvent('running'), stage.state('running'));
+    stage.state('finished');
+    await stage.clock.pass(60_000);
+    await stage.fail(fault);
+    await expect(watched).rejects.toBe(fault);
+  });
+
   it('has an outcome when the events after it cannot be read', async () => {
     void stage.watch({ ...limits, onEvent });
     await stage.deliver(message(), statusEvent('running'), stage.state('running'));
@@ -303,6 +331,15 @@ describe('a confirmation that is asked while the run is tracked', () => {
     await stage.clock.pass(0);
     await stage.fail(new AppError('interrupted', 'SIGINT', { exitCode: 130 }));
     expect((await watched).outcome).toMatchObject({ status: 'waiting', exit_code: 130 });
+  });
+
+  it('does not hide another error', async () => {
+    const error = new AppError('auth', 'refused');
+    const watched = stage.watch({ answer });
+    watched.catch(() => undefined);
+    await stage.clock.pass(0);
+    await stage.fail(error);
+    await expect(watched).rejects.toBe(error);
   });
 
   it('is the outcome at once without somebody who answers', async () => {

@@ -107,6 +107,14 @@ describe('a follower of a tracker', () => {
     await follower.end();
   });
 
+  it('ends although there is nothing to end', async () => {
+    const items = { next: () => Promise.resolve({ done: true }) };
+    const follow = () => ({ [Symbol.asyncIterator]: () => items });
+    const server = { conversations: { follow } } as unknown as Server;
+    const follower = new Following({ server, signal, isOver: () => false }, 'c', options({}), null);
+    expect(await follower.end()).toBeUndefined();
+  });
+
   it('ends although the request in flight and the end of the follower fail', async () => {
     await following({}, null, true).end();
     expect(returned).toBe(1);

@@ -103,6 +103,22 @@ describe('a status that contradicts the events', () => {
   });
 });
 
+describe('a status that agrees with the events', () => {
+  it('is the outcome although the last events are shown', async () => {
+    void stage.watch({ onEvent });
+    await stage.deliver(message(), statusEvent('running'), stage.state('finished'), statusEvent('other'));
+    await stage.clock.pass(60_000);
+    expect([stage.ended?.atMs, stage.looks]).toEqual([250, [250]]);
+  });
+
+  it('that is no end is not read again after an event', async () => {
+    void stage.watch();
+    await stage.deliver(message(), statusEvent('running'), stage.state('running'), event('activity'));
+    await stage.clock.pass(60_000);
+    expect(stage.looks).toEqual([]);
+  });
+});
+
 describe('an end that the record shows before the follower', () => {
   const begin = async (): Promise<void> => {
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));
@@ -135,6 +151,14 @@ describe('an end that the record shows before the follower', () => {
     await stage.clock.pass(60_000);
     expect([stage.ended?.atMs, stage.looks]).toEqual([1_450, [250, 1_450]]);
     expect(stage.ended?.run.outcome.last_event_id).toBe(stage.lastEventId);
+  });
+
+  it('is the outcome when the last events cannot be read', async () => {
+    void stage.watch({ onEvent });
+    await begin();
+    await stage.clock.pass(1_000);
+    await stage.fail(new AppError('not-found', 'deleted'));
+    expect(stage.ended).toMatchObject({ atMs: 1_000, run: { outcome: { status: 'failed' }, failure: null } });
   });
 
   it('is the outcome when the record cannot be read again', async () => {
@@ -178,7 +202,11 @@ describe('the states and notices of a run', () => {
   it('include the reason why a run makes no progress, once', async () => {
     const because = (code: string) => ({ reason: { code, text: `because of ${code}` } });
     void stage.watch();
-    await stage.deliver(stage.state('running', because('a')), stage.state('running', because('a')));
+    await stage.deliver(
+      stage.state('running'),
+      stage.state('running', because('a')),
+      stage.state('running', because('a')),
+    );
     await stage.deliver(stage.state('running', because('b')), stage.state('running', { reason: null }));
     await stage.deliver(stage.state('idle', because('c')));
     expect(stage.notices).toEqual(['because of a', 'because of b']);
@@ -189,6 +217,27 @@ describe('the states and notices of a run', () => {
     void stage.watch({ onNotice: (text) => Promise.resolve(void notices.push(text)) });
     await stage.deliver({ type: 'notice', text: 'the connection is cut' });
     expect([notices, stage.notices]).toEqual([['the connection is cut'], []]);
+  });
+});
+
+describe('a clock that wakes a sleeper early', () => {
+  it('does not shorten the time without an event', async () => {
+    stage.clock.earlyMs = 1;
+    void stage.watch({ failOnStallMs: 60_000 });
+    await stage.deliver(stage.state('running'));
+    await stage.clock.pass(120_000);
+    expect([stage.looks, stage.notices, stage.ended?.atMs]).toEqual([[60_000], [], 60_000]);
+  });
+
+  it('does not shorten the wait for the last events', async () => {
+    void stage.watch({ onEvent });
+    await stage.deliver(message(), statusEvent('running'), stage.state('finished'), statusEvent('other'));
+    stage.state('failed');
+    await stage.clock.pass(1_000);
+    stage.clock.earlyMs = 1;
+    await stage.deliver({ type: 'notice', text: 'the connection is cut' });
+    await stage.clock.pass(60_000);
+    expect(stage.ended?.atMs).toBe(10_250);
   });
 });
 

@@ -5,6 +5,8 @@ const MOST_WAKES = 2_000;
 
 /** Time that passes only when a test says so. */
 export class ManualClock implements Clock {
+  /** How much earlier than asked for a sleeper wakes, as one of Node may by a fraction of a millisecond. */
+  earlyMs = 0;
   /** How long was slept each time. */
   readonly pauses: number[] = [];
   private nowMs = 0;
@@ -23,7 +25,7 @@ export class ManualClock implements Clock {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
       this.pauses.push(ms);
-      const sleeper = { atMs: this.nowMs + ms, wake: resolve };
+      const sleeper = { atMs: this.nowMs + (ms > this.earlyMs ? ms - this.earlyMs : ms), wake: resolve };
       this.sleepers.push(sleeper);
       signal?.addEventListener('abort', () => {
         this.sleepers = this.sleepers.filter((other) => other !== sleeper);
