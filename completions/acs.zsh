@@ -28,6 +28,7 @@ _acs_child() {
     'acs conv resume') REPLY='acs conv resume' ;;
     'acs conv diff') REPLY='acs conv diff' ;;
     'acs conv export') REPLY='acs conv export' ;;
+    'acs conv pull') REPLY='acs conv pull' ;;
     'acs conv rename') REPLY='acs conv rename' ;;
     'acs conv delete' | 'acs conv rm' | 'acs conv remove') REPLY='acs conv delete' ;;
     'acs sandbox list' | 'acs sandbox ls') REPLY='acs sandbox list' ;;
@@ -85,6 +86,7 @@ _acs_child() {
     'acs help conv resume') REPLY='acs help conv resume' ;;
     'acs help conv diff') REPLY='acs help conv diff' ;;
     'acs help conv export') REPLY='acs help conv export' ;;
+    'acs help conv pull') REPLY='acs help conv pull' ;;
     'acs help conv rename') REPLY='acs help conv rename' ;;
     'acs help conv delete' | 'acs help conv rm' | 'acs help conv remove') REPLY='acs help conv delete' ;;
     'acs help sandbox list' | 'acs help sandbox ls') REPLY='acs help sandbox list' ;;
@@ -138,6 +140,7 @@ _acs_flags() {
     'acs conv resume') reply=('--status:status is one of starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:status is none of these' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and no update for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:created from one of these specs' '--not-spec:created from none of these specs' '--repo:repository matches a pattern, such as '\''acme/*'\''' '--not-repo:repository matches none of these patterns' '--all:select every conversation' '--wait:return when the run has ended; for one id' '-f:print the events, and return when the run has ended; for one id' '--follow:print the events, and return when the run has ended; for one id' '--wait-timeout:stop waiting after this time (default 1h off a terminal)' '--on-confirm:when a confirmation is pending: ask, accept, reject, or exit with 8 (default: ask on a terminal, else exit)' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv diff') reply=('--stat:list the changed files with their added and removed lines' '--resume:start a paused sandbox first' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv export') reply=('--as:the form of the export' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs conv pull') reply=('--3way:merge with later changes of the checkout; conflicts are marked in the files' '--branch:commit the changes on a new branch, with the agent'\''s answer as the message' '--resume:start a paused sandbox first' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv rename') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv delete') reply=('--status:status is one of starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:status is none of these' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and no update for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:created from one of these specs' '--not-spec:created from none of these specs' '--repo:repository matches a pattern, such as '\''acme/*'\''' '--not-repo:repository matches none of these patterns' '--all:select every conversation' '--force:also delete while a run is in progress, in a selected conversation or in its sandbox' '--with-sandbox:also delete the sandbox; other conversations in it cannot continue, and some servers delete them' '--ignore-not-found:succeed when a conversation does not exist' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs sandbox') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
@@ -193,6 +196,7 @@ _acs_flags() {
     'acs help conv resume') reply=() ;;
     'acs help conv diff') reply=() ;;
     'acs help conv export') reply=() ;;
+    'acs help conv pull') reply=() ;;
     'acs help conv rename') reply=() ;;
     'acs help conv delete') reply=() ;;
     'acs help sandbox') reply=() ;;
@@ -243,7 +247,7 @@ _acs_flags() {
 _acs_commands() {
   case "$1" in
     'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:list, pause, resume and delete sandboxes' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
-    'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
+    'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files') ;;
     'acs specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
@@ -251,7 +255,7 @@ _acs_commands() {
     'acs secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
     'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:list, pause, resume and delete sandboxes' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
-    'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
+    'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files') ;;
     'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs help settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
@@ -357,6 +361,7 @@ _acs_values() {
     'acs conv resume --wait-timeout') : ;;
     'acs conv resume --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
     'acs conv export --as') reply=('zip' 'ndjson' 'md' 'html') ;;
+    'acs conv pull --branch') : ;;
     'acs conv delete --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv delete --not-status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
     'acs conv delete --older-than') : ;;
@@ -442,6 +447,7 @@ _acs_values() {
     'acs conv resume argument' | 'acs conv resume further') names=conversations ;;
     'acs conv diff argument') names=conversations ;;
     'acs conv export argument') names=conversations ;;
+    'acs conv pull argument') names=conversations ;;
     'acs conv rename argument') names=conversations ;;
     'acs conv delete argument' | 'acs conv delete further') names=conversations ;;
     'acs sandbox show argument') names=sandboxes ;;

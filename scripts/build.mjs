@@ -43,9 +43,14 @@ const GROUPS = [
     // The looks at conversations, and the small things that the other verbs share.
     name: 'conv',
     sources: ['src/commands/conv/index.ts', 'src/commands/conv/list.ts', 'src/commands/conv/show.ts'],
-    // A list waits for no run and prints no event.
+    // A list waits for no run, starts no sandbox, answers nothing and shows no event.
     takes: (file, importers) =>
-      isSharedBy(file, importers, /^src\/commands\/conv\/(?!(?:waiting|confirmation|event-view)\.ts$)/, 8),
+      isSharedBy(
+        file,
+        importers,
+        /^src\/commands\/conv\/(?!(?:waiting|resume-sandbox|confirmation|event-view)\.ts$)/,
+        8,
+      ),
   },
   {
     name: 'completion',

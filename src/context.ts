@@ -3,6 +3,7 @@
  * function, so that a command pays for what it uses.
  */
 import type { BranchOnRemote, Checkout, RepositoryChoice } from './checkout/index.ts';
+import type { Retriever } from './checkout/pull/index.ts';
 import type { Clock } from './clock.ts';
 import type { Emitter } from './output/emit.ts';
 import type { ProfileStore } from './profiles/store.ts';
@@ -113,6 +114,8 @@ export interface Context {
   readRepository(text: string): Promise<RepositoryChoice>;
   /** Whether a remote (a URL, a path, or a remote's name in the checkout `dir`) has a branch. */
   branchOnRemote(remote: string, branch: string, dir?: string): Promise<BranchOnRemote>;
+  /** Puts changes among the user's files. */
+  retriever(): Promise<Retriever>;
   localService(): Promise<LocalService>;
   /** The URLs of the servers that the command has connected to, or has tried to. */
   connectedServers(): readonly string[];

@@ -108,6 +108,10 @@ export function createContext(platform: Platform): Context {
       const { branchOnRemote } = await import('./checkout/index.ts');
       return await branchOnRemote(remote, branch, { cwd: dir, env: withoutKeys(env), signal });
     },
+    async retriever() {
+      const { createRetriever } = await import('./checkout/pull/index.ts');
+      return createRetriever({ env: withoutKeys(env), signal, pid: process.pid, isRunning });
+    },
     localService: once(async () => {
       const { createLocalService } = await import('./wire/local-service.ts');
       const log = (line: string) => void context.notice(line).catch(() => undefined);
@@ -148,4 +152,12 @@ function mayNotAsk(): AppError {
   return new AppError('usage', 'an answer is needed and may not be asked for', {
     hint: 'give it as a flag or an argument; -y answers the questions of acs itself',
   });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -9,6 +9,12 @@ export interface GitOptions {
   signal?: AbortSignal;
   /** Default 10 s. */
   timeoutMs?: number;
+  /** What git reads from stdin; nothing without it. */
+  input?: Uint8Array | string;
+  /** Of stdout: paths may be in any encoding, and latin1 keeps each byte as one character. Default utf8. */
+  encoding?: 'utf8' | 'latin1';
+  /** Where git works instead of the repository and the index of `cwd`: GIT_DIR, GIT_WORK_TREE, GIT_INDEX_FILE. */
+  place?: Readonly<Record<string, string>>;
 }
 
 export interface GitResult {
@@ -23,18 +29,18 @@ export interface GitResult {
 const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
 
 /**
- * Asks git. Never prompts, takes no locks, and does not run what a repository's own configuration names as a file
+ * Asks git. Never prompts, takes no locks, and runs neither hooks nor what a repository's own configuration names as a file
  * system monitor. Nothing that git started outlives the answer. Throws `config` when git is not installed, and the
  * signal's reason.
  */
 export function git(args: readonly string[], options: GitOptions): Promise<GitResult> {
-  const { cwd, signal, timeoutMs = 10_000 } = options;
+  const { cwd, signal, timeoutMs = 10_000, encoding = 'utf8' } = options;
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(reasonOf(signal));
     const child = execFile(
       'git',
-      ['-c', 'core.fsmonitor=false', '-c', 'protocol.ext.allow=never', ...args],
-      { cwd, env: gitEnvironment(options.env), maxBuffer: 64 * 1024 * 1024 },
+      ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.ext.allow=never', ...args],
+      { cwd, env: { ...gitEnvironment(options.env), ...options.place }, maxBuffer: 64 * 1024 * 1024, encoding },
       (error, stdout, stderr) => {
         clearTimeout(deadline);
         signal?.removeEventListener('abort', stop);
@@ -44,6 +50,8 @@ export function git(args: readonly string[], options: GitOptions): Promise<GitRe
         resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hideCredentials(stderr.trim()) });
       },
     );
+    // Git may end without reading all of it: its exit code says why.
+    child.stdin?.on('error', () => undefined).end(options.input);
     const stop = () =>
       void endTree(child).then(() => {
         // What has left git by then may hold the pipes open.

@@ -106,7 +106,7 @@ async function diffOf(edits: readonly Edit[], conversation: Place): Promise<Edit
     if (edit.before === undefined) omissions.push(`${path}: its content before is not known, and it is shown as new`);
     const status = statusOf(sides);
     changes.push({ path, status });
-    patches.push(await filePatch({ path, status }, sides));
+    patches.push((await filePatch({ path, status }, sides)) ?? '');
   }
   return { patch: Buffer.from(patches.join('')), changes, omissions };
 }

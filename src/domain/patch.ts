@@ -57,12 +57,13 @@ function countLines(patch: string): Map<string, Count> {
 /** Null for /dev/null. Quoted names keep their escapes undone. */
 function pathOf(text: string): string | null {
   const plain = text.replace(/\t.*$/, '');
-  const name = plain.startsWith('"') ? unquote(plain) : plain;
+  const name = unquotePath(plain);
   return name === '/dev/null' ? null : name.replace(/^[ab]\//, '');
 }
 
-/** Git writes unusual bytes of a name as octal escapes of its UTF-8. */
-function unquote(text: string): string {
+/** A path as git prints it. Git quotes a name with unusual bytes, and writes these as octal escapes of its UTF-8. */
+export function unquotePath(text: string): string {
+  if (!text.startsWith('"')) return text;
   const bytes: number[] = [];
   const inner = text.slice(1, text.endsWith('"') ? -1 : undefined);
   for (const [part] of inner.matchAll(/\\[0-7]{3}|\\.|[^\\]+/g)) {

@@ -17,11 +17,14 @@ export function isBinary({ original, modified }: FileSides): boolean {
   return (original === null && modified === null) || looksBinary(original) || looksBinary(modified);
 }
 
+/** Null for a change that is not in the text: git refuses a patch of a file without any. */
 export async function filePatch(
   { path, status }: Pick<ChangedFile, 'path' | 'status'>,
-  sides: FileSides,
-): Promise<string> {
-  const hunks = await hunksOf(sides.original ?? '', sides.modified ?? '');
+  { original, modified }: FileSides,
+): Promise<string | null> {
+  // A server may return a text for the side that does not exist: of a folder that was in the place of a new file.
+  const hunks = await hunksOf(status === 'added' ? '' : (original ?? ''), status === 'deleted' ? '' : (modified ?? ''));
+  if (hunks.length === 0 && status !== 'added' && status !== 'deleted') return null;
   const quoted = quotePath(path);
   const lines = [`diff --git ${quoted('a')} ${quoted('b')}`];
   if (status === 'added') lines.push('new file mode 100644');

@@ -107,7 +107,8 @@ async function editParts({ path, before, after }: Edit): Promise<Parts> {
     return { kind: 'edit', title: path, body: null, form: 'diff' };
   }
   const status = before === null ? 'added' : after === null ? 'deleted' : 'modified';
-  return { kind: 'edit', title: path, body: clipped(hunksIn(await filePatch({ path, status }, sides))), form: 'diff' };
+  const patch = await filePatch({ path, status }, sides);
+  return { kind: 'edit', title: path, body: patch === null ? null : clipped(hunksIn(patch)), form: 'diff' };
 }
 
 /** Without the lines before the first hunk, which name the file. */

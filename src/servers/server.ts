@@ -66,8 +66,16 @@ export interface FileChange {
 /** Called with the number of files read so far, first with 0, where a diff needs a request for each. */
 export type FilesRead = (read: number, of: number) => void;
 
+export interface DiffOptions {
+  onRead?: FilesRead;
+  /** `nothing`: the files that were added or changed, each as a new one. Default: the commit the run started from. */
+  against?: 'start' | 'nothing';
+}
+
 /** The difference of a workspace against the commit the run started from. */
 export interface WorkspaceDiff {
+  /** The commit that the patch is for; null without a repository, and where the server does not return it. */
+  base: string | null;
   /** A unified diff as git prints it; bytes, because paths and content may be in any encoding. */
   patch: Uint8Array;
   changes: FileChange[];
@@ -141,7 +149,7 @@ export interface Server {
     startSandbox(id: string): Promise<void>;
     /** Interrupts the run where the server can, else pauses it. Resolves when the server has accepted it. */
     stop(id: string): Promise<void>;
-    diff(id: string, onRead?: FilesRead): Promise<WorkspaceDiff>;
+    diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
   };
 
   readonly sandboxes: {

@@ -2,7 +2,7 @@
 import type { GitChange } from '../protocol/agent-server/records.ts';
 import { filePatch, isBinary, type FileSides } from '../domain/text-patch.ts';
 import { isAppError } from '../errors.ts';
-import type { FileChange, FilesRead, WorkspaceDiff } from './server.ts';
+import type { DiffOptions, FileChange, WorkspaceDiff } from './server.ts';
 
 const STATUS: Record<string, FileChange['status']> = {
   A: 'added',
@@ -17,8 +17,9 @@ const STATUS: Record<string, FileChange['status']> = {
 };
 
 /** Recorded: these servers cut the last line's end off both sides. Nearly every text file has one. */
-const UNTOLD = [
+const NEVER_RETURNED = [
   'file modes (whether a file is executable): this server does not return them',
+  'symbolic links: this server returns the file that a link leads to',
   'whether a file ends with a line break: this server does not return it, and the patch assumes that it does',
 ];
 
@@ -29,28 +30,36 @@ const READ_AT_ONCE = 24;
 export async function diffFromFiles(
   listChanges: () => Promise<GitChange[]>,
   readSides: (path: string) => Promise<FileSides>,
-  onRead: FilesRead = () => undefined,
+  { onRead = () => undefined, against = 'start' }: DiffOptions = {},
 ): Promise<WorkspaceDiff> {
   const listed = await listChanges();
-  const changes: FileChange[] = listed.map(({ path, status }) => ({
+  const isWhole = against === 'nothing';
+  const all: FileChange[] = listed.map(({ path, status }) => ({
     path,
     status: STATUS[status.toUpperCase()] ?? 'modified',
   }));
-  const omissions: string[] = changes.length > 0 ? [...UNTOLD] : [];
+  const changes = isWhole
+    ? all.filter(({ status }) => status !== 'deleted').map(({ path }) => ({ path, status: 'added' as const }))
+    : all;
+  const omissions: string[] = changes.length > 0 ? [...NEVER_RETURNED] : [];
   const parts: FilePart[] = [];
   const queue = changes.entries();
   let read = 0;
   if (changes.length > 0) onRead(read, changes.length);
   const reader = async (): Promise<void> => {
     for (const [index, change] of queue) {
-      parts[index] = await comparedFile(change, readSides);
+      parts[index] = await comparedFile(change, isWhole ? modifiedOnly(readSides) : readSides);
       onRead(++read, changes.length);
     }
   };
   await Promise.all(Array.from({ length: Math.min(READ_AT_ONCE, changes.length) }, reader));
   for (const part of parts) omissions.push(...part.omissions);
   const patch = parts.map((part) => part.patch).join('');
-  return { patch: new TextEncoder().encode(patch), changes, omissions };
+  return { base: null, patch: new TextEncoder().encode(patch), changes, omissions };
+}
+
+function modifiedOnly(readSides: (path: string) => Promise<FileSides>): (path: string) => Promise<FileSides> {
+  return async (path) => ({ original: null, modified: (await readSides(path)).modified });
 }
 
 interface FilePart {
@@ -66,18 +75,30 @@ async function comparedFile(change: FileChange, readSides: (path: string) => Pro
   const omissions = status === 'renamed' ? [`${path}: was renamed; this server does not return its old name`] : [];
   try {
     const sides = await readSides(path);
-    if (!isBinary(sides)) return { patch: await filePatch(change, wholeSides(sides)), omissions };
-    return { patch: '', omissions: [`${path}: its content is not text and is left out`, ...omissions] };
+    if (!isBinary(sides)) {
+      const patch = await filePatch(change, wholeSides(sides));
+      if (patch === null) omissions.push(`${path}: its text is the same, and this server returns no other change`);
+      return { patch: patch ?? '', omissions };
+    }
+    const left = isUnknown(sides) ? 'this server returned no content of it' : 'its content is not text and is left out';
+    return { patch: '', omissions: [`${path}: ${left}`, ...omissions] };
   } catch (error) {
     if (!isAppError(error) || !OF_ONE_PATH.has(error.kind)) throw error;
     return { patch: '', omissions: [`${path}: it could not be compared: ${error.message}`, ...omissions] };
   }
 }
 
+function isUnknown({ original, modified }: FileSides): boolean {
+  return original === null && modified === null;
+}
+
 function wholeSides({ original, modified }: FileSides): FileSides {
   return { original: whole(original), modified: whole(modified) };
 }
 
+/** With an end of its last line, as its other lines have. */
 function whole(text: string | null): string | null {
-  return text === null || text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  if (text === null || text === '' || text.endsWith('\n')) return text;
+  const hasCrLf = text.includes('\n') && !/(?<!\r)\n/.test(text);
+  return `${text}${hasCrLf ? '\r\n' : '\n'}`;
 }

@@ -75,6 +75,7 @@ const TABLE: Record<string, Row> = {
   'conv resume': { args: [], before: finished },
   'conv diff': { args: ['--stat'], before: finished },
   'conv export': { args: ['--as', 'ndjson'], before: finished },
+  'conv pull': { args: ['-o', 'pulled', '--dry-run'], before: finished },
   'conv rename': { args: ['One'], before: finished },
   'conv delete': { args: ['-y'], before: newConversation },
   'sandbox list': { args: ['--status', 'running', '--repo', '**'] },
@@ -198,6 +199,7 @@ function steady(text: string): string {
     .replace(/http:\/\/127\.0\.0\.1:\d+/g, '<url>')
     .replace(UUID, '<uuid>')
     .replace(/\b[0-9a-f]{32}\b/g, '<id>')
+    .replace(/\b[0-9a-f]{40}\b/g, '<commit>')
     .replace(SANDBOX, '<sandbox>')
     .replace(/did-[a-z0-9]+-/g, 'did-')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z?/g, '<time>')

@@ -70,6 +70,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
     repository: {
       flags: ['--repo', 'demo/hello', '--git-provider', 'forgejo'],
       unknown: ['--repo', 'demo/nowhere', '--git-provider', 'forgejo'],
+      dir: gitHost.dir,
     },
     acs: (...args) => target.invoke({ args }),
     invoke: (invocation) => invoke({ cwd, ...invocation, env: { ...env, ...invocation.env } }),

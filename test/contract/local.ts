@@ -8,6 +8,7 @@ import type { Scenario, Target } from './target.ts';
 import { heldCommand } from '../genuine/model.ts';
 import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
 import { addConversations } from './many.ts';
+import { MATRIX_BASE, MATRIX_CHANGES, shell } from '../support/change-matrix.ts';
 import { freeBlock } from '../support/ports.ts';
 
 const run = (command: string): object => ({ action: 'run', args: { command } });
@@ -24,6 +25,7 @@ const RUNS: Partial<Record<Scenario, object[]>> = {
   QUICK: [finish('Done at once.')],
   PLAIN: [{ action: 'message', source: 'agent', args: { content: 'A plain answer, no tool was needed.' } }],
   WORK: [run('ls -la'), run('echo hello from the agent > hello.txt'), finish('All done.')],
+  MATRIX: [run(MATRIX_CHANGES), finish('All done.')],
   RISKY: [risky('echo carried out > risky.txt'), finish('All done.')],
   COUNT: Array.from({ length: 200 }, (_, index) => run(`sleep 0.2; echo round ${index + 1}`)),
 };
@@ -63,7 +65,11 @@ export async function createLocalTarget(api: 'both' | 'v0'): Promise<Target> {
     dir,
     key: service.key,
     specs: ['process', 'bubblewrap'],
-    repository: { flags: ['--repo', repository], unknown: ['--repo', path.join(dir, 'nowhere.git')] },
+    repository: {
+      flags: ['--repo', repository],
+      unknown: ['--repo', path.join(dir, 'nowhere.git')],
+      dir: repository,
+    },
     acs: (...args) => target.invoke({ args }),
     invoke: (invocation) => invoke({ cwd: dir, ...invocation, env: { ...env, ...invocation.env } }),
     async begin(scenario) {
@@ -100,5 +106,10 @@ function makeRepository(dir: string): string {
   git('init', '-q', '-b', 'main', dir);
   git('-C', dir, 'commit', '-q', '--allow-empty', '-m', 'first');
   git('-C', dir, 'branch', 'next');
+  git('-C', dir, 'switch', '-q', '-c', 'matrix');
+  shell(dir, MATRIX_BASE);
+  git('-C', dir, 'add', '-A');
+  git('-C', dir, 'commit', '-q', '-m', 'matrix');
+  git('-C', dir, 'switch', '-q', 'main');
   return dir;
 }

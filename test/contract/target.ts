@@ -12,10 +12,12 @@ export type Dialect = 'v0' | 'v1';
 export type Scenario = ScenarioWord;
 
 export interface Repository {
-  /** Flags of `conv new` that name it; it has the branches main and next. */
+  /** Flags of `conv new` that name it; it has the branches main and next, and matrix with the files to change. */
   flags: string[];
   /** The same for one that is not there. */
   unknown: string[];
+  /** Where it lies, to be cloned past the server. */
+  dir: string;
 }
 
 /** What a server does otherwise than the newest release, where a case has to know it. */

@@ -37,6 +37,6 @@ describe('the patch of a file', () => {
   ])('is one that git applies: %s', async (_, sides) => {
     const status = sides.original === null ? 'added' : sides.modified === null ? 'deleted' : 'modified';
     const patch = await filePatch({ path: 'some file.txt', status }, sides);
-    expect(applied(patch, 'some file.txt', sides)).toBe(sides.modified);
+    expect(applied(patch ?? '', 'some file.txt', sides)).toBe(sides.modified);
   });
 });

@@ -7,11 +7,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { MATRIX_BASE, shell } from '../support/change-matrix.ts';
 
 export const GIT_TOKEN = 'token-of-the-git-host';
 
 export interface GitHost {
   url: string;
+  /** The repository itself, to read past the host. */
+  dir: string;
   close(): Promise<void>;
 }
 
@@ -28,6 +31,7 @@ export async function startGitHost(folder: string): Promise<GitHost> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
+    dir: path.join(folder, 'demo', 'hello.git'),
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () =>
       new Promise((resolve) => {
@@ -51,6 +55,11 @@ function makeDemo(folder: string): void {
   git(work, 'add', '.');
   git(work, 'commit', '-qm', 'first');
   git(work, 'branch', 'next');
+  git(work, 'switch', '-q', '-c', 'matrix');
+  shell(work, MATRIX_BASE);
+  git(work, 'add', '-A');
+  git(work, 'commit', '-qm', 'matrix');
+  git(work, 'switch', '-q', 'main');
   const bare = path.join(folder, 'demo', 'hello.git');
   git(folder, 'clone', '-q', '--bare', work, bare);
   git(bare, 'config', 'http.receivepack', 'true');

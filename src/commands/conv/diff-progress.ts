@@ -1,21 +1,29 @@
 /** The diff of a workspace, with its progress where it takes a request for each file. */
 import type { Context } from '../../context.ts';
-import type { Server, WorkspaceDiff } from '../../servers/server.ts';
+import type { DiffOptions, Server, WorkspaceDiff } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
+
+type Against = NonNullable<DiffOptions['against']>;
 
 /** From so many files on, a command off a terminal reports that it asks for each of them. */
 const MANY_FILES = 100;
 
 /** A server that gives no patch is asked for each file: progress on a terminal, one notice elsewhere. */
-export async function diffWithProgress(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
-  if (!ctx.io.stderr.isTTY) return await diffWithNotice(ctx, server, id);
+export async function diffWithProgress(
+  ctx: Context,
+  server: Server,
+  id: string,
+  against: Against = 'start',
+): Promise<WorkspaceDiff> {
+  if (!ctx.io.stderr.isTTY) return await diffWithNotice(ctx, server, id, against);
   const progress = await ctx.progress(`conversation ${id}: comparing the workspace`);
   const startedAtMs = ctx.clock.now();
   try {
-    return await server.conversations.diff(id, (read, of) => {
+    const onRead = (read: number, of: number): void => {
       const left = remaining(read, of, ctx.clock.now() - startedAtMs);
       progress.update(`${read} of ${of} files compared${left === null ? '' : `, about ${left} left`}`);
-    });
+    };
+    return await server.conversations.diff(id, { onRead, against });
   } finally {
     await progress.done();
   }
@@ -29,11 +37,12 @@ function remaining(read: number, of: number, elapsedMs: number): string | null {
   return formatDuration(Math.max(1, Math.round(leftMs / unitMs)) * unitMs);
 }
 
-async function diffWithNotice(ctx: Context, server: Server, id: string): Promise<WorkspaceDiff> {
+async function diffWithNotice(ctx: Context, server: Server, id: string, against: Against): Promise<WorkspaceDiff> {
   let noticed = null as Promise<void> | null;
-  const diff = await server.conversations.diff(id, (_, of) => {
+  const onRead = (_: number, of: number): void => {
     if (of >= MANY_FILES) noticed ??= ctx.notice(`comparing ${of} files, each with a request of its own`);
-  });
+  };
+  const diff = await server.conversations.diff(id, { onRead, against });
   await noticed;
   return diff;
 }

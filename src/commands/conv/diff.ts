@@ -4,10 +4,9 @@ import { changedFiles, type ChangedFile } from '../../domain/patch.ts';
 import type { View } from '../../output/view.ts';
 import { explain } from '../declare.ts';
 import { checkWord } from '../resource/find.ts';
+import { readChanges, reportOmissions } from './changes.ts';
 import { conversations } from './conversations.ts';
-import { diffWithProgress } from './diff-progress.ts';
 import { findStarted } from './started.ts';
-import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
 export interface DiffOptions {
   stat?: boolean;
@@ -53,16 +52,9 @@ export async function printDiff(word: string, options: DiffOptions, ctx: Context
   checkWord(conversations, word);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
-  if (needsResume(conversation)) {
-    await resumeSandbox(ctx, server, conversation, {
-      resume: options.resume,
-      command: `acs conv diff ${conversation.id}`,
-    });
-  }
-  const diff = await diffWithProgress(ctx, server, conversation.id);
+  const command = `acs conv diff ${conversation.id}`;
+  const diff = await readChanges(ctx, server, conversation, { resume: options.resume, command });
   if (options.stat) await ctx.out.list(fileView, changedFiles(diff), { has_more: false });
   else await ctx.out.raw(diff.patch);
-  for (const omission of diff.omissions) await ctx.warn(`left out: ${omission}`);
-  if (diff.changes.length > 0 || diff.patch.length > 0) return;
-  await ctx.notice(diff.omissions.length === 0 ? 'nothing changed in the workspace' : 'no other change is known');
+  await reportOmissions(ctx, diff);
 }

@@ -83,6 +83,12 @@ const VERBS: readonly Entry[] = [
     load: async () => (await import('./export.ts')).declareExport,
   },
   {
+    usage: 'pull <id>',
+    aliases: [],
+    description: 'retrieve the changes into the checkout, a branch or a folder',
+    load: async () => (await import('./pull.ts')).declarePull,
+  },
+  {
     usage: 'rename <id> <title>',
     aliases: [],
     description: 'change the title of a conversation',

@@ -4,6 +4,7 @@ import type { JsonShape, RecordShape } from '../../output/view.ts';
 import { confirmationView } from '../conv/confirmation.ts';
 import { fileView } from '../conv/diff.ts';
 import { eventView } from '../conv/event-view.ts';
+import { pulledView } from '../conv/pull.ts';
 import { conversationView, outcomeView, startedShape } from '../conv/view.ts';
 import { ERROR_MEMBERS, unreadShape } from '../conv/wait-items.ts';
 import { showView } from '../profile/show.ts';
@@ -28,6 +29,7 @@ export const RECORDS: readonly RecordShape[] = [
   unreadShape,
   confirmationView,
   fileView,
+  pulledView,
   sandboxView,
   specView,
   fieldView,

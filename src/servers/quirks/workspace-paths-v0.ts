@@ -1,19 +1,22 @@
 /**
- * Removes the folder of the repository from the paths of changed files.
+ * Removes the folder of the repository from the paths of changed files, and the quotes of git.
  *
  * Servers:  openhands-ai 1.6.0 over V0
  * Symptom:  the output of `conv diff` does not apply in a checkout: the server names paths from the workspace on, in
- *           which the repository is one folder.
- * Evidence: test/contract/cases/repositories.ts, "the changes come back as a diff", run on 1.6.0 over V0;
+ *           which the repository is one folder. A name with quotes or with bytes outside ASCII is served as git quotes
+ *           it; a request with that name is answered with 500.
+ * Evidence: test/contract/cases/repositories.ts, "the changes come back as a diff" and
+ *           "git applies the patch to the base commit, and it has each kind", run on 1.6.0 over V0;
  *           test/servers/quirks/workspace-paths-v0.test.ts
  * Cost:     0 requests
  * Remove:   when servers with V0 are no longer supported
  */
+import { unquotePath } from '../../domain/patch.ts';
 
 export interface RepositoryPaths {
   /** From the folder of the repository on. */
   inRepository(served: string): string;
-  /** As the server has named it. */
+  /** As the server finds it. */
   served(inRepository: string): string;
 }
 
@@ -23,9 +26,10 @@ export function createRepositoryPaths(repository: string | null): RepositoryPath
   const servedPaths = new Map<string, string>();
   return {
     inRepository(served) {
-      if (folder === null || !served.startsWith(folder)) return served;
-      const path = served.slice(folder.length);
-      servedPaths.set(path, served);
+      const name = unquotePath(served);
+      if (folder === null || !name.startsWith(folder)) return name;
+      const path = name.slice(folder.length);
+      servedPaths.set(path, name);
       return path;
     },
     served: (path) => servedPaths.get(path) ?? path,

@@ -45,7 +45,7 @@ export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: W
     run: (id) => runV0(links, id),
     startSandbox: (id) => startSandboxV0(links, id),
     stop: (id) => stopV0(links, id),
-    diff: (id, onRead) => diffV0(links, id, onRead),
+    diff: (id, options) => diffV0(links, id, options),
   };
 }
 

@@ -4,12 +4,12 @@ import { readGitChanges, readGitDiff } from '../../protocol/agent-server/records
 import { isRecord } from '../../protocol/shape.ts';
 import { read, type Links } from '../links.ts';
 import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
-import type { FilesRead, WorkspaceDiff } from '../server.ts';
+import type { DiffOptions, WorkspaceDiff } from '../server.ts';
 import { diffFromFiles } from '../text-patch.ts';
 import { statusError } from '../transport/answer.ts';
 import { getConversationV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 
-export async function diffV0(links: Links, id: string, onRead?: FilesRead): Promise<WorkspaceDiff> {
+export async function diffV0(links: Links, id: string, options?: DiffOptions): Promise<WorkspaceDiff> {
   const info = await getConversationV0(links, id);
   if (info.status.toUpperCase() !== 'RUNNING') {
     throw new AppError(
@@ -47,7 +47,7 @@ export async function diffV0(links: Links, id: string, onRead?: FilesRead): Prom
     });
     return answer.status === 500 ? { original: null, modified: null } : read(answer, (body) => readGitDiff(body));
   };
-  const diff = await diffFromFiles(changes, sides, onRead);
+  const diff = await diffFromFiles(changes, sides, options);
   if (diff.changes.length === 0 && info.selected_repository === null)
     diff.omissions.push('what changed in a workspace without a repository: this server does not see it');
   return diff;

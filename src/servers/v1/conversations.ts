@@ -59,7 +59,7 @@ export function createConversationsV1(
     run: (id) => runV1(links, id),
     startSandbox: (id) => startSandboxV1(links, id, resume),
     stop: (id) => stopV1(links, id),
-    diff: (id, onRead) => diffV1(links, id, onRead),
+    diff: (id, options) => diffV1(links, id, options),
   };
 }
 

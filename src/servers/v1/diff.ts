@@ -5,7 +5,7 @@
 import { AppError, isAppError } from '../../errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import type { FileChange, FilesRead, WorkspaceDiff } from '../server.ts';
+import type { DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
 import { startedAtMs } from '../quirks/reset-created-at.ts';
 import { repositoryName } from '../repository-name.ts';
 import { diffFromFiles } from '../text-patch.ts';
@@ -15,14 +15,15 @@ import { getConversation } from './calls.ts';
 
 const DIFF_TIMEOUT_SECONDS = 120;
 
-export async function diffV1(links: Links, id: string, onRead?: FilesRead): Promise<WorkspaceDiff> {
+export async function diffV1(links: Links, id: string, options: DiffOptions = {}): Promise<WorkspaceDiff> {
   const record = await getConversation(links, id);
   const agent = runningAgentOf(links, record);
   const { working_dir, payload } = await agent.conversation();
   const workingDir = working_dir ?? '.';
   const startedMs = startedAtMs(record.created_at, payload['created_at']);
   const { selected_repository: repository } = record;
-  const output = await gitOutput(agent, workingDir, diffScript(enterRepository(repository), startedMs));
+  const { against = 'start' } = options;
+  const output = await gitOutput(agent, workingDir, diffScript(enterRepository(repository), startedMs, against));
   if (output !== null) return output;
   let folder = workingDir.replace(/\/$/, '');
   return diffFromFiles(
@@ -36,7 +37,7 @@ export async function diffV1(links: Links, id: string, onRead?: FilesRead): Prom
       }
     },
     (path) => agent.gitDiff(`${folder}/${path}`),
-    onRead,
+    options,
   );
 }
 
@@ -50,7 +51,7 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     throw error;
   }
   const match =
-    /ACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-NESTED\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
+    /ACS-BASE ([0-9a-f]*)\nACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-NESTED\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
       result.stdout,
     );
   if (result.exitCode === 127 || result.exitCode === 44) return null;
@@ -58,11 +59,12 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     const text = result.stderr.trim().slice(0, 500);
     throw new AppError('server', `git in the sandbox did not give a difference${text === '' ? '' : `: ${text}`}`);
   }
-  const [names = '', errors = '', nested = ''] = [match[1], match[3], match[4]].map((part) =>
+  const [names = '', errors = '', nested = ''] = [match[2], match[4], match[5]].map((part) =>
     new TextDecoder().decode(decodeBase64(part ?? '')),
   );
   const omissions = [...notAdded(errors), ...notEntered(nested)];
-  return { patch: decodeBase64(match[2] ?? ''), changes: parseNameStatus(names), omissions };
+  const base = match[1] === '' ? null : (match[1] ?? null);
+  return { base, patch: decodeBase64(match[3] ?? ''), changes: parseNameStatus(names), omissions };
 }
 
 /** What `git add --ignore-errors` printed of paths that it could not read. */
@@ -106,13 +108,24 @@ export function parseNameStatus(text: string): FileChange[] {
   return changes;
 }
 
+/** Makes the empty tree the base of an index that holds the added and changed files alone. */
+const KEEP_CHANGED = `git diff --cached --raw -z --no-renames --abbrev=64 --diff-filter=d "$base" >"$t/kept" || exit 1
+rm -f "$GIT_INDEX_FILE"
+tr '\\0\\n' '\\n\\0' <"$t/kept" | awk '
+    NR % 2 { mode = $2; id = $4; next }
+    { print mode " " id "\\t" $0 }' | tr '\\0\\n' '\\n\\0' | git update-index -z --index-info || exit 1
+base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
+`;
+
 /**
  * Prints the names and the patch in base64 between marks: base64, because paths and content may be in any encoding.
  * Where the workspace is not a repository, all its files are new. The base is the last step of the set-up in the history of
  * HEAD: what was cloned or checked out before the conversation began. A repository below the workspace that the base
  * does not have leaves the index again, unless .gitmodules names it: a patch would hold its commit and none of its files.
+ * The copy of the index keeps its time: git reads the content of a file that is as old as the index or newer, because
+ * its time and size may be those of before a change within the same second.
  */
-function diffScript(enter: string, startedMs: number | null): string {
+function diffScript(enter: string, startedMs: number | null, against: 'start' | 'nothing'): string {
   const startSeconds = startedMs === null ? '' : String(Math.floor(startedMs / 1000));
   return `
 command -v git >/dev/null 2>&1 || exit 44
@@ -141,7 +154,7 @@ else
       print found
     }')
   mkdir "$t/objects"
-  cp "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
+  cp -p "$(git rev-parse --git-path index)" "$t/index" 2>/dev/null
   export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
 fi
 export GIT_INDEX_FILE="$t/index"
@@ -154,8 +167,10 @@ tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
     NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
     link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
 git update-index -z --force-remove --stdin <"$t/nested" || exit 1
-git diff --cached --name-status -z -M "$base" >"$t/names" || exit 1
+commit=$(git rev-parse --verify --quiet "$base^{commit}")
+${against === 'nothing' ? KEEP_CHANGED : ''}git diff --cached --name-status -z -M "$base" >"$t/names" || exit 1
 git diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
+echo "ACS-BASE $commit"
 echo ACS-NAMES
 base64 <"$t/names"
 echo ACS-PATCH

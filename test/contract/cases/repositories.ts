@@ -1,7 +1,47 @@
 /** Conversations on a repository. */
+import { mkdtempSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { expect } from 'vitest';
-import { conversation, expectCode, inEachDialect, newest, ok, show, started, type ListJson, json } from '../support.ts';
-import type { ContractCase } from '../target.ts';
+import {
+  conversation,
+  expectCode,
+  inEachDialect,
+  newest,
+  ok,
+  show,
+  started,
+  type ConversationJson,
+  type ListJson,
+  json,
+} from '../support.ts';
+import { filesInIndex, filesOf, git, MATRIX_CHANGES, NOT_IN_V0, shell } from '../../support/change-matrix.ts';
+import type { Ended } from '../../support/world.ts';
+import type { ContractCase, Dialect, Target } from '../target.ts';
+
+const AUTHOR = {
+  GIT_AUTHOR_NAME: 'Test',
+  GIT_AUTHOR_EMAIL: 'test@example.com',
+  GIT_COMMITTER_NAME: 'Test',
+  GIT_COMMITTER_EMAIL: 'test@example.com',
+};
+
+/** In a sandbox of its own: the shared one has the repository at another branch. */
+function matrixRun(target: Target, dialect: Dialect): Promise<ConversationJson> {
+  const own = dialect === 'v1' ? ['--spec', target.specs[0]] : [];
+  return started(target, dialect, 'MATRIX', ...target.repository.flags, '--branch', 'matrix', '--wait', ...own);
+}
+
+function cloneOf(target: Target, branch = 'matrix'): string {
+  const dir = mkdtempSync(path.join(target.dir, 'clone-'));
+  git(target.dir, 'clone', '-q', '--branch', branch, target.repository.dir, dir);
+  return dir;
+}
+
+/** Of lines of `git ls-files --stage`. */
+function without(names: readonly string[], files: readonly string[]): string[] {
+  return files.filter((line) => !names.includes(line.slice(line.indexOf('\t') + 1)));
+}
 
 export const REPOSITORIES: ContractCase[] = [
   ...inEachDialect('repository: cloned at its branch, and the changes come back as a diff', async (target, dialect) => {
@@ -15,6 +55,46 @@ export const REPOSITORIES: ContractCase[] = [
     expect(items).toMatchObject([{ path: 'hello.txt', status: 'added' }]);
     const { out } = await ok(target, 'conv', 'diff', id);
     expect(out).toContain('+hello from the agent');
+  }),
+  ...inEachDialect(
+    'changes: git applies the patch to the base commit, and it has each kind',
+    async (target, dialect) => {
+      const { id } = await matrixRun(target, dialect);
+      const diff = await ok(target, 'conv', 'diff', id);
+      const [wanted, patched] = [cloneOf(target), cloneOf(target)];
+      shell(wanted, MATRIX_CHANGES);
+      const patch = path.join(target.dir, `${id}.patch`);
+      await writeFile(patch, diff.bytes);
+      // V0 does not return these as they are, and says so.
+      const lacking = dialect === 'v0' ? NOT_IN_V0 : [];
+      git(patched, 'apply', '--check', ...lacking.map((name) => `--exclude=${name}`), patch);
+      git(patched, 'apply', '--index', ...lacking.map((name) => `--exclude=${name}`), patch);
+      expect(without(lacking, filesInIndex(patched))).toEqual(without(lacking, filesOf(wanted)));
+      for (const what of dialect === 'v0'
+        ? [/modes/, /symbolic links/, /line break/, /binary\.bin/, /new\.bin/, /folder\/inner/]
+        : []) {
+        expect(diff.err).toMatch(what);
+      }
+    },
+  ),
+  ...inEachDialect('pull: into a checkout, onto a branch and into a folder', async (target, dialect) => {
+    const { id } = await started(target, dialect, 'WORK', ...target.repository.flags, '--branch', 'next', '--wait');
+    const checkout = cloneOf(target, 'next');
+    const pull = async (code: number, ...flags: string[]): Promise<Ended> =>
+      expectCode(
+        await target.invoke({ args: ['conv', 'pull', id, ...flags], cwd: checkout, env: AUTHOR }),
+        code,
+        `conv pull ${flags.join(' ')}`,
+      );
+    await pull(0);
+    expect(git(checkout, 'status', '--short')).toBe('?? hello.txt');
+    await pull(6);
+    await pull(0, '--branch', 'agent/work');
+    expect(git(checkout, 'show', 'agent/work:hello.txt')).toBe('hello from the agent');
+    expect(git(checkout, 'log', '-1', '--format=%s', 'agent/work')).toBe('All done.');
+    const folder = path.join(checkout, 'folder');
+    await pull(0, '-o', folder);
+    expect(await readdir(folder)).toEqual(['hello.txt']);
   }),
   ...inEachDialect(
     'repository: an unknown branch is exit 5, though a server calls it started',

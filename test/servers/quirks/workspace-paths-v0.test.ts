@@ -11,3 +11,10 @@ it('paths of V0 are shown from the repository on and requested as the server has
 it('paths of V0 stay as they are without a repository', () => {
   expect(createRepositoryPaths(null).inRepository('hello/src/main.c')).toBe('hello/src/main.c');
 });
+
+it('names that V0 serves as git quotes them are shown and requested without the quotes', () => {
+  const paths = createRepositoryPaths('owner/hello');
+  expect(paths.inRepository('"hello/na\\303\\257ve \\"x\\".txt"')).toBe('naïve "x".txt');
+  expect(paths.served('naïve "x".txt')).toBe('hello/naïve "x".txt');
+  expect(createRepositoryPaths(null).inRepository('"a\\tb"')).toBe('a\tb');
+});

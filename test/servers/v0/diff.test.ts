@@ -120,7 +120,9 @@ describe('the difference over V0', () => {
         : { json: { original: '', modified: name } };
     };
     const reports: [number, number][] = [];
-    const { patch, changes, omissions } = await server.conversations.diff(ID, (read, of) => reports.push([read, of]));
+    const { patch, changes, omissions } = await server.conversations.diff(ID, {
+      onRead: (read, of) => reports.push([read, of]),
+    });
     expect(changes.map((one) => one.path)).toEqual(names);
     const compared = [...new TextDecoder().decode(patch).matchAll(/^\+(new-.*)$/gm)].map(([, name]) => name);
     expect(compared).toEqual(names.slice(1));
