@@ -19,8 +19,14 @@ describe('the cache', () => {
       null,
       'abc123',
     ]);
+    now = 1499;
+    expect(await cache.probe.get('https://a.example')).toEqual({ dialects: ['v1'] });
     await cache.probe.drop('https://a.example');
     await cache.probe.drop('https://a.example');
+    expect([await cache.probe.get('https://a.example'), await cache.last.get('https://a.example')]).toEqual([
+      null,
+      'abc123',
+    ]);
   });
 
   it('has the modes 0700 and 0600', async () => {
@@ -44,6 +50,10 @@ describe('the cache', () => {
       '{"origin":7}',
       '{"origin":"local","value":{}}',
       '{"origin":"local","value":"../x"}',
+      '{"origin":"local","value":"abc/../x"}',
+      '{"origin":"local","value":7}',
+      '{"origin":"local","value":"abc123","expires_at":"never"}',
+      '{"origin":"another","value":"abc123"}',
     ]) {
       for (const name of readdirSync(dir)) writeFileSync(path.join(dir, name), text);
       expect(await cache.last.get('local'), text).toBeNull();

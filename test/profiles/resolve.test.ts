@@ -241,3 +241,14 @@ describe('several profiles', () => {
     ]);
   });
 });
+
+describe('a command that takes one server', () => {
+  it('refuses several profiles', async () => {
+    expect(await failure({ profile: 'work,bare' })).toEqual({
+      kind: 'usage',
+      code: 2,
+      message: 'this command takes one profile',
+      hint: 'lists and bulk commands take several profiles',
+    });
+  });
+});

@@ -5,6 +5,7 @@ it.each([
   ['500ms', 500],
   ['30s', 30_000],
   ['1.5m', 90_000],
+  ['1.25h', 4_500_000],
   [' 2h ', 7_200_000],
   ['7d', 604_800_000],
   ['2w', 1_209_600_000],
@@ -13,9 +14,12 @@ it.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-it.each(['', '30', '-1s', '1,5s', '1 s', '1y', '1e3s', 's'])('parseDuration returns null for %j', (text) => {
-  expect(parseDuration(text)).toBeNull();
-});
+it.each(['', '30', '-1s', '1,5s', '1 s', '1y', '1e3s', 's', '5mins', 'x5m', '1.s'])(
+  'parseDuration returns null for %j',
+  (text) => {
+    expect(parseDuration(text)).toBeNull();
+  },
+);
 
 it.each([
   [0, '0ms'],

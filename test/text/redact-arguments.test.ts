@@ -62,6 +62,39 @@ it.each([
   expect(value({ args: given })).toEqual({ args: shown });
 });
 
+it.each([
+  [['token=VALUE'], [`token=${R}`]],
+  [['client.secret=a=b\nc'], [`client.secret=${R}`]],
+  [
+    ['token=', '=token', 'the token=VALUE'],
+    [null, null, null],
+  ],
+  [['api-key: VALUE'], [`api-key: ${R}`]],
+  [['password:VALUE\nmore'], [`password: ${R}`]],
+  [
+    ['an api-key: VALUE', 'api-key:'],
+    [null, null],
+  ],
+  [
+    ['--input-tokens=12', '--input-tokens=12a', '--input-tokens=a12'],
+    [null, `--input-tokens=${R}`, `--input-tokens=${R}`],
+  ],
+  [
+    ['--auth-mode', 'none', 'a--token', 'x'],
+    [null, null, null, null],
+  ],
+  [
+    ['--token', 7, 'x'],
+    [null, null, null],
+  ],
+])('the arguments alone of %j are replaced by %j', (given, shown) => {
+  expect(shownArguments(given)).toEqual(shown);
+});
+
+it('the value of a flag is replaced in a list that has more than text', () => {
+  expect(value(['--token', 'VALUE', 7])).toEqual(['--token', R, 7]);
+});
+
 it('very long arguments that name no secret are kept', () => {
   const long = `--${'a-'.repeat(100_000)}`;
   expect(shownArguments([long, `${long}=`, `${'A'.repeat(100_000)}=x`])).toEqual([null, null, null]);

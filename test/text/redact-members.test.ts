@@ -50,6 +50,24 @@ test('members of JSON are redacted by name, and their structure is kept', () => 
   });
 });
 
+test('a known secret in the name of a member is redacted although its value is not', () => {
+  expect(createRedactor(['hush-word-1001']).value({ 'x hush-word-1001': 1 })).toEqual({ 'x <redacted>': 1 });
+});
+
+test('headers and auth are credentials where a server of the Model Context Protocol is described, and not elsewhere', () => {
+  const members = { headers: { 'X-Any': 'v' }, auth: 'v', other: 'v' };
+  const redacted = { headers: { 'X-Any': '<redacted>' }, auth: '<redacted>', other: 'v' };
+  for (const name of ['mcp', 'mcp_config', 'mcpServers'])
+    expect(createRedactor([]).value({ [name]: members, tool: members })).toEqual({ [name]: redacted, tool: members });
+});
+
+test('what is deeper than 200 levels is replaced as a whole, however deep it is', () => {
+  let deep: unknown = 'a';
+  for (let level = 0; level < 100_000; level += 1) deep = [deep];
+  const shown = JSON.stringify(value(deep));
+  expect(shown).toBe(`${'['.repeat(201)}"<redacted>"${']'.repeat(201)}`);
+});
+
 test('a document of any depth and with a member __proto__ is copied, not followed', () => {
   let deep: unknown = { token: 'abc' };
   for (let level = 0; level < 5000; level += 1) deep = [deep];

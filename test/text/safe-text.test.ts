@@ -56,6 +56,25 @@ test('a stream of bytes is safe in any chunks', () => {
   }
 });
 
+test('a stream takes text, gives out once what it held back, and judges a joiner by the character before it', () => {
+  const stream = createSafeStream();
+  expect([stream.push('a\x1b[2J\r'), stream.push('\n\r\r'), stream.end(), stream.end()]).toEqual([
+    'a\\x1b[2J',
+    '\n',
+    '\\r\\r',
+    '',
+  ]);
+  for (const [before, joined] of [
+    ['é', '\u200dé'],
+    ['a', '\\u200dé'],
+    ['\u202e', '\\u200dé'],
+  ] as const) {
+    const other = createSafeStream();
+    other.push(before);
+    expect(other.push('\u200dé')).toBe(joined);
+  }
+});
+
 test('invalid UTF-8 becomes the replacement character, also at the end', () => {
   const stream = createSafeStream();
   expect(stream.push(Uint8Array.of(0x61, 0xff, 0x62, 0xe2, 0x82)) + stream.end()).toBe('a\ufffdb\ufffd');

@@ -27,6 +27,7 @@ it.each([
 
 it.each([
   ['mcp_config', true],
+  ['mcp', true],
   ['mcpServers', true],
   ['mcp_timeout', false],
 ])('isMcpName of %s is %s', (name, expected) => {
