@@ -33,6 +33,31 @@ describe('a key command', () => {
     expect(await run('printf "%s" key | tr k K').printed).toBe('Key');
   });
 
+  it.each([
+    ['s3cret-key', 'the key is s3cret-key and s3cret-key', 'the key is *** and ***'],
+    ['four', 'four', '***'],
+    // So short a key would hide parts of ordinary words.
+    ['abc', 'abcdef', 'abcdef'],
+  ])('that prints %s has its stderr passed on without the key: %s', async (key, line, reported) => {
+    // A line without an end is passed on when the command has ended.
+    const command = run(`echo ' ${key} '; printf '%s' '${line}' >&2`);
+    await command.printed;
+    expect(command.reported).toEqual([reported]);
+  });
+
+  it('that does not exist or fails is named with its exit code', async () => {
+    expect(await message(run('exit 3').printed)).toBe("config: the profile's key command exited with code 3");
+    expect(await message(run('kill -KILL $$').printed)).toBe("config: the profile's key command was killed by SIGKILL");
+  });
+
+  it('is not started after the signal', async () => {
+    const file = path.join(dir, 'started');
+    const interruption = new AppError('interrupted', 'SIGINT');
+    const { printed } = run(`touch '${file}'`, { signal: AbortSignal.abort(interruption) });
+    await expect(printed).rejects.toBe(interruption);
+    expect(existsSync(file)).toBe(false);
+  });
+
   it('passes its stderr on line by line', async () => {
     const { printed, reported } = run('echo unlocking >&2; printf done >&2; echo key');
     await printed;

@@ -242,6 +242,73 @@ describe('several profiles', () => {
   });
 });
 
+describe('the plan for a server', () => {
+  const defaults = { model: 'm' };
+  const stored = [{ ...STORED[0]!, defaults }, { ...STORED[1]! }];
+
+  it('of a URL has no profile and is not of the local service', async () => {
+    expect(await plan({ baseUrl: 'https://flag.example' })).toEqual({
+      base_url: 'https://flag.example',
+      origin: 'https://flag.example',
+      base_url_source: 'flag',
+      profile: null,
+      local: false,
+      defaults: {},
+      key: { from: 'none' },
+      notices: [],
+    });
+  });
+
+  it('of a profile has its defaults and its key', async () => {
+    expect(await plan({ profile: 'work', stored })).toEqual({
+      base_url: 'https://work.example',
+      origin: 'https://work.example',
+      base_url_source: 'profile:work',
+      profile: 'work',
+      local: false,
+      defaults,
+      key: { from: 'value', value: 'work-key', source: 'profile:work' },
+      notices: [],
+    });
+    expect(await plan({ profile: 'bare', stored })).toMatchObject({ local: false, defaults: {} });
+    const named = { profile: 'work', baseUrl: 'https://work.example', stored };
+    expect(await plan(named)).toMatchObject({ profile: 'work', local: false, defaults, key: { value: 'work-key' } });
+  });
+
+  it('of the local service has no URL', async () => {
+    expect(await plan({ profile: 'local' })).toEqual({
+      base_url: null,
+      origin: 'local',
+      base_url_source: 'profile:local',
+      profile: 'local',
+      local: true,
+      defaults: {},
+      key: { from: 'local' },
+      notices: [],
+    });
+  });
+
+  it('of a profile in ACS_PROFILE ignores blanks around the name', async () => {
+    expect(await plan({ env: { ACS_PROFILE: ' work ' } })).toMatchObject({
+      profile: 'work',
+      base_url_source: 'profile:work',
+    });
+  });
+
+  it('of another server than that of the profile does not have its key, and names the key that is not sent', async () => {
+    const baseUrl = 'https://flag.example';
+    for (const profile of ['work', 'vault'])
+      expect(await plan({ profile, baseUrl })).toMatchObject({
+        profile: null,
+        key: { from: 'none' },
+        notices: [
+          `the key of profile "${profile}" belongs to https://${profile}.example and is not sent to ${baseUrl}`,
+        ],
+      });
+    expect((await plan({ profile: 'bare', baseUrl })).notices).toEqual([]);
+  });
+});
+
 describe('a command that takes one server', () => {
   it('refuses several profiles', async () => {
     expect(await failure({ profile: 'work,bare' })).toEqual({

@@ -212,6 +212,12 @@ describe('the states and notices of a run', () => {
     expect(stage.notices).toEqual(['because of a', 'because of b']);
   });
 
+  it('include the reason in the first state', async () => {
+    void stage.watch();
+    await stage.deliver(stage.state('running', { reason: { code: 'a', text: 'because of a' } }));
+    expect(stage.notices).toEqual(['because of a']);
+  });
+
   it('include those of the follower', async () => {
     const notices: string[] = [];
     void stage.watch({ onNotice: (text) => Promise.resolve(void notices.push(text)) });
