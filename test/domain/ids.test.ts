@@ -81,3 +81,14 @@ describe('a beginning', () => {
     expect(matchPrefix('cccc', [['']], (item) => item)).toEqual({ kind: 'none' });
   });
 });
+
+describe('a whole id that is also the beginning of another', () => {
+  it('matches its own record alone, in any notation', () => {
+    const items = [{ id: 'abcd1234' }, { id: 'abcd' }];
+    const idsOf = ({ id }: { id: string }) => [id];
+    expect(matchPrefix('AB-CD', items, idsOf)).toEqual({ kind: 'one', item: items[1] });
+    expect(matchPrefix('abc', items, idsOf)).toEqual({ kind: 'several', items });
+    expect(matchPrefix('abcd1', items, idsOf)).toEqual({ kind: 'one', item: items[0] });
+    expect(matchPrefix('x', items, idsOf)).toEqual({ kind: 'none' });
+  });
+});
