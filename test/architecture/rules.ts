@@ -52,7 +52,6 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   commander: ['src/cli.ts'],
   conf: ['src/profiles/'],
   diff: ['src/domain/text-patch.ts'],
-  fflate: ['src/archive/'],
   hono: ['src/service/'],
   libsql: ['src/service/storage/'],
   ora: ['src/terminal/'],

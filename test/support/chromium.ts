@@ -46,6 +46,8 @@ export async function startChromium(): Promise<Browser> {
   const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
   const child = spawn(program, [...flags, '--remote-debugging-pipe', `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    // It writes there beside its profile.
+    env: { ...process.env, HOME: profile, TMPDIR: profile },
   });
   const exited = once(child, 'exit');
   const [input, output] = [child.stdio[3] as Writable, child.stdio[4] as Readable];
