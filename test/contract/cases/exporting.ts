@@ -46,6 +46,9 @@ export const EXPORTING: ContractCase[] = [
     const names = await namesInArchive(target, id);
     expect(names).toHaveLength(ids.length + 2);
     expect(names.slice(-2)).toEqual(['meta.json', 'changes.patch']);
+    for (const form of ['md', 'html']) {
+      expect((await ok(target, 'conv', 'export', id, '--as', form)).out, form).toContain('+hello from the agent');
+    }
   }),
   withSandboxes({
     name: 'export: every event of a paused sandbox, which stays paused, and a diff that is marked',
