@@ -4,7 +4,7 @@
  * `npm run generate` writes docs/served-routes.md from these tables; a test compares them with what app server and agent
  * server answer.
  *
- * Callers are separated by commas. `acs conv pull (planned)` is a command that does not exist yet; `sdk 1.11.5` is a call
+ * Callers are separated by commas. `acs sandbox cp (planned)` is a command that does not exist yet; `sdk 1.11.5` is a call
  * that later releases of openhands-sdk do not make.
  */
 
@@ -27,7 +27,7 @@ export const APP_ROUTES = {
   'GET /api/conversations/{conversation_id}/git/diff': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/list-files': 'acs sandbox cp (planned)',
   'GET /api/conversations/{conversation_id}/select-file': 'acs sandbox cp (planned)',
-  'GET /api/conversations/{conversation_id}/zip-directory': 'acs conv pull (planned)',
+  'GET /api/conversations/{conversation_id}/zip-directory': 'acs sandbox cp (planned)',
   'POST /api/conversations/{conversation_id}/upload-files': 'acs sandbox cp (planned)',
   'GET /api/options/config': 'acs (probe)',
   'GET /api/settings': 'acs settings get',
@@ -143,7 +143,7 @@ export const AGENT_ROUTES = {
   'GET /api/file/download/{path:path}': 'sdk 1.11.5',
   'POST /api/file/upload/{path:path}': 'sdk 1.11.5',
   'GET /api/file/home': 'typescript-client',
-  'GET /api/file/archive': 'acs conv pull (planned)',
+  'GET /api/file/archive': 'acs sandbox cp (planned)',
   'GET /api/file/download-trajectory/{conversation_id}': 'typescript-client',
 } as const;
 
