@@ -32,3 +32,15 @@ it('docs/interface.md has a section with text for every number that a comment ci
   expect(cited.flatMap(([, numbers]) => numbers).length).toBeGreaterThan(50);
   expect(missing).toEqual([]);
 });
+
+it('no file of the repository has marks of a merge', () => {
+  const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => path.join('docs', name));
+  const all = [...files, ...pages, 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+
+  // Prettier makes quotations of the last mark in Markdown.
+  const marked = all.filter((file) => /^(?:<{7} |>{7} |(?:> ){6}> )/m.test(readFileSync(path.join(root, file), 'utf8')));
+  expect(all.length).toBeGreaterThan(500);
+  expect(marked).toEqual([]);
+});

@@ -44,6 +44,15 @@ describe('poll', () => {
     expect(clock.pauses).toEqual([100, 150, 200, 200]);
   });
 
+  it.each([
+    ['QUICK', QUICK, 50, 500],
+    ['STEADY', STEADY, 200, 2_000],
+  ])('%s pauses for the documented times', async (_, every, firstMs, mostMs) => {
+    const clock = pausingClock();
+    await poll(nothing, { clock, signal: never, every, until: 20_000 });
+    expect([clock.pauses[0], Math.max(...clock.pauses)]).toEqual([firstMs, mostMs]);
+  });
+
   it('looks once more at the end of its time and then returns undefined', async () => {
     const clock = pausingClock();
     const looksAtMs: number[] = [];

@@ -24,11 +24,12 @@ async function printHelp(words: string[], root: Command, ctx: Context): Promise<
 /** Throws `usage` for words that name no command. */
 function findCommand(words: string[], root: Command): Command {
   let command = root;
-  for (const word of words) {
+  for (const [index, word] of words.entries()) {
     const child = childNamed(command, word);
     if (!child) {
+      const known = ['acs', ...words.slice(0, index)].join(' ');
       throw new AppError('usage', `no command or help topic "${words.join(' ')}"`, {
-        hint: `topics: ${TOPICS.join(', ')}; commands: acs --help`,
+        hint: index === 0 ? `topics: ${TOPICS.join(', ')}; commands: acs --help` : `see: ${known} --help`,
       });
     }
     command = child;

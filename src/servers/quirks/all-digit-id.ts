@@ -1,5 +1,5 @@
 /**
- * Makes a fresh id that has a letter. `--id` rejects ids without one (commands/ids.ts).
+ * Makes a fresh id that has a letter. `--id` rejects ids without one (commands/conv/chosen-id.ts).
  *
  * Servers:  openhands-ai on SQLite, 1.6.0 and 1.11.0
  * Symptom:  after `conv new` with an id of digits only every read of start tasks is 500.

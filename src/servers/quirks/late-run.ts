@@ -2,7 +2,7 @@
  * Starts a run and waits until an event reports a status after it.
  *
  * Servers:  openhands-ai 1.11.0; whether 1.6.0 is affected is unknown
- * Symptom:  `conv resume --wait` and `confirm --wait` end at once with the status before the run: the sandbox accepts
+ * Symptom:  `conv resume --wait` and `conv send --accept --wait` end at once with the status before the run: the sandbox accepts
  *           a run before its status changes.
  * Evidence: interface 12: `idle` is usual right after an accepted start, `running` follows within 0.3 s; rate unknown; test/servers/v1/answers.test.ts
  * Cost:     1 read before the run and 1 or more after it, for up to 10 s

@@ -2,7 +2,7 @@
  * Waits until the events report a state of the agent after a change of it.
  *
  * Servers:  openhands-ai 1.6.0 over V0
- * Symptom:  `conv resume --wait` and `confirm --wait` end at once with the state before: the server accepts the change
+ * Symptom:  `conv resume --wait` and `conv send --accept --wait` end at once with the state before: the server accepts the change
  *           before its agent does.
  * Evidence: rate unknown; test/servers/v0/answers.test.ts
  * Cost:     1 read before the change and 1 or more after it, for up to 10 s

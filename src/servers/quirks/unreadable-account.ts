@@ -2,7 +2,7 @@
  * Reads the user of the key; a 500 means that the server has no record of one.
  *
  * Servers:  openhands-ai 1.6.0
- * Symptom:  `acs whoami` and `auth status` exit 9 until settings are stored: `users/me` is 500 before.
+ * Symptom:  `acs whoami` exits 9 until settings are stored: `users/me` is 500 before.
  * Evidence: interface 2.5; test/servers/v1/account.test.ts
  * Cost:     0 requests
  * Remove:   when servers before 1.11.0 are no longer supported

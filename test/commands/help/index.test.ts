@@ -26,6 +26,14 @@ describe('acs help', () => {
     expect(err).toContain('exit-codes, environment, output');
   });
 
+  it('of an unknown verb exits 2 and points to the help of its noun', async () => {
+    const { code, err } = await acs('help', 'conv', 'nonsense');
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'error: no command or help topic "conv nonsense"\n  see: acs conv --help\n',
+    });
+  });
+
   it('names every exit code with its kind', async () => {
     const { code, out } = await acs('help', 'exit-codes');
     expect(code).toBe(0);
