@@ -40,7 +40,9 @@ it('no file of the repository has marks of a merge', () => {
   const all = [...files, ...pages, 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
   // Prettier makes quotations of the last mark in Markdown.
-  const marked = all.filter((file) => /^(?:<{7} |>{7} |(?:> ){6}> )/m.test(readFileSync(path.join(root, file), 'utf8')));
+  const marked = all.filter((file) =>
+    /^(?:<{7} |>{7} |(?:> ){6}> )/m.test(readFileSync(path.join(root, file), 'utf8')),
+  );
   expect(all.length).toBeGreaterThan(500);
   expect(marked).toEqual([]);
 });
