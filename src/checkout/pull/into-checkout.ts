@@ -94,11 +94,10 @@ async function refuseDirty(
   );
   if (dirty.length === 0) return;
   const names = dirty.map(({ path: name }) => readable(name));
-  throw new AppError(
-    'conflict',
-    `${listed(names)} ${names.length === 1 ? 'has' : 'have'} uncommitted changes, and the changes touch ${names.length === 1 ? 'it' : 'them'}`,
-    { hint: 'nothing was changed; commit or stash yours first: git stash -u', data: { paths: names } },
-  );
+  throw new AppError('conflict', `uncommitted changes would be overwritten: ${listed(names)}`, {
+    hint: 'nothing was changed; commit or stash yours first: git stash -u',
+    data: { paths: names },
+  });
 }
 
 /**
