@@ -45,7 +45,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   }
 }
 
-/** Commander shows what help it has before it looks whether there is such a command. */
+/** Commander handles --help before it checks the command name: an unknown name is parsed again without --help. */
 async function parse(root: Command, argv: readonly string[]): Promise<void> {
   try {
     await root.parseAsync([...argv], { from: 'user' });
@@ -56,7 +56,7 @@ async function parse(root: Command, argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The words that led to a command, and one more that names none below it; null when each names one. */
+/** The words of the command path up to and including the first unknown one; null when each names a command. */
 function unknownWords(command: Command): string[] | null {
   const [word] = command.args;
   if (word === undefined || word.startsWith('-') || command.commands.length === 0) return null;
@@ -134,12 +134,12 @@ async function concludeError(error: unknown, ending: Ending): Promise<number> {
 }
 
 async function report(error: AppError, { context, argv, root }: Ending): Promise<number> {
-  // Before the arguments were read the globals are not set, and a script that asked for JSON still wants JSON.
+  // Globals are not set until the arguments are parsed: an error before that takes the format from argv.
   const format = context.globals.format ?? guessFormat(argv);
   try {
     await printError(context, withServer(withHelp(error, root, argv), context.connectedServers()), format);
   } catch (failure) {
-    if (!isAppError(failure)) throw failure; // nobody reads stderr either; the code is all that is left to say
+    if (!isAppError(failure)) throw failure; // stderr is closed too: only the exit code can be reported
   }
   return error.exitCode;
 }
@@ -161,7 +161,7 @@ function isHelp(error: CommanderError): boolean {
   return ['commander.helpDisplayed', 'commander.help', 'commander.version'].includes(error.code);
 }
 
-/** A wrong command line without a next step of its own points to the help of its command. */
+/** Adds the --help of its command as the hint of a usage error that has no hint. */
 function withHelp(error: AppError, root: Command | null, argv: readonly string[]): AppError {
   if (error.kind !== 'usage' || error.details.hint !== undefined) return withNextStep(error);
   const words = root === null ? [] : commandWords(root, argv);
@@ -201,7 +201,7 @@ function commandWords(root: Command, argv: readonly string[]): string[] {
   return words;
 }
 
-/** A reader that went away ends a wait without its outcome; any other command has given what was asked for. */
+/** Whether the command waits: a closed pipe then ends it before the outcome (141). Any other command is complete (0). */
 function waits(command: Command | null): boolean {
   if (!command) return false;
   const options = command.opts<{ wait?: unknown; follow?: unknown }>();

@@ -99,7 +99,7 @@ export interface Context {
   prompt(): Promise<Prompt>;
 
   /**
-   * The server in force, resolved and probed. Starts the local service when `local` is in force and none answers.
+   * The active server, resolved and probed. Starts the local service when `local` is active and no service answers.
    * @param within ends that, besides the context's own signal; the server obeys that one alone
    */
   server(within?: AbortSignal): Promise<Server>;
@@ -119,7 +119,7 @@ export interface Context {
   localService(): Promise<LocalService>;
   /** The URLs of the servers that the command has connected to, or has tried to. */
   connectedServers(): readonly string[];
-  /** Connects to a server that is not the one in force, e.g. to try a key before it is stored. */
+  /** Connects to a server that is not the active one, e.g. to try a key before it is stored. */
   connect(target: {
     base_url: string;
     key: string | null;

@@ -94,18 +94,18 @@ function workingDirectory(): string {
   try {
     return process.cwd();
   } catch {
-    return '/'; // the folder was deleted under us; commands that need it will say so
+    return '/'; // the folder was deleted meanwhile; commands that need it report that
   }
 }
 
-/** @param open gives the stream; asked for on use, because making one takes a tenth of the start */
+/** @param open creates the stream; called on first use, because creating one takes a tenth of the start-up time */
 function outputStream(descriptor: number, open: () => NodeJS.WriteStream, hangUp: HangUp): OutputStream {
   let lost: AppError | null = null;
   let opened: NodeJS.WriteStream | null = null;
   const listen = (stream: NodeJS.WriteStream): NodeJS.WriteStream =>
     stream.on('error', (error: NodeJS.ErrnoException) => {
       lost = outputError(error);
-      // A terminal that is gone says so here before the signal comes, or when it goes to the shell alone.
+      // EIO reports a closed terminal before SIGHUP arrives, or when only the shell receives SIGHUP.
       if (error.code === 'EIO') hangUp.received();
     });
   const stream = (): NodeJS.WriteStream => (opened ??= listen(open()));
@@ -117,12 +117,12 @@ function outputStream(descriptor: number, open: () => NodeJS.WriteStream, hangUp
       }),
     isTTY: isatty(descriptor),
     get columns() {
-      return stream().columns || undefined; // a terminal that does not know its size says 0
+      return stream().columns || undefined; // 0 from a terminal whose size is unknown
     },
   };
 }
 
-/** A reader that left has what it wanted; a disk that is full has not, and nobody may take a part for the whole. */
+/** A reader that closed the pipe is no failure (141); a write error such as a full disk is one: the output is incomplete. */
 function outputError(error: NodeJS.ErrnoException): AppError {
   const reasons: Record<string, string> = {
     ENOSPC: 'no space left on the device',

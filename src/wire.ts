@@ -74,7 +74,7 @@ export function createContext(platform: Platform): Context {
       return createProgress({ io, env, globals, text });
     },
     prompt: once(async () => {
-      if (!context.interactive) throw mayNotAsk();
+      if (!context.interactive) throw promptsOff();
       const { createPrompt } = await import('./terminal/prompt.ts');
       return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
     }),
@@ -148,9 +148,9 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== 'false';
 }
 
-function mayNotAsk(): AppError {
-  return new AppError('usage', 'an answer is needed and may not be asked for', {
-    hint: 'give it as a flag or an argument; -y answers the questions of acs itself',
+function promptsOff(): AppError {
+  return new AppError('usage', 'an answer is required and prompts are off', {
+    hint: 'give the answer as a flag or an argument; -y confirms changes',
   });
 }
 

@@ -118,14 +118,14 @@ function hasTarget(file: string, heading: string | undefined): boolean {
   return heading === undefined || headings.includes(heading);
 }
 
-describe('what is written about it', () => {
-  it('says of each dependency why it is there, and of no other', () => {
+describe('the documentation of the package', () => {
+  it('lists each dependency with its reason, and no other package', () => {
     const listed = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name).sort();
 
     expect(listed).toEqual(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).sort());
   });
 
-  it('shows the two commands that a newcomer needs, where the checks of a clean checkout look for them', () => {
+  it('marks the first command and the test command in the README, where .ci/run reads them', () => {
     const command = (name: string) =>
       new RegExp(`<!-- ${name} -->\n\n\`\`\`sh\n(.*)\n\`\`\``).exec(read('README.md'))?.[1];
 

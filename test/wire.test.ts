@@ -29,7 +29,7 @@ it('a member that could not be made is made again, and one that was made is kept
   expect(await context.target()).toBe(target);
 });
 
-it('keys of the environment are masked in notices, also those that are not in force', async () => {
+it('keys of the environment are masked in notices, also those that are not used', async () => {
   const { context, err } = contextOf({ ACS_API_KEY: 'hush-one-1', OPENHANDS_API_KEY: 'hush-two-2' });
   await context.notice('given: hush-one-1, hush-two-2');
   await context.warn('given: hush-two-2');

@@ -23,9 +23,9 @@ export async function readNamedFile(
   }
 }
 
-/** @param full the path that a relative one stands for */
+/** @param full the resolved path */
 export function unreadable(file: string, error: unknown, full = file): AppError {
   const { reason, hint } = fileProblem(error);
-  const where = full === file ? '' : `; it stands for ${full}`;
+  const where = full === file ? '' : `; full path: ${full}`;
   return new AppError('config', `cannot read ${file}: ${reason}`, { hint: hint + where, cause: error });
 }

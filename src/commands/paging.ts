@@ -32,7 +32,7 @@ export interface ListRequest<T> {
   filter?: (server: Server) => Promise<((item: T) => boolean) | undefined>;
 }
 
-/** Reads and prints a list, of the server in force or of each of `-p a,b,c`. */
+/** Reads and prints a list, of the active server or of each of `-p a,b,c`. */
 export async function printList<T>(ctx: Context, request: ListRequest<T>): Promise<void> {
   if (await printFrom(ctx, request)) await ctx.notice('more results are available: use --limit <n> or --all-pages');
 }

@@ -24,7 +24,7 @@ export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): Pend
       for (const name of ['action_id', 'tool_call_id']) answered.add(textOf(payload[name]));
       continue;
     }
-    // A command of the user is under way while it has no observation: nobody is asked for it.
+    // A command of the user runs while it has no observation: it needs no approval.
     if (source === 'user' || !isRecord(payload['action'])) continue;
     if (answered.has(id) || answered.has(textOf(payload['tool_call_id']))) continue;
     pending.unshift(pendingActionV1(id, payload, payload['action']));

@@ -81,7 +81,7 @@ export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'
   return id || chosen_id || null;
 }
 
-/** How the run of a conversation stands, and what it waits for. */
+/** The status of the run of a conversation, and what it waits for. */
 export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
 /** The sandbox runs and its record has no status of the run: that passes, and is not an end. */

@@ -1,4 +1,4 @@
-/** Reading parts of an event whose shape nobody promised. */
+/** Readers for parts of an event whose shape is not specified. */
 export type Members = Record<string, unknown>;
 
 export function isRecord(value: unknown): value is Members {

@@ -1,7 +1,7 @@
-/** One line for people from an event of either dialect. The text is untrusted: making it safe to print is output's. */
+/** The one-line text of an event of either dialect. The text is untrusted: src/output escapes it. */
 import { isRecord, textOf, firstLine, type Members } from './event-parts.ts';
 
-/** V1 (interface 7.2): by kind; a kind nobody knows yet reads as its name. */
+/** V1 (interface 7.2): by kind; the text of an unknown kind is its name. */
 export function eventTextV1(kind: string, payload: Members): string {
   switch (kind) {
     case 'MessageEvent':

@@ -1,4 +1,4 @@
-/** One by one what comes page by page. */
+/** Yields the events of each page one by one. */
 export async function* eachEvent(
   pages: AsyncIterable<readonly ConversationEvent[]>,
 ): AsyncGenerator<ConversationEvent, void, void> {

@@ -1,5 +1,5 @@
 /**
- * What a wish for settings changes of those in force: pure. Only what differs is written, and secrets are shown as
+ * Compares requested settings with the stored ones: pure. Only what differs is written, and secrets are shown as
  * `(set)`, `(changed)`, `(unset)`, never as they are.
  */
 import { isMasked, maskMcpConfig } from './mcp-config.ts';
@@ -115,7 +115,7 @@ function namesServers(found: JsonValue, wanted: JsonValue): boolean {
   return names(found) === names(wanted);
 }
 
-/** The value in force: a field the server does not list has its default. */
+/** The effective value: a field the server does not list has its default. */
 export function currentValue(snapshot: SettingsSnapshot, field: SettingsField): JsonValue {
   return snapshot.values[field.name] ?? (Object.hasOwn(snapshot.values, field.name) ? null : field.default);
 }

@@ -25,7 +25,7 @@ export interface SettingsSnapshot {
 export interface SettingsChange {
   /** New values by name; secrets among them are sent as they are. */
   set: Record<string, JsonValue>;
-  /** Names to bring back to nothing or the default. */
+  /** Names to unset: each gets null, an empty text or its default. */
   unset: string[];
   /** Write although a secret that cannot be read back would be lost. */
   allow_loss: 'refuse' | 'allow';

@@ -15,7 +15,7 @@ export interface ResolvedTarget {
   origin: string;
   /** `flag`, `profile:<name>`, `env:ACS_BASE_URL`, `default`, `built-in`. */
   base_url_source: string;
-  /** Name of the profile in force; null for a bare URL. */
+  /** Name of the active profile; null for a bare URL. */
   profile: string | null;
   key: string | null;
   /** `file`, `stdin`, `profile:<name>`, `command`, `env:<NAME>`, `local`, null without a key. */
@@ -73,7 +73,7 @@ export async function planTarget(query: TargetQuery, load: LoadProfiles): Promis
 }
 
 /**
- * One plan for each name in `--profile a,b,c`, or the one that is in force. Throws `usage` for wrong flags, `config`
+ * One plan for each name in `--profile a,b,c`, or the active one. Throws `usage` for wrong flags, `config`
  * when there is no usable server.
  */
 export async function planTargets(query: TargetQuery, load: LoadProfiles): Promise<TargetPlan[]> {
@@ -106,7 +106,7 @@ export function splitProfileNames(text: string): string[] {
   return [...new Set(names)];
 }
 
-/** A job that lost its variables must not go on as if they had never been meant. */
+/** A variable that is set but empty is an error: a job that lost its value must not use another server. */
 function checkVariables(env: TargetQuery['env']): void {
   for (const name of CHECKED_VARIABLES) {
     if (env[name]?.trim() === '') {
@@ -191,7 +191,7 @@ function planLocal(query: TargetQuery, source: string): TargetPlan {
   };
 }
 
-/** `profile`: the one whose own key may be sent to this server. */
+/** @param profile the one whose key may be sent to this server */
 function planKey(query: TargetQuery, profile: Profile | null): { key: KeyPlan; notices: string[] } {
   const { apiKeyFile, env } = query;
   if (apiKeyFile !== undefined) {
@@ -220,7 +220,7 @@ function keyFromEnvironment(env: TargetQuery['env']): KeyPlan {
   return { from: 'none' };
 }
 
-/** Only our own variable is spoken of: the others may be there for other programs. */
+/** Reports only ACS_API_KEY: the other variables may be set for other programs. */
 function unusedKey(env: TargetQuery['env'], why: string): string[] {
   return env.ACS_API_KEY === undefined ? [] : [`ACS_API_KEY is set but not used: ${why}`];
 }

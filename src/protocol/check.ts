@@ -30,7 +30,7 @@ export function check<Schema extends v.GenericSchema>(
   return { ok: false, detail: result.issues.map((issue) => toDetail(issue, part, known)) };
 }
 
-/** Deeper than anything that is meant; what walks through a value calls itself for each level. */
+/** Limit of nesting: no valid body is deeper, and the functions that traverse a value recurse once per level. */
 const DEEPEST = 200;
 
 /** Whether a parsed JSON value is nested too deeply to be worked with. */

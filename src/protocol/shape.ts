@@ -1,6 +1,6 @@
 /**
- * Reading what somebody else sends: only what is used is checked, members and words nobody knows yet pass. A wrong
- * shape is a ShapeError that names the place; callers make their own error of it.
+ * Readers for JSON of another program: only members that are used are checked; unknown members and words are accepted.
+ * A wrong shape throws a ShapeError that names the place; callers convert it to their own error.
  */
 
 export type Json = Record<string, unknown>;
@@ -85,7 +85,7 @@ export function readPage<T>(
   };
 }
 
-/** A batch get: the records in the order of the ids, null for those nobody knows. */
+/** A batch get: the records in the order of the ids, null for unknown ids. */
 export function readBatch<T>(value: unknown, place: string, read: (item: unknown, place: string) => T): (T | null)[] {
   return asList(value, place).map((item, index) => (item === null ? null : read(item, `${place}[${index}]`)));
 }

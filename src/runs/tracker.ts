@@ -194,8 +194,8 @@ class Tracker {
     if (ended !== null) return this.afterItsEvents(ended, TRACK_MS.lastEvents);
     const stoodMs = this.doubtSinceMs === null ? 0 : this.ctx.clock.now() - this.doubtSinceMs;
     if (stoodMs >= (this.evidence.since_message === 'none' ? TRACK_MS.doubtWithoutEvents : TRACK_MS.doubt)) {
-      const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
-      if (believed !== null && !(await this.goesOn(LAST_LOOK_MS))) return believed;
+      const stable = this.judged(fresh, standing(this.options, this.evidence, fresh));
+      if (stable !== null && !(await this.goesOn(LAST_LOOK_MS))) return stable;
     }
     this.doubt(fresh);
     return null;
@@ -232,10 +232,10 @@ class Tracker {
     if (fresh === null) return this.withoutOutcome(last, deadlinePassedUnseen(last, waitMs));
     const ended = this.judged(fresh, this.evidence);
     if (ended !== null) return ended;
-    const believed = this.judged(fresh, standing(this.options, this.evidence, fresh));
+    const stable = this.judged(fresh, standing(this.options, this.evidence, fresh));
     const leftMs = Math.max(endMs - this.ctx.clock.now(), 0);
     this.last = withKnownStatus(fresh, this.lastSeen());
-    if (believed !== null && !(await this.goesOn(leftMs))) return await this.readRest(believed, leftMs);
+    if (stable !== null && !(await this.goesOn(leftMs))) return await this.readRest(stable, leftMs);
     return this.withoutOutcome(null, deadlinePassed(this.lastOrBlank(), waitMs));
   }
 

@@ -42,7 +42,7 @@ export function read<T>(answer: Answer, reader: (body: unknown) => T): T {
     return reader(answer.body);
   } catch (error) {
     if (!isShapeError(error)) throw error;
-    throw new AppError('server', `an answer that is not what the interface says: ${error.message}`, {
+    throw new AppError('server', `unexpected response: ${error.message}`, {
       status: answer.status,
       request: answer.request,
       hint: 'is this the right server? its version may be unknown to acs',

@@ -73,7 +73,7 @@ export async function probe(
 }
 
 function endlessAnswer(baseUrl: string, longestMs: number): AppError {
-  return new AppError('network', `${baseUrl} did not come to the end of an answer within ${longestMs / 1000} s`, {
+  return new AppError('network', `${baseUrl} did not complete a response within ${longestMs / 1000} s`, {
     hint: 'is this the right server? check the URL, the port and the path',
     retryable: true,
   });
@@ -95,7 +95,7 @@ async function askAll(
   return { facts, holds: isSettled ? 'lasting' : 'for-now' };
 }
 
-/** The server has no document to give, as opposed to one that failed, was cut short or was not understood. */
+/** True when the server serves no document; false when the read failed, or the document was cut short or unreadable. */
 function isNotServed(answer: Answer | AppError): boolean {
   return !(answer instanceof AppError) && [401, 403, 404, 405, 410].includes(answer.status);
 }
@@ -116,7 +116,7 @@ function decide(answers: Answers, key: KeyInUse, nowMs: number): ProbeFacts {
   const unauthorized = countIsJson && (countStatus === 401 || countStatus === 403);
   const optionsRefuse = isUnauthorized(answers.options);
   if (unauthorized && (v1 || !v0)) throw keyError(key, count);
-  // Without a document this 401 is all that shows V0, and that the key is wrong (quirks/unchecked-key.ts).
+  // Without a document only this 401 identifies V0 and a wrong key (quirks/unchecked-key.ts).
   if (optionsRefuse && (v0 || document === null)) throw keyError(key, answers.options as Answer);
   if (!v1 && !v0) throw isAgentServer(json(answers.document)) ? agentServerError(answers.document) : notAServer(all);
   return {
@@ -132,9 +132,9 @@ function decide(answers: Answers, key: KeyInUse, nowMs: number): ProbeFacts {
 }
 
 function agentServerError(answer: Answer | AppError): AppError {
-  return new AppError('server', 'what answers there is the server of a sandbox, not the one that manages them', {
+  return new AppError('server', 'the URL is that of an agent server in a sandbox, not of an app server', {
     request: answer instanceof AppError ? answer.details.request : answer.request,
-    hint: 'use the URL of the server that the sandbox belongs to',
+    hint: 'use the URL of the app server that created the sandbox',
   });
 }
 
@@ -166,9 +166,9 @@ function notAServer(answers: (Answer | AppError)[]): AppError {
   const seen = answers.find((answer): answer is Answer => !(answer instanceof AppError));
   const errors = answers.filter((answer) => answer instanceof AppError);
   const passing = errors.find((error) => RETRY_STATUSES.has(error.details.status ?? 0));
-  if (passing) return passing; // what it is shows when it answers again
+  if (passing) return passing; // a later probe can still identify the server
   if (seen && seen.status >= 500) {
-    return new AppError('server', `the server answered ${seen.status} to every question`, {
+    return new AppError('server', `the server answered ${seen.status} to every request of the probe`, {
       status: seen.status,
       request: seen.request,
       retryable: true,
@@ -179,5 +179,5 @@ function notAServer(answers: (Answer | AppError)[]): AppError {
   const type = seen === undefined || seen.contentType === '' ? 'no content type' : seen.contentType.slice(0, 80);
   const hint = 'is this the right server? check the URL, the port and the path';
   const details = seen === undefined ? { hint } : { status: seen.status, request: seen.request, hint };
-  return new AppError('server', `what answers there is no OpenHands server (it sent ${type})`, details);
+  return new AppError('server', `the server at this URL is not an OpenHands server (it sent ${type})`, details);
 }

@@ -1,4 +1,4 @@
-/** A word to the user on stderr: a plain line, or one JSON object for programs. */
+/** A notice on stderr: a plain line, or one JSON object for programs. */
 import { escapeJson, safeMultiline, safeText } from './safe-text.ts';
 import { roughRuler } from './width.ts';
 import { wrapLines } from './wrap.ts';
@@ -9,7 +9,7 @@ export function isForPrograms(format: string | undefined): boolean {
 }
 
 const INDENT = 2;
-/** A terminal with less than this beside the indentation breaks lines itself. */
+/** With fewer columns than this beside the indentation, wrapping is left to the terminal. */
 const LEAST_ROOM = 16;
 
 /**

@@ -11,7 +11,7 @@ import type { SecretKeeper } from '../text/secret-keeper.ts';
 import type { Platform } from './platform.ts';
 import type { Targets } from './targets.ts';
 
-/** A server may be upgraded at any time; a surprise drops what is known of it before that. */
+/** A server may be upgraded at any time; an unexpected response evicts the cached probe before this lifetime ends. */
 const PROBE_LIFETIME_MS = 24 * 3_600_000;
 
 export interface Connections {
@@ -22,9 +22,9 @@ export interface Connections {
   of(plan: TargetPlan, within?: AbortSignal): Promise<Server>;
   /** @param within ends the probe, besides the signal of the run */
   to(target: ConnectionTarget, within?: AbortSignal): Promise<Server>;
-  /** Of the servers that were opened, or could not be. */
+  /** The URLs of servers that were opened or failed to open. */
   urls(): readonly string[];
-  /** What is remembered of a server is kept under this: the port of the local service may change. */
+  /** The key under which data about a server is stored: the port of the local service may change. */
   memoryKey(origin: string): string;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface ConnectionTarget {
   local: boolean;
   /** Named by the error of a refused key. */
   sources?: TargetSources;
-  /** The process behind it, where it is known: another one may speak another dialect on the same port. */
+  /** The process id of the server, where known: another process on the same port may serve another dialect. */
   pid?: number;
 }
 

@@ -1,4 +1,4 @@
-/** What has ended long ago at the local service: conversations with their events, and sandboxes left alone. */
+/** Finds what `serve --prune` deletes at the local service: old conversations with their events, and unused sandboxes. */
 import { byId, collectPages } from '../domain/pages.ts';
 import { isAppError, isNotFound } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
@@ -8,7 +8,7 @@ const AT_WORK = new Set<string>(['starting', 'running', 'waiting']);
 /** States from which a run can go on, once they are looked up in the events. */
 const UNFINISHED = new Set<string>(['paused', 'waiting']);
 
-/** @param before milliseconds since the epoch; what was touched later stays */
+/** @param before milliseconds since the epoch; what was changed later is kept */
 export async function findOld(server: Server, before: number): Promise<OldThings> {
   const isOld = (time: string | null) => time !== null && Date.parse(time) < before;
   const { items: all } = await collectPages({
@@ -19,14 +19,14 @@ export async function findOld(server: Server, before: number): Promise<OldThings
     fetch: (page, pageSize) => server.sandboxes.list(page, pageSize),
     id: byId,
   }).catch(noneOverV0);
-  // Whoever resumes a sandbox, or works in it by hand, still needs the conversation that it belongs to.
+  // The conversation of a sandbox that was resumed or used by hand since then is kept.
   const usedSince = new Set(
     sandboxes.filter((one) => !isOld(one.last_active_at ?? one.created_at)).map(({ id }) => id),
   );
   const ended = all.filter(({ status, updated_at, created_at, sandbox_id }) => {
     return !AT_WORK.has(status) && isOld(updated_at ?? created_at) && !usedSince.has(sandbox_id ?? '');
   });
-  // A sandbox goes with the last conversation in it; what is left over was started by hand.
+  // A sandbox is deleted with its last conversation; the ones without a conversation were started by hand.
   const inUse = new Set(all.map((one) => one.sandbox_id));
   const alone = sandboxes.filter(({ id }) => !inUse.has(id) && !usedSince.has(id));
   const conversations: OldConversation[] = [];
@@ -35,7 +35,7 @@ export async function findOld(server: Server, before: number): Promise<OldThings
     const { remove } = thing(id, () => server.conversations.remove(id));
     conversations.push({
       id,
-      // The question before it may have stood for long.
+      // Read again: the run may have been started while the user was asked to confirm.
       remove: async () => ((await isAtWork(server, id)) ? 'at-work' : await remove()),
       state,
       isUnfinished: UNFINISHED.has(state),
@@ -44,7 +44,7 @@ export async function findOld(server: Server, before: number): Promise<OldThings
   return { conversations, sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))) };
 }
 
-/** A sandbox that sleeps hides how the run in it stands. What cannot be read, damaged or gone meanwhile, may go. */
+/** The status of the run in a paused sandbox. A conversation that cannot be read or was deleted meanwhile is `unknown`. */
 async function settled(server: Server, id: string): Promise<string> {
   try {
     return (await server.conversations.getSettled(id)).status;
@@ -63,13 +63,13 @@ async function isAtWork(server: Server, id: string): Promise<boolean> {
   }
 }
 
-/** A service of V0 alone has sandboxes too, but nobody can start one by hand there. */
+/** A service that serves only V0 has no route that lists or starts sandboxes. */
 function noneOverV0(error: unknown): { items: never[] } {
   if (isAppError(error) && error.kind === 'unsupported') return { items: [] };
   throw error;
 }
 
-/** Already deleted is as good as deleted. */
+/** An OldThing; `remove` succeeds when the server no longer has it. */
 function thing(id: string, remove: () => Promise<void>): OldThing {
   const missing = (error: unknown) => {
     if (!isAppError(error) || error.kind !== 'not-found') throw error;

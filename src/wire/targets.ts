@@ -9,7 +9,7 @@ import { withoutKeys } from '../text/key-variables.ts';
 import type { Platform } from './platform.ts';
 
 export interface Targets {
-  /** One plan for each profile in force; reads the store when the answer depends on it, and nothing else. */
+  /** One plan for each active profile; reads the store when the answer depends on it, and nothing else. */
   plans(): Promise<TargetPlan[]>;
   /** The single target; throws `usage` for a list of profiles. */
   plan(): Promise<TargetPlan>;

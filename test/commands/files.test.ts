@@ -41,10 +41,10 @@ it.each(USES)('%s names the file, the reason and the next step', async (_, args)
   const missing = await invoke({ args: args('missing'), cwd: dir, env });
   expect(missing.code, missing.err).toBe(3);
   expect(missing.err).toContain('cannot read missing: it does not exist\n');
-  expect(missing.err).toContain(`  check the path; it stands for ${path.join(dir, 'missing')}\n`);
+  expect(missing.err).toContain(`  check the path; full path: ${path.join(dir, 'missing')}\n`);
   const folder = await invoke({ args: args('folder'), cwd: dir, env });
   expect(folder.code, folder.err).toBe(3);
-  expect(folder.err).toContain('cannot read folder: it is a folder\n  give the path of a file; it stands for');
+  expect(folder.err).toContain('cannot read folder: it is a folder\n  give the path of a file; full path: ');
 });
 
 it.each([

@@ -1,4 +1,4 @@
-/** A status that may be older than the events: when the record is read again, and what is believed. */
+/** A status that may be older than the events: when the record is read again, and when the status is accepted. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import { beforeRun } from '../../src/runs/evidence.ts';
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 describe('a status that contradicts the events', () => {
-  it('is believed after 5 s when the message is the newest event', async () => {
+  it('is accepted after 5 s when the message is the newest event', async () => {
     void stage.watch();
     await stage.deliver(message(), stage.state('finished'));
     await stage.clock.pass(60_000);
@@ -21,7 +21,7 @@ describe('a status that contradicts the events', () => {
     expect(stage.ended).toMatchObject({ atMs: 5_000, run: { outcome: { status: 'finished', exit_code: 0 } } });
   });
 
-  it('is believed after 1.5 s when the agent has acted since the message', async () => {
+  it('is accepted after 1.5 s when the agent has acted since the message', async () => {
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));
     await stage.clock.pass(60_000);
@@ -29,7 +29,7 @@ describe('a status that contradicts the events', () => {
     expect(stage.ended?.atMs).toBe(1_500);
   });
 
-  it('is not believed while the sandbox reports that the run is in progress', async () => {
+  it('is not accepted while the sandbox reports that the run is in progress', async () => {
     stage.inSandbox = () => Promise.resolve(stage.clock.now() < 10_000);
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));
@@ -37,7 +37,7 @@ describe('a status that contradicts the events', () => {
     expect(stage.ended?.atMs).toBe(10_000);
   });
 
-  it('is believed when the sandbox does not answer within 5 s', async () => {
+  it('is accepted when the sandbox does not answer within 5 s', async () => {
     stage.inSandbox = () => new Promise(() => undefined);
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));
@@ -81,7 +81,7 @@ describe('a status that contradicts the events', () => {
     expect(stage.looks).toEqual([500, 1_500, 2_000, 2_500]);
   });
 
-  it('is not believed from a failure of the sandbox that may pass', async () => {
+  it('is not accepted from a failure of the sandbox that may pass', async () => {
     const busy = { sandbox_status: 'error', reason: { code: 'sandbox-error', text: '' } } as const;
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));

@@ -136,7 +136,7 @@ describe('a URL that is no app server', () => {
     trap = await fakeTrap(routes({ '/openapi.json': { json: document } }));
     const { code, err } = await trap.acs('whoami');
     expect(code).toBe(9);
-    expect(err).toContain('the server of a sandbox');
+    expect(err).toContain('the URL is that of an agent server in a sandbox');
   });
 
   it('exits 10 when it accepts the connection and does not answer', async () => {
@@ -163,7 +163,7 @@ it('a command exits at its deadline when an answer never ends', async () => {
   try {
     const { code, err } = await commands.acs('whoami');
     expect(code).toBe(10);
-    expect(err).toContain('did not come to the end of an answer');
+    expect(err).toContain('did not complete a response');
   } finally {
     drips.forEach(clearInterval);
     dripping.closeAllConnections();

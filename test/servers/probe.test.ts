@@ -133,7 +133,7 @@ describe('a probe that fails', () => {
     const error = await failure(connectTo(fake.url));
     expect([error.kind, error.message]).toEqual([
       'server',
-      'what answers there is no OpenHands server (it sent application/json)',
+      'the server at this URL is not an OpenHands server (it sent application/json)',
     ]);
   });
 
@@ -277,7 +277,7 @@ describe('the time limit of the whole probe', () => {
     clock.pass(1);
     expect(await ended).toMatchObject({
       kind: 'network',
-      message: `${fake.url} did not come to the end of an answer within ${longestMs / 1000} s`,
+      message: `${fake.url} did not complete a response within ${longestMs / 1000} s`,
     });
   });
 });

@@ -62,14 +62,14 @@ async function conversationsOf(server: LocalServer): Promise<Name[]> {
   return items.map(({ id, title, status }) => ({ name: id, title: [status, title].filter(Boolean).join(' · ') }));
 }
 
-/** `@last`, where a conversation was started at the server in force. */
+/** `@last`, where a conversation was started on the active server. */
 async function lastOf(ctx: Context): Promise<Name[]> {
   const url = (await targetOf(ctx)) ?? (await (await ctx.localService()).running())?.url;
   const last = url === undefined ? null : await ctx.lastConversation.get(new URL(url).origin);
   return last === null ? [] : [{ name: '@last', title: last }];
 }
 
-/** URL of the server in force; null for the local service, which is also meant where no server is named. */
+/** URL of the active server; null for the local service, which is also the default without a configured server. */
 async function targetOf(ctx: Context): Promise<string | null> {
   try {
     const { local, base_url } = await ctx.target();

@@ -18,7 +18,7 @@ const SIGNATURES: { type: string; matches: (bytes: Buffer) => boolean }[] = [
   },
 ];
 
-/** http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is too large or no image. */
+/** http(s) and data URLs. Throws `config` for a file that cannot be read, `usage` for one that is too large or not an image. */
 export async function readImages(ctx: Context, given: readonly string[]): Promise<string[]> {
   const urls: string[] = [];
   for (const image of given)
@@ -28,15 +28,15 @@ export async function readImages(ctx: Context, given: readonly string[]): Promis
 
 function checkUrl(url: string): string {
   if (/^data:/i.test(url) ? /^data:image\//i.test(url) : URL.canParse(url)) return url;
-  throw new AppError('usage', `--image: "${url.slice(0, 100)}" is no URL of an image`);
+  throw new AppError('usage', `--image: "${url.slice(0, 100)}" is not an image URL`);
 }
 
 async function fileAsUrl(ctx: Context, file: string): Promise<string> {
   const bytes = Buffer.from(await readInputFile(ctx, file, IMAGE_MAX_BYTES));
   const found = SIGNATURES.find(({ matches }) => matches(bytes));
   if (found === undefined) {
-    throw new AppError('usage', `--image: ${path.basename(file)} is not an image that models take`, {
-      hint: 'PNG, JPEG, GIF and WebP are',
+    throw new AppError('usage', `--image: ${path.basename(file)} is not an image in a supported format`, {
+      hint: 'supported formats: PNG, JPEG, GIF, WebP',
     });
   }
   return `data:${found.type};base64,${bytes.toString('base64')}`;

@@ -72,7 +72,7 @@ export class Announcer {
     if (this.ctx.globals.format === 'ndjson') await this.ctx.out.record({ type: 'started', id, url: shownUrl });
   }
 
-  /** The command returns while the run goes on. */
+  /** The command returns while the run continues. */
   async started(conversation: Conversation): Promise<void> {
     if (this.ctx.globals.format === 'id' && this.id !== null) return;
     const id = conversation.id || (this.id ?? '');
@@ -144,7 +144,7 @@ function errorMember(failure: AppError | null): { error?: { code: string; messag
   return failure === null ? {} : { error: { code: failure.kind, message: failure.message } };
 }
 
-/** Found out before anything is started: a script goes on with that file. Throws `config`. */
+/** Checked before anything is started, because a script reads the id from that file. Throws `config`. */
 export async function checkIdFile(ctx: Context, idFile: string): Promise<void> {
   const file = path.resolve(ctx.cwd, idFile);
   const existing = await stat(file).catch(() => null);

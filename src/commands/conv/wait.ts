@@ -189,7 +189,7 @@ interface Seen extends KnownRun {
 async function watchOne(wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<TrackedRun> {
   const { ctx, timed, options } = wait;
   const { deadlineMs, waitMs } = timed.deadline;
-  if (settled.status === 'idle' && evidence.since_message === 'unknown') await tellIdle(ctx, settled.id);
+  if (settled.status === 'idle' && evidence.since_message === 'unknown') await noticeIdle(ctx, settled.id);
   const progress = await ctx.progress(progressText(settled));
   try {
     return await trackRun(ctx, await ctx.server(), settled.id, {
@@ -201,7 +201,7 @@ async function watchOne(wait: Wait, { settled, evidence, last, first, judging }:
       failOnStallMs: options.failOnStall ?? null,
       judge: judging,
       signal: first,
-      onState: (state) => tellState(wait, state, progress),
+      onState: (state) => showStatus(wait, state, progress),
     });
   } finally {
     await progress.done();
@@ -209,11 +209,11 @@ async function watchOne(wait: Wait, { settled, evidence, last, first, judging }:
 }
 
 /** An idle conversation without a message does not run: the wait lasts until its deadline. */
-async function tellIdle(ctx: Context, id: string): Promise<void> {
+async function noticeIdle(ctx: Context, id: string): Promise<void> {
   await ctx.notice(`conversation ${id} is idle and has had no message yet; give it one: acs conv send ${id} <message>`);
 }
 
-function tellState({ seen }: Wait, conversation: Conversation, progress: Progress): void {
+function showStatus({ seen }: Wait, conversation: Conversation, progress: Progress): void {
   if (seen.get(conversation.id) === conversation.status) return;
   seen.set(conversation.id, conversation.status);
   progress.update(progressText(conversation));

@@ -53,7 +53,7 @@ async function deleteOne(name: string, options: DeleteOptions, { ctx, store }: P
   await confirmChange(ctx, { message: `Delete profile "${name}" and its key?`, hit: [] });
   await store.remove(name);
   await ctx.out.item(profileView, record, { changed: true });
-  if (record.default) await tellNoDefault(ctx);
+  if (record.default) await noticeNoDefault(ctx);
 }
 
 async function deleteEach(names: readonly string[], options: DeleteOptions, { ctx, store }: Place): Promise<void> {
@@ -72,13 +72,13 @@ async function deleteEach(names: readonly string[], options: DeleteOptions, { ct
   }
   // One at a time: they share one file.
   await changeEach(ctx, { targets: names.map((id) => ({ id })), lost: [], past: 'deleted', concurrency: 1, apply });
-  if (defaultName !== null && (await store.defaultName()) === null) await tellNoDefault(ctx);
+  if (defaultName !== null && (await store.defaultName()) === null) await noticeNoDefault(ctx);
 }
 
 function absent(name: string): ProfileRecord {
   return { name, base_url: null, default: false, key_source: null, created_at: null };
 }
 
-async function tellNoDefault(ctx: Context): Promise<void> {
+async function noticeNoDefault(ctx: Context): Promise<void> {
   await ctx.notice('there is no default profile now; `acs profile use <name>` sets one');
 }

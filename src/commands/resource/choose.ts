@@ -46,7 +46,7 @@ export async function chooseBySelector<R extends StatusRecord>(
   return { targets, lost };
 }
 
-/** Each id is searched on every server in force; one that is nowhere is an item with its error. */
+/** Searches each id on every active server; an id that no server has becomes an item with its error. */
 export async function chooseByIds<R extends StatusRecord>(
   ctx: Context,
   resource: Resource<R>,

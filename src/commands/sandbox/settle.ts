@@ -1,4 +1,4 @@
-/** Waiting for a sandbox to reach a state: sandbox changes are only begun by the call that asks for them. */
+/** Waits for a sandbox to reach a state: servers answer a request for a change before the change is complete. */
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError, isNotFound } from '../../errors.ts';
@@ -10,7 +10,7 @@ import type { TimedContext } from '../../runs/deadline.ts';
 export interface Settling {
   server: Server;
   id: string;
-  /** States that end the wait well. */
+  /** States that end the wait successfully. */
   wanted: readonly SandboxStatus[];
   /** Called with each new status. */
   onStatus?: (status: SandboxStatus) => void;
@@ -29,7 +29,7 @@ export async function settle(ctx: TimedContext, { server, id, wanted, onStatus }
     if (sandbox.status !== status) onStatus?.(sandbox.status);
     status = sandbox.status;
     if (wanted.includes(status)) return sandbox;
-    if (isEnd(status)) throw cannotCome(sandbox, wanted);
+    if (isEnd(status)) throw unreachableState(sandbox, wanted);
     return undefined;
   };
   try {
@@ -45,26 +45,26 @@ export async function settle(ctx: TimedContext, { server, id, wanted, onStatus }
   if (last === null) throw unanswered(id, status, deadline.waitMs);
   const sandbox = settled(last);
   if (sandbox !== undefined) return sandbox;
-  throw stillSo(id, last.status, deadline.waitMs);
+  throw timedOut(id, last.status, deadline.waitMs);
 }
 
-function stillSo(id: string, status: SandboxStatus, waitMs: number): AppError {
+function timedOut(id: string, status: SandboxStatus, waitMs: number): AppError {
   return new AppError('timeout', `sandbox ${id} is still ${status} after ${formatDuration(waitMs)}`, {
-    hint: `it goes on; see: acs sandbox wait ${id}`,
+    hint: `the change continues on the server; wait for it: acs sandbox wait ${id}`,
     data: { last_status: status, id },
   });
 }
 
-/** The deadline passed while the server did not answer: what has become of it is not known. */
+/** The deadline passed while the server did not answer: the current status of the sandbox is unknown. */
 export function unanswered(id: string, status: SandboxStatus | null, waitMs: number): AppError {
   const seen = status === null ? '' : `; sandbox ${id} was last seen ${status}`;
   return new AppError('timeout', `after ${formatDuration(waitMs)} the server does not answer${seen}`, {
-    hint: `look again: acs sandbox show ${id}`,
+    hint: `see its status: acs sandbox show ${id}`,
     data: { last_status: status, id },
   });
 }
 
-/** As settle, and a person sees what it waits for and each new state. */
+/** As settle, with a progress line that shows the wanted states and each new state. */
 export async function settleWithProgress(ctx: TimedContext, settling: Settling): Promise<Sandbox> {
   const { id, wanted } = settling;
   const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`);
@@ -81,7 +81,7 @@ export async function settleWithProgress(ctx: TimedContext, settling: Settling):
   }
 }
 
-/** What is left of a sandbox the server no longer knows. */
+/** The record of a sandbox that the server no longer has. */
 export function gone(id: string, before?: Sandbox): Sandbox {
   return {
     id,
@@ -111,7 +111,7 @@ function isEnd(status: SandboxStatus): boolean {
   return status === 'error' || status === 'missing';
 }
 
-function cannotCome({ id, status, status_detail }: Sandbox, wanted: readonly SandboxStatus[]): AppError {
+function unreachableState({ id, status, status_detail }: Sandbox, wanted: readonly SandboxStatus[]): AppError {
   if (status === 'missing')
     return new AppError('not-found', `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`);
   const detail = status_detail ? `: ${status_detail.slice(0, 500)}` : '';

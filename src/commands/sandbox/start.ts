@@ -58,7 +58,7 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
     const sandbox = await settleWithProgress(ctx, { server, id: created.id, wanted: ['running', 'paused'] });
     await ctx.out.item(sandboxView, sandbox, { changed: true });
   } catch (error) {
-    throw isAppError(error) && error.exitCode !== 141 ? await leftBehind(ctx, created, error) : error;
+    throw isAppError(error) && error.exitCode !== 141 ? await afterCreation(ctx, created, error) : error;
   }
 }
 
@@ -69,15 +69,15 @@ function maybeCreated({ message, details }: AppError): AppError {
   });
 }
 
-/** The sandbox is there, whatever ended the waiting: it is printed all the same, and named. */
-async function leftBehind(ctx: Context, created: Sandbox, error: AppError): Promise<AppError> {
+/** The sandbox exists although the wait has ended: its record is printed, and the error names its id. */
+async function afterCreation(ctx: Context, created: Sandbox, error: AppError): Promise<AppError> {
   const { last_status: last } = error.details.data ?? {};
   const status = typeof last === 'string' ? (last as SandboxStatus) : created.status;
   await ctx.out.item(sandboxView, { ...created, status }, { changed: true });
   await ctx.out.close();
   const { id } = created;
   if (error.kind !== 'interrupted') return error;
-  return new AppError(error.kind, `${error.message}; sandbox ${id} goes on`, {
+  return new AppError(error.kind, `${error.message}; sandbox ${id} keeps running`, {
     ...error.details,
     exitCode: error.exitCode,
     hint: `wait for it: acs sandbox wait ${id}   delete it: acs sandbox delete ${id}`,

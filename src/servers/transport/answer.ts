@@ -125,7 +125,7 @@ function plainText(answer: Answer): string | null {
   return serverText(new TextDecoder().decode(answer.bytes.subarray(0, 4 * MAX_SERVER_TEXT)));
 }
 
-/** An answer that is not what the interface says: HTML of a frontend or a login page, nothing at all, broken JSON. */
+/** The error of a response that is not JSON: HTML of a frontend or a login page, an empty body, malformed JSON. */
 export function wrongPlaceError(answer: Answer, details: RequestDetails): AppError {
   const what =
     answer.bytes.length === 0

@@ -14,10 +14,10 @@ export interface Failure {
 
 const TLS_CODES = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
-/** Of straight.ts, and of undici. */
+/** Error codes of straight.ts and of undici. */
 const SILENCE_CODES: ReadonlySet<string> = new Set(['ACS_SILENCE', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
-/** Digs the system error code out of undici's and Node's errors. */
+/** The system error code nested in an error of undici or Node. */
 export function errorCode(error: unknown): string {
   const codes: string[] = [];
   const visit = (value: unknown, depth: number): void => {
@@ -31,7 +31,7 @@ export function errorCode(error: unknown): string {
   return codes.find((code) => !code.startsWith('UND_ERR_SOCKET')) ?? codes[0] ?? '';
 }
 
-/** These come from a connection that is made, and from one that stood when the request went over it. */
+/** Codes of a failed connect, and of an established connection that failed after the request was sent. */
 const LOST_ROUTE = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 function isWhileConnecting(error: unknown, depth = 0): boolean {

@@ -89,7 +89,7 @@ function exchange(
     // Otherwise the request would end without an error.
     request.on('upgrade', (_response, socket) => {
       socket.destroy();
-      reject(failure('ECONNRESET', 'the server went on in another protocol, which nobody asked for'));
+      reject(failure('ECONNRESET', 'the server switched protocols without a request to upgrade'));
     });
     request.on('response', (response) => {
       const chunks: Buffer[] = [];

@@ -86,8 +86,8 @@ export async function runV0(links: Links, id: string): Promise<RunStart> {
   // A finished agent would run again without a message.
   if (agentState === 'running' || agentState === 'finished') return 'already-running';
   if (agentState === AWAITING_MESSAGE) {
-    throw new AppError('needs-input', 'the agent waits for a message: over V0 nothing else makes it go on', {
-      hint: `say how it is to go on: acs conv send ${id} …`,
+    throw new AppError('needs-input', 'the agent waits for a message; on V0 only a message continues the run', {
+      hint: `send a message: acs conv send ${id} …`,
     });
   }
   return await changeAgentState(links, info, 'running');

@@ -53,8 +53,7 @@ async function readRecord(links: Links): Promise<JsonObject | null> {
   const answer = await links.app.request({ method: 'GET', path: '/api/settings', safe: 'read', accept: [404] });
   if (isMissingRoute(answer)) throw settingsMissing(answer);
   if (answer.status === 404) return null;
-  if (!isRecord(answer.body))
-    throw new AppError('server', 'an answer that is not what the interface says: settings are not an object');
+  if (!isRecord(answer.body)) throw new AppError('server', 'unexpected response: settings is not an object');
   return answer.body as JsonObject;
 }
 
@@ -66,7 +65,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
       secrets[field.name] = secretState(record, field.name);
       continue;
     }
-    // V0 keeps null for what was never set: a first write must not look as if it had changed the rest.
+    // V0 stores null for fields that were never set: without this a first write would be shown as a change of every field.
     const value = record === null ? (field.nullable ? null : field.default) : (record[field.name] ?? null);
     // V0 returns the keys of MCP servers in clear.
     values[field.name] = field.name === 'mcp_config' ? maskMcpConfig(value) : value;
@@ -89,7 +88,7 @@ function changesOf(change: SettingsChange, stored: JsonObject): Map<string, Json
   for (const name of change.unset) {
     if (name === 'secrets_store') continue;
     if (name === 'user_consents_to_analytics')
-      throw new AppError('unsupported', `V0 servers cannot bring ${name} back to nothing; set it to true or false`);
+      throw new AppError('unsupported', `V0 servers cannot unset ${name}; set it to true or false`);
     const field = SETTINGS_FIELDS.find((one) => one.name === name);
     changes.set(name, CLEARED_BY_EMPTY.has(name) ? '' : field?.nullable === false ? field.default : null);
   }

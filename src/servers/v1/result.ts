@@ -28,7 +28,7 @@ export async function resultV1(links: Links, copy: CopyNotices, id: string): Pro
   return null;
 }
 
-/** The copy may lack the newest message, and would give the answer to the one before: the sandbox is asked again. */
+/** The copy may lack the newest message and return the answer to the previous one: the sandbox is read again. */
 function askTwice(
   links: Links,
   copy: CopyNotices,
@@ -39,7 +39,7 @@ function askTwice(
   return async (error) => {
     asked += 1;
     if (error.kind === 'not-found' || error.kind === 'unsupported') return 'copy';
-    // One that swallows requests was waited for already.
+    // A sandbox that did not answer has already used up its time-out.
     if (asked === 1 && links.clock.now() - startedAtMs < LONG_SILENCE_MS) {
       await links.clock.sleep(ASK_AGAIN_MS, links.signal);
       return 'again';

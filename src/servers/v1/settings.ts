@@ -76,8 +76,7 @@ async function readRecord(links: Links): Promise<JsonObject | null> {
   const answer = await settingsAnswer(links);
   if (isMissingRoute(answer)) throw settingsMissing(answer);
   if (answer.status === 404) return null;
-  if (!isRecord(answer.body))
-    throw new AppError('server', 'an answer that is not what the interface says: settings are not an object');
+  if (!isRecord(answer.body)) throw new AppError('server', 'unexpected response: settings is not an object');
   return answer.body as JsonObject;
 }
 
@@ -153,8 +152,7 @@ async function changesOf(
   const changes = new Map<string, JsonValue>();
   for (const name of change.unset) {
     if (name === 'secrets_store') continue;
-    if (NOT_CLEARED.has(name))
-      throw new AppError('unsupported', `V1 servers cannot bring ${name} back to nothing; set it to a value`);
+    if (NOT_CLEARED.has(name)) throw new AppError('unsupported', `V1 servers cannot unset ${name}; set it to a value`);
     // Top-level secrets are cleared by an empty text, nested members by null.
     changes.set(name, name === 'search_api_key' || name === 'sandbox_api_key' ? '' : unsetValue(name, fields));
   }
@@ -168,7 +166,7 @@ async function changesOf(
   return changes;
 }
 
-/** null removes a nested member, so that its default is in force again; a plain one that may not be null gets its default. */
+/** null removes a nested member, so that its default applies; a top-level one that is not nullable gets its default. */
 function unsetValue(name: string, fields: readonly SettingsField[]): JsonValue {
   const field = fields.find((one) => one.name === name);
   const nested = v1PathOf(name).length > 1;

@@ -60,7 +60,7 @@ export function conversationInfo(
     sub_conversation_ids: context.store.conversations.childrenOf(row.id),
     public: row.public,
     sandbox_id: row.dialect === 'V1' ? row.sandbox_id : null,
-    // Our own: here those of V0 run in sandboxes too. Without V1 nobody could do anything with one.
+    // Sent by the local service only: its V0 conversations run in sandboxes too. Without V1 no route takes the id.
     ...(context.api === 'v0' ? {} : { local_sandbox_id: row.sandbox_id }),
     // Sent by the local service only: at other servers the status of a V0 run is in its events alone, which a list would
     // have to read for each conversation.

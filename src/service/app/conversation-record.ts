@@ -68,12 +68,12 @@ export function conversationRecord(
   };
 }
 
-/** How the run last stood. One that was under way when its sandbox went down has no status, as on genuine servers. */
+/** The last status of the run. A run whose sandbox stopped during it has no status, as on genuine servers. */
 function lastRunStatus({ execution_status: status }: ConversationRow, sandbox: 'up' | 'down'): ExecutionStatus | null {
   return sandbox === 'down' && status === 'running' ? null : status;
 }
 
-/** The record for readers without a key: no address, no key and no state of the sandbox, no place on this machine. */
+/** The record for readers without a key: no address, key or state of the sandbox, and no local path. */
 export function sharedConversationRecord(row: ConversationRow, context: AppContext): unknown {
   return {
     id: row.id,

@@ -125,14 +125,14 @@ async function run(
   const { service, settle } = createEnding({ url, key, port });
   const idle = watchIdle({
     activity,
-    // A start may take longer than the timeout: a clone of something large.
+    // A start may take longer than the timeout, for example with a clone of a large repository.
     isBusy: () =>
       store.conversations.isAnyRunning() ||
       store.startTasks.unfinished().length > 0 ||
       context.supervisor.subscribers() > 0,
     timeoutMs: options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
     onIdle: () => {
-      void service.close('nobody has used the service for long');
+      void service.close('idle timeout');
     },
   });
   settle(async (why) => {

@@ -92,6 +92,6 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
   it('ends with 3 when a file cannot be read', async () => {
     const { code, err } = await acs('set', 'llm_model=@nowhere');
     expect(code).toBe(3);
-    expect(err).toMatch(/^error: cannot read nowhere: it does not exist\n {2}check the path; it stands for \/.+\n$/);
+    expect(err).toMatch(/^error: cannot read nowhere: it does not exist\n {2}check the path; full path: \/.+\n$/);
   });
 });

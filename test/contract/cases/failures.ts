@@ -37,8 +37,8 @@ async function goesOn(target: Target, dialect: Dialect, scenario: Scenario): Pro
 }
 
 /**
- * A V0 run that waits for its model goes on, and others are served meanwhile; after a stop the server answers nobody
- * until the model has answered, and the run is then stopped.
+ * A V0 run that waits for its model continues while other requests are served; after a stop the server answers no
+ * request until the model has answered, and the run is then stopped.
  */
 async function stopsLate(target: Target): Promise<Verdict> {
   const id = await endless(target, 'v0', 'SILENT');
@@ -50,7 +50,7 @@ async function stopsLate(target: Target): Promise<Verdict> {
   const { status } = await show(target, id);
   const answers = `conv stop "${errorOf(stop).message}", conv list "${errorOf(list).message}"`;
   return {
-    notHere: `from a stop on, the server answers nobody until the model has answered: ${answers}; then ${status}`,
+    notHere: `after a stop the server answers no request until the model has answered: ${answers}; then ${status}`,
   };
 }
 

@@ -103,7 +103,7 @@ const CASES: ContractCase[] = [
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id, outcome } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
-      // What the sandbox has not passed on when it is paused, nobody can tell until it is resumed.
+      // Events that the sandbox has not delivered when it is paused cannot be read until it is resumed.
       await untilPassedOn(target, id);
       await ok(target, 'sandbox', 'pause', box);
       const { status, sandbox_status, cost_usd } = await show(target, id);

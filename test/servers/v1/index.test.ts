@@ -106,10 +106,7 @@ describe('a V1 conversation', () => {
   it('reports an answer of another shape as a server error', async () => {
     v1.on({ 'GET /api/v1/app-conversations/search': () => ({ json: [{ conversation: 1 }] }) });
     const error = await failure(v1.server.conversations.list({}, null));
-    expect([error.kind, error.message]).toEqual([
-      'server',
-      'an answer that is not what the interface says: conversations is not an object',
-    ]);
+    expect([error.kind, error.message]).toEqual(['server', 'unexpected response: conversations is not an object']);
   });
 
   it('passes unknown statuses through', async () => {

@@ -182,7 +182,7 @@ function get(url: URL, token: string): Promise<http.IncomingMessage> {
     outgoing.on('error', reject);
     outgoing.on('upgrade', (_answer, socket) => {
       socket.destroy();
-      reject(new Error(`${url.host} went on in another protocol`));
+      reject(new Error(`${url.host} switched protocols without a request to upgrade`));
     });
     outgoing.end();
   });

@@ -74,8 +74,8 @@ export function startFromV1(given: AppConversationStart, around: Surroundings): 
 }
 
 /**
- * What is said first. Nothing: the conversation is idle until somebody says something or runs it. A message without
- * content, and a suggested task, begin the replay with the words that it was recorded with.
+ * The first user message. Null leaves the conversation idle until a message or a run request arrives. A message without
+ * content, and a suggested task, start the replay with its recorded message.
  */
 function firstMessage({ initial_message: said, suggested_task: task }: AppConversationStart, recorded: string | null) {
   if (said != null && said.content.length > 0) return said;
