@@ -3,8 +3,6 @@
  * be known of a record (a time it does not carry) satisfies neither a condition nor its `not` twin, so that nothing is
  * changed on the strength of a guess.
  */
-import type { Conversation } from './conversation.ts';
-
 export interface Selection {
   status?: readonly string[];
   notStatus?: readonly string[];
@@ -46,16 +44,6 @@ export function isSelected(record: Selectable, selection: Selection, nowMs: numb
     !(selection.notRepo && isRepository(record.repositories, selection.notRepo))
   );
 }
-
-/**
- * Whether a run is in progress: pausing or deleting its sandbox now would cut it off. A run that waits for a
- * confirmation in a paused sandbox is not: nothing of it runs.
- */
-export function isRunInProgress({ status, sandbox_status }: RunPlace): boolean {
-  return status === 'running' || status === 'starting' || (status === 'waiting' && sandbox_status !== 'paused');
-}
-
-type RunPlace = Pick<Conversation, 'status' | 'sandbox_status'>;
 
 function isOneOf(value: string | null, words: readonly string[] | undefined): boolean {
   return words === undefined || (value !== null && words.includes(value));

@@ -1,10 +1,11 @@
 /** Errors and outcomes of tracking that ends before the run: by a deadline, a silence or a signal. */
-import type { Conversation } from '../domain/conversation.ts';
+import type { Conversation, ConversationStatus } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import type { RunEvidence } from './evidence.ts';
 import { openOutcome } from './outcome.ts';
 import { AppError, EXIT_CODES } from '../errors.ts';
 import { formatDuration } from '../text/duration.ts';
+import { staysSo } from './status.ts';
 import type { TrackedRun } from './tracker-options.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
@@ -87,8 +88,8 @@ export function notStopped(failure: AppError, why: string, id: string, cause: st
 }
 
 /** Whether a run continues after tracking has ended: a paused, stopped, idle or waiting one does not. */
-function future(status: string): string {
-  return ['paused', 'stopped', 'idle', 'waiting'].includes(status) ? 'stays so' : 'goes on';
+function future(status: ConversationStatus): string {
+  return staysSo(status) ? 'stays so' : 'goes on';
 }
 
 /** A run that waits for a confirmation is answered: over V1 a stop would change nothing of it. */

@@ -7,6 +7,7 @@
 import { AppError } from '../errors.ts';
 import { beforeTime, isPassing } from './deadline.ts';
 import { poll, type Cadence } from './poll.ts';
+import { isOutcome } from './status.ts';
 import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
@@ -30,8 +31,6 @@ const FOLLOW_MS = {
 } as const;
 /** For a record that is older than an event: four reads within a second. */
 const WORD_READS: Cadence = { firstMs: 125, mostMs: 500 };
-
-const ENDS: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'waiting', 'paused', 'stopped', 'archived']);
 
 export async function* follow(
   source: FollowSource,
@@ -252,10 +251,10 @@ class Follower {
       this.nullSinceMs = null;
     }
     // A short run may begin and end between two reads: its end is reported though the status before it was the same.
-    const again = isReported && ENDS.has(conversation.status);
+    const again = isReported && isOutcome(conversation.status);
     if (!again && this.reported !== null && !differs(this.reported, conversation)) return;
     let state = conversation;
-    if (ENDS.has(conversation.status)) {
+    if (isOutcome(conversation.status)) {
       // Events that were stored before the end are delivered before it.
       yield* this.readStored();
       if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();

@@ -8,6 +8,7 @@
 import { SANDBOX_ERROR, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
 import { EXIT_CODES } from '../errors.ts';
 import { NO_EVIDENCE, type RunEvidence } from './evidence.ts';
+import { isFinal, isWorking } from './status.ts';
 
 /** The last line of follow, wait and `conv new --wait`. */
 export interface Outcome {
@@ -119,8 +120,7 @@ const AWAITS_USER: Reason = {
 
 /** Whether the status is one of the latest run, as far as the events show: not left over from the run before. */
 export function isOfLatestRun(conversation: Conversation, evidence: RunEvidence): boolean {
-  const { status } = conversation;
-  return status === 'running' || status === 'starting' || !isStale(conversation, evidence);
+  return isWorking(conversation.status) || !isStale(conversation, evidence);
 }
 
 /** Whether the status may be older than the newest event. Never so where the sandbox has failed or is gone. */
@@ -142,9 +142,6 @@ export function lasting(read: Conversation | null, delivered: Conversation['stat
   return read !== null && mayRecover(read) && delivered !== read.status ? null : read;
 }
 
-/** Statuses that change only after a new message or a resume. */
-const FINAL: ReadonlySet<string> = new Set(['finished', 'failed', 'stuck', 'stopped', 'archived']);
-
 /**
  * For `wait --for`: exit code 0 in one of the wanted states; the run's own outcome once none of them can come any
  * more, with `conflict` where that would be 0; null otherwise.
@@ -155,7 +152,7 @@ export function judgeFor(conversation: Conversation, evidence: RunEvidence, want
     return openOutcome(conversation, evidence, EXIT_CODES.ok, conversation.reason);
   }
   // Whatever the run is, its sandbox may be archived.
-  if (wanted.includes('archived') || !FINAL.has(conversation.status)) return null;
+  if (wanted.includes('archived') || !isFinal(conversation.status)) return null;
   const ended = judge(conversation, evidence);
   const reason = {
     code: 'not-reached',

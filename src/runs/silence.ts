@@ -4,10 +4,9 @@ import type { ConversationEvent } from '../domain/event.ts';
 import type { AppError } from '../errors.ts';
 import { formatDuration } from '../text/duration.ts';
 import { noEvents } from './endings.ts';
+import { isUnknown, isWorking } from './status.ts';
 
 const STALL_NOTICE_MS = 600_000;
-/** Events are expected in these; an old server may report `starting` for ever. */
-const GOES_ON: ReadonlySet<string> = new Set(['running', 'starting']);
 
 export class Silence {
   private readonly failAfterMs: number;
@@ -39,7 +38,7 @@ export class Silence {
 
   /** The error that ends the tracking; null while there is none. */
   failure(conversation: Conversation, nowMs: number): AppError | null {
-    if (nowMs - this.sinceMs < this.failAfterMs || !GOES_ON.has(conversation.status)) return null;
+    if (nowMs - this.sinceMs < this.failAfterMs || !isWorking(conversation.status)) return null;
     return noEvents(conversation, this.failAfterMs, this.last);
   }
 
@@ -51,8 +50,8 @@ export class Silence {
       this.sinceMs = nowMs;
       return null;
     }
-    const isBlank = conversation.status.startsWith('unknown(');
-    if (!GOES_ON.has(conversation.status) && !isBlank) return null;
+    // An old server may report `starting` for the whole run, and a later one a word that acs does not know.
+    if (!isWorking(conversation.status) && !isUnknown(conversation.status)) return null;
     const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
     const status = conversation.status !== 'running' ? `, and its status is ${conversation.status}` : '';
     const action = this.last === null ? '' : `; the last was: ${this.last.text}`;

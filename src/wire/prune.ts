@@ -1,12 +1,10 @@
 /** Finds what `serve --prune` deletes at the local service: old conversations with their events, and unused sandboxes. */
+import type { ConversationStatus } from '../domain/conversation.ts';
 import { byId, collectPages } from '../domain/pages.ts';
 import { isAppError, isNotFound } from '../errors.ts';
+import { isRunInProgress, isUnfinished } from '../runs/status.ts';
 import type { Server } from '../servers/server.ts';
 import type { OldConversation, OldThing, OldThings } from '../service-control.ts';
-
-const AT_WORK = new Set<string>(['starting', 'running', 'waiting']);
-/** States from which a run can go on, once they are looked up in the events. */
-const UNFINISHED = new Set<string>(['paused', 'waiting']);
 
 /** @param before milliseconds since the epoch; what was changed later is kept */
 export async function findOld(server: Server, before: number): Promise<OldThings> {
@@ -23,8 +21,9 @@ export async function findOld(server: Server, before: number): Promise<OldThings
   const usedSince = new Set(
     sandboxes.filter((one) => !isOld(one.last_active_at ?? one.created_at)).map(({ id }) => id),
   );
-  const ended = all.filter(({ status, updated_at, created_at, sandbox_id }) => {
-    return !AT_WORK.has(status) && isOld(updated_at ?? created_at) && !usedSince.has(sandbox_id ?? '');
+  const ended = all.filter((conversation) => {
+    const { updated_at, created_at, sandbox_id } = conversation;
+    return !isRunInProgress(conversation) && isOld(updated_at ?? created_at) && !usedSince.has(sandbox_id ?? '');
   });
   // A sandbox is deleted with its last conversation; the ones without a conversation were started by hand.
   const inUse = new Set(all.map((one) => one.sandbox_id));
@@ -37,26 +36,26 @@ export async function findOld(server: Server, before: number): Promise<OldThings
       id,
       // Read again: the run may have been started while the user was asked to confirm.
       remove: async () => ((await isAtWork(server, id)) ? 'at-work' : await remove()),
-      state,
-      isUnfinished: UNFINISHED.has(state),
+      state: state ?? 'unknown',
+      isUnfinished: state !== null && isUnfinished(state),
     });
   }
   return { conversations, sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))) };
 }
 
-/** The status of the run in a paused sandbox. A conversation that cannot be read or was deleted meanwhile is `unknown`. */
-async function settled(server: Server, id: string): Promise<string> {
+/** The status of the run in a paused sandbox. Null: the conversation cannot be read or was deleted meanwhile. */
+async function settled(server: Server, id: string): Promise<ConversationStatus | null> {
   try {
     return (await server.conversations.getSettled(id)).status;
   } catch (error) {
-    if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return 'unknown';
+    if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return null;
     throw error;
   }
 }
 
 async function isAtWork(server: Server, id: string): Promise<boolean> {
   try {
-    return AT_WORK.has((await server.conversations.get(id)).status);
+    return isRunInProgress(await server.conversations.get(id));
   } catch (error) {
     if (isNotFound(error)) return false;
     throw error;

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConversationStatus } from '../../src/domain/conversation.ts';
-import {
-  isRunInProgress,
-  isSelected,
-  matchesGlob,
-  type Selectable,
-  type Selection,
-} from '../../src/domain/selectors.ts';
+import { isSelected, matchesGlob, type Selectable, type Selection } from '../../src/domain/selectors.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -95,17 +88,5 @@ describe('matchesGlob', () => {
 
   it('does not hang on a pattern of many stars', () => {
     expect(matchesGlob('a'.repeat(2000), `${'*a'.repeat(200)}b`)).toBe(false);
-  });
-});
-
-describe('isRunInProgress', () => {
-  it('protects a run that works, starts or waits for an answer', () => {
-    const isProtected = (status: ConversationStatus) => isRunInProgress({ status, sandbox_status: 'running' });
-    expect((['running', 'starting', 'waiting'] as const).every(isProtected)).toBe(true);
-    expect((['idle', 'finished', 'failed', 'paused', 'archived'] as const).some(isProtected)).toBe(false);
-  });
-
-  it('does not protect a run that waits for an answer in a paused sandbox', () => {
-    expect(isRunInProgress({ status: 'waiting', sandbox_status: 'paused' })).toBe(false);
   });
 });

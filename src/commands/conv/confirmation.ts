@@ -4,6 +4,8 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import { AppError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
+import { mayRecover } from '../../runs/outcome.ts';
+import { hasEnded } from '../../runs/status.ts';
 import type { Server } from '../../servers/server.ts';
 
 export interface Confirmation extends PendingAction {
@@ -71,7 +73,7 @@ export function refuseWaiting({ id, status, sandbox_status }: Conversation): voi
 export async function refuseNeedlessStart(server: Server, id: string, purpose: 'message' | 'answer'): Promise<void> {
   const settled = await server.conversations.getSettled(id);
   if (purpose === 'message') return refuseWaiting(settled);
-  if (settled.status === 'finished' || settled.status === 'stuck') throw nothingWaits(id);
+  if (hasEnded(settled.status) && !mayRecover(settled)) throw nothingWaits(id);
 }
 
 export const PAST = { accept: 'accepted', reject: 'rejected' } as const;

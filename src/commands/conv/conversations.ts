@@ -2,7 +2,8 @@
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import { readConversationWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
-import { isRunInProgress, isSelected } from '../../domain/selectors.ts';
+import { isSelected } from '../../domain/selectors.ts';
+import { isRunInProgress } from '../../runs/status.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Resource } from '../resource/resource.ts';
 import { conversationView } from './view.ts';

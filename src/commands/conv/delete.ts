@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, type Conversation } from '../../domain/conversation.ts';
-import { isRunInProgress } from '../../domain/selectors.ts';
+import { isRunInProgress } from '../../runs/status.ts';
 import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import { LAST_LOOK_MS, withinLimit } from '../../runs/deadline.ts';
 import { poll, QUICK } from '../../runs/poll.ts';

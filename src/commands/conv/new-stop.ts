@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
+import { hasStopped } from '../../runs/status.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
@@ -138,7 +139,7 @@ async function afterStop(
   const seen: Conversation = { ...conversation, status: 'paused', waiting_for: null, execution_status: null };
   const stopped = async (): Promise<Conversation | undefined> => {
     const now = await server.conversations.getSettled(conversation.id);
-    return now.status === 'running' || now.status === 'starting' ? undefined : now;
+    return hasStopped(now.status) ? now : undefined;
   };
   return await poll(stopped, { clock: ctx.clock, signal: limit, every: QUICK }).catch(() => seen);
 }

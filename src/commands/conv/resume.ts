@@ -12,6 +12,7 @@ import { checkWord } from '../resource/find.ts';
 import { readSelection } from '../selectors.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { readKnownRun } from '../../runs/run-reads.ts';
+import { actionOnResume } from '../../runs/status.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { conversations } from './conversations.ts';
 import { findStarted, refuseUnstarted } from './started.ts';
@@ -104,7 +105,7 @@ function stepsOf(server: Server, seen: Conversation) {
     task: async () => {
       const settled = await server.conversations.getSettled(seen.id);
       if (isPendingWhilePaused(settled)) return;
-      if (await isUnfinished(server, settled)) await server.conversations.run(seen.id);
+      if (await canContinue(server, settled)) await server.conversations.run(seen.id);
     },
   };
   return needsResume(seen) ? [start, goOn] : [goOn];
@@ -152,7 +153,7 @@ async function goOnUnlessPending(
 }
 
 async function goOn(server: Server, running: Conversation): Promise<Omit<Resumed, 'before'>> {
-  const started = (await isUnfinished(server, running)) && (await server.conversations.run(running.id)) === 'started';
+  const started = (await canContinue(server, running)) && (await server.conversations.run(running.id)) === 'started';
   const record = started ? await server.conversations.get(running.id) : running;
   return { started, changed: started, after: record.status, record };
 }
@@ -169,9 +170,9 @@ function refuseGone({ id, status, sandbox_status }: Conversation): void {
 }
 
 /** A conversation without a user message has no run to continue. */
-async function isUnfinished(server: Server, { id, status }: Conversation): Promise<boolean> {
-  if (status === 'finished' || status === 'starting') return false;
-  if (status !== 'idle') return true;
+async function canContinue(server: Server, { id, status }: Conversation): Promise<boolean> {
+  const onResume = actionOnResume(status);
+  if (onResume !== 'run-if-message') return onResume === 'run';
   for await (const event of eachEvent(server.conversations.eventPages(id, { order: 'oldest-first' }))) {
     if (event.signal === 'message') return true;
   }

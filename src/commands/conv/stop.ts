@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CONVERSATION_STATUSES, NO_STATUS, type Conversation } from '../../domain/conversation.ts';
-import { isRunInProgress } from '../../domain/selectors.ts';
 import { AppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
+import { hasEnded, hasStopped, isRunInProgress, isUnknown } from '../../runs/status.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
@@ -47,7 +47,7 @@ export function declareStop(parent: Command, ctx: Context): void {
 async function stopOne(ctx: Context, { server, seen }: Target<Conversation>): Promise<Change<Conversation>> {
   if (seen.id === '') throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
   // A status that is missing for a moment is that of a busy run.
-  const mayRun = isRunInProgress(seen) || seen.status.startsWith('unknown(');
+  const mayRun = isRunInProgress(seen) || isUnknown(seen.status);
   if (!mayRun) return { changed: false, before: seen.status, after: seen.status, record: seen };
   await server.conversations.stop(seen.id);
   const record = await untilStill(ctx, server, seen.id);
@@ -55,18 +55,17 @@ async function stopOne(ctx: Context, { server, seen }: Target<Conversation>): Pr
   const stays = seen.status === 'waiting' && record.status === 'waiting';
   if (stays) await ctx.notice(`${staysWaiting(seen.id)}; answer it: acs conv confirm ${seen.id} --reject`);
   // A run that ended by itself before the server acted on the stop was not stopped.
-  const changed = !stays && !['finished', 'failed', 'stuck'].includes(record.status);
+  const changed = !stays && !hasEnded(record.status);
   return { changed, before: seen.status, after: record.status, record };
 }
 
-/** The server has taken it; the step in hand may still have to end. */
+/** The server has accepted the stop; the current step may still have to end. */
 async function untilStill(ctx: Context, server: Server, id: string): Promise<Conversation> {
   const { clock, signal } = ctx;
   let last: Conversation | null = null;
   const still = async (): Promise<Conversation | undefined> => {
     last = await server.conversations.getSettled(id);
-    // A sandbox that is busy ending the step reports no status for a moment.
-    return ['running', 'starting', NO_STATUS].includes(last.status) ? undefined : last;
+    return hasStopped(last.status) ? last : undefined;
   };
   const conversation = await poll(still, { clock, signal, every: STEADY, until: clock.now() + SETTLE_MS });
   if (conversation !== undefined) return conversation;

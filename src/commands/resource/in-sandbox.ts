@@ -1,7 +1,7 @@
 /** The conversations that share a sandbox. */
 import type { Conversation } from '../../domain/conversation.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
-import { isRunInProgress } from '../../domain/selectors.ts';
+import { isRunInProgress } from '../../runs/status.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 

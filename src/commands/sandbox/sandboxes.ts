@@ -1,5 +1,6 @@
 /** Sandboxes as a resource of the generic verbs. */
-import { isRunInProgress, isSelected } from '../../domain/selectors.ts';
+import { isSelected } from '../../domain/selectors.ts';
+import { isRunInProgress } from '../../runs/status.ts';
 import { readSandboxWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';

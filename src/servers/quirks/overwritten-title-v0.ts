@@ -10,6 +10,7 @@
  */
 import { isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
+import { isWorking } from '../../runs/status.ts';
 import type { Links } from '../links.ts';
 
 /**
@@ -17,7 +18,6 @@ import type { Links } from '../links.ts';
  * in between: one that was set meanwhile is lost. So the title is read again while the agent works.
  */
 const LOOK_AGAIN_MS = [300, 700];
-const AT_WORK: ReadonlySet<string> = new Set(['starting', 'running']);
 
 export interface RenamedV0 {
   /** Sends the title. */
@@ -30,7 +30,7 @@ export async function renameV0(links: Links, title: string, { patch, look }: Ren
   await patch();
   let conversation = await look();
   for (const waitMs of LOOK_AGAIN_MS) {
-    if (conversation.title === title && !AT_WORK.has(conversation.status)) break;
+    if (conversation.title === title && !isWorking(conversation.status)) break;
     await links.clock.sleep(waitMs, links.signal);
     conversation = await lookAgain(look, conversation);
     if (conversation.title === title) continue;

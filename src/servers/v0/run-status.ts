@@ -1,5 +1,6 @@
 /** The status of a V0 run. An unknown one is `unknown(<word>)`, which does not end a run. */
 import type { ConversationStatus, Reason, RunState } from '../../domain/conversation.ts';
+import { hasEnded } from '../../runs/status.ts';
 
 export interface RunFactsV0 {
   /** STARTING, RUNNING, STOPPED, ARCHIVED, ERROR. */
@@ -45,7 +46,7 @@ export function runStateV0(facts: RunFactsV0): RunState {
 }
 
 function isEnd(state: RunState | null): state is RunState {
-  return state !== null && (state.status === 'finished' || state.status === 'failed');
+  return state !== null && hasEnded(state.status);
 }
 
 /** A V0 agent that answers in text ends in awaiting_user_input: finished, if it has answered. */

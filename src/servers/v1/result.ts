@@ -5,15 +5,16 @@
 import type { AppError } from '../../errors.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
+import { hasEnded } from '../../runs/status.ts';
 import type { Links } from '../links.ts';
 import { agentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
 import { untilCopyHas, type CopyNotices } from '../quirks/late-copy.ts';
 import { eventRecords } from './events.ts';
+import { runStateV1 } from './run-status.ts';
 
 const ASK_AGAIN_MS = 1_000;
 const LONG_SILENCE_MS = 10_000;
-const ENDS: ReadonlySet<string> = new Set(['finished', 'error', 'stuck']);
 
 export async function resultV1(links: Links, copy: CopyNotices, id: string): Promise<string | null> {
   const record = await getConversation(links, id);
@@ -47,7 +48,7 @@ function askTwice(
     copy.unreachable(record.id, error);
     // A run that has ended has its answer, which may not have reached the app server yet.
     const word = record.execution_status;
-    if (word !== null && ENDS.has(word.toLowerCase())) await untilCopyHas(links, record.id, word);
+    if (word !== null && hasEnded(runStateV1(word, null).status)) await untilCopyHas(links, record.id, word);
     return 'copy';
   };
 }

@@ -1,5 +1,6 @@
 /** The status of a V1 run. An unknown one is `unknown(<word>)`, which does not end a run. */
 import { NO_STATUS, type ConversationStatus, type RunState, type SandboxStatus } from '../../domain/conversation.ts';
+import { hasEnded } from '../../runs/status.ts';
 
 const EXECUTION: Record<string, RunState> = {
   idle: { status: 'idle', waiting_for: 'user' },
@@ -32,7 +33,7 @@ function isDown(sandbox: SandboxStatus | null): boolean {
 
 function outlivesSandbox({ status }: RunState, sandbox: SandboxStatus | null): boolean {
   if (status === 'waiting') return sandbox === 'paused';
-  return status === 'finished' || status === 'failed' || status === 'stuck';
+  return hasEnded(status);
 }
 
 function statusWithoutWord(sandbox: SandboxStatus | null): ConversationStatus {

@@ -1,12 +1,7 @@
 /** What the record of a conversation may lack: the last state of a run whose sandbox does not run, why one failed, and its metrics. */
 import { isAppError } from '../../errors.ts';
-import {
-  NO_STATUS,
-  SANDBOX_ERROR,
-  type Conversation,
-  type ConversationStatus,
-  type Reason,
-} from '../../domain/conversation.ts';
+import { SANDBOX_ERROR, type Conversation, type Reason } from '../../domain/conversation.ts';
+import { hasStopped } from '../../runs/status.ts';
 import { runStateV1 } from './run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
@@ -20,8 +15,6 @@ import { getSandbox, searchAppEvents } from './calls.ts';
 import { metricsAfterRun } from './metrics.ts';
 import { toConversation } from './records.ts';
 
-/** In these the sandbox is at work, or too busy to return a status. */
-const GOES_ON: ReadonlySet<ConversationStatus> = new Set(['running', 'starting', NO_STATUS]);
 /** State updates among which the newest execution status is looked for. */
 const MOST_STATES = 200;
 
@@ -44,7 +37,7 @@ export async function settle(
     word ??= await lastKnownWord(links, record.id);
     Object.assign(conversation, runStateV1(word, conversation.sandbox_status));
   }
-  if (!GOES_ON.has(conversation.status))
+  if (hasStopped(conversation.status))
     Object.assign(conversation, await quietly(() => metricsAfterRun(links, record, agent)));
   if (conversation.status !== 'failed' && conversation.status !== 'stuck') return conversation;
   // The run itself had not failed: what failed is the sandbox.

@@ -134,6 +134,16 @@ describe('conv confirm of an action that waits in a paused sandbox', () => {
     expect(written()).toEqual([]);
   });
 
+  it.each(['error', 'stuck'])('exits 6 without a start of the sandbox when the run has ended with %s', async (word) => {
+    const id = await paused('WORK');
+    const conversation = trap.conversations.get(id);
+    if (conversation) setState(conversation, word);
+    const refused = await conv('confirm', id, '--accept', '--resume');
+    expect(refused).toMatchObject({ code: 6, out: '' });
+    expect(refused.err).toContain('has no pending confirmation');
+    expect(written()).toEqual([]);
+  });
+
   it('prints the start of the sandbox in a dry run, and sends nothing', async () => {
     const id = await paused('CONFIRM');
     const dry = await conv('confirm', id, '--accept', '--resume', '--dry-run', '--json');
