@@ -1,7 +1,13 @@
-/** Read, show the difference, write only what differs: the way of set, unset and edit. */
+/** Writes the settings that differ and prints the difference, for set, unset and edit. */
 import type { Context } from '../../context.ts';
 import type { SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
-import { differenceOf, unstoredOf, type SettingsWish, type Unstored } from '../../domain/settings-diff.ts';
+import {
+  differenceOf,
+  unstoredOf,
+  type Difference,
+  type SettingsWish,
+  type Unstored,
+} from '../../domain/settings-diff.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { endOfDryRun } from '../bulk.ts';
@@ -12,7 +18,7 @@ import { settingsView } from './view.ts';
 export interface Application {
   server: Server;
   fields: readonly SettingsField[];
-  /** As read before, where the caller had to. */
+  /** The stored settings, where the caller has read them. */
   snapshot?: SettingsSnapshot;
   wish: SettingsWish;
   allowLoss: boolean | undefined;
@@ -30,10 +36,17 @@ export async function applyWish(ctx: Context, application: Application): Promise
     if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
     return await printSettings(ctx, { names, record: recordOf(snapshot, fields), extra: { changed: false } });
   }
-  for (const { name, before, after } of shown) await ctx.notice(`${name}: ${before} -> ${after}`);
+  // Printed after the write, so that a refused change is not printed; a dry run ends in the write.
+  const isDryRun = ctx.globals.mode === 'dry-run';
+  if (isDryRun) await printDifference(ctx, shown);
   const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
+  if (!isDryRun) await printDifference(ctx, shown);
   refuseUnstored(unstoredOf(after, snapshot, wish, { set, unset }));
   await printSettings(ctx, { names, record: recordOf(after, fields), extra: { changed: true } });
+}
+
+async function printDifference(ctx: Context, shown: readonly Difference[]): Promise<void> {
+  for (const { name, before, after } of shown) await ctx.notice(`${name}: ${before} -> ${after}`);
 }
 
 /** Throws `server`: what was written is not what the server returns. */

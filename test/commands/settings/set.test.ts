@@ -89,6 +89,13 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route, 
     expect(at.proxy.requests).toEqual([]);
   });
 
+  it('settings unset exits 12 without a difference for a setting that the server cannot unset', async () => {
+    expect((await acs('set', 'user_consents_to_analytics=true')).code).toBe(0);
+    const { code, err } = await acs('unset', 'user_consents_to_analytics');
+    expect(code).toBe(12);
+    expect(err).toMatch(/^error: V[01] servers cannot unset user_consents_to_analytics;/);
+  });
+
   it('ends with 3 when a file cannot be read', async () => {
     const { code, err } = await acs('set', 'llm_model=@nowhere');
     expect(code).toBe(3);
