@@ -36,7 +36,7 @@ describe('a replay that the server cannot read', () => {
     );
     expect(code).toBe(124);
     expect(JSON.parse(out)).toMatchObject({ id: V0_ID, status: 'starting' });
-    expect(err).toContain('a V0 server that cannot read a replay stays so for ever');
+    expect(err).toContain('a V0 server that cannot read a replay reports no error and keeps loading');
     expect(err).toContain(`acs conv stop ${V0_ID}`);
   });
 

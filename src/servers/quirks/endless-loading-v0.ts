@@ -23,9 +23,9 @@ export function createLoadingNotice(links: Links, request: NewConversation, id: 
     const why =
       request.replay === null
         ? 'a V0 server may take minutes while another conversation waits for its model'
-        : 'a V0 server that cannot read a replay stays so for ever, without a word';
+        : 'a V0 server that cannot read a replay reports no error and keeps loading';
     links.notice(
-      `the conversation is loading for ${LONG_LOADING_MS / 1000} s now: ${why}; to give it up: acs conv stop ${id}`,
+      `the conversation has been loading for ${LONG_LOADING_MS / 1000} s: ${why}; stop it: acs conv stop ${id}`,
     );
   };
 }

@@ -21,7 +21,7 @@ const STANDS: ReadonlySet<string> = new Set(['idle', 'paused', 'finished', 'stuc
 const TAKEN_UP_MS = 1_000;
 
 /**
- * The message has arrived: a failure here is not reported as a failure to send, after which the caller would send it
+ * The message is stored: a failure here is not reported as a failure to send, after which the caller would send it
  * twice.
  */
 export async function runIfUnprocessed(links: Links, agent: AgentClient): Promise<void> {
@@ -36,7 +36,7 @@ export async function runIfUnprocessed(links: Links, agent: AgentClient): Promis
     if (!isAppError(error)) throw error;
     if (error.kind === 'needs-input') return;
     links.notice(
-      `the message has arrived, but not whether the run still goes on (${error.message}); if it stands: acs conv resume ${agent.conversationId}`,
+      `the message was stored, but the status of the run could not be read (${error.message}); if it does not run: acs conv resume ${agent.conversationId}`,
     );
     // The notice is printed before the error, so that the caller does not send the message a second time.
     if (error.kind === 'interrupted') throw error;

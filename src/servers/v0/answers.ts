@@ -33,7 +33,7 @@ export async function pendingV0(links: Links, id: string): Promise<PendingAction
       'conflict',
       `this conversation does not run (it is ${status}), so a pending action cannot be read`,
       {
-        hint: `start it, and look: acs conv confirm ${id} --resume`,
+        hint: `start it and read the pending action: acs conv confirm ${id} --resume`,
       },
     );
   }

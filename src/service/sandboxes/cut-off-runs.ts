@@ -71,4 +71,4 @@ function endRun(eventsDir: string, id: string, how: CutOff, { clock, onConversat
   }
 }
 
-const NEXT = 'Its files are kept: resume the sandbox, and a message goes on from there.';
+const NEXT = 'Its files are kept: resume the sandbox, and send a message to continue the run.';

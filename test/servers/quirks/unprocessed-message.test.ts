@@ -96,7 +96,7 @@ describe('over V1', () => {
       const notices = await noticesWhenEnded((stopped) =>
         stopped.conversations.send(ID, { text: 'go on', image_urls: [] }),
       );
-      expect(notices).toEqual([expect.stringContaining('the message has arrived')]);
+      expect(notices).toEqual([expect.stringContaining('the message was stored')]);
     });
 
     it('succeeds when its run cannot be read, or waits for a confirmation again', async () => {
