@@ -76,6 +76,7 @@ async function comparedFile(change: FileChange, readSides: (path: string) => Pro
   try {
     const sides = await readSides(path);
     if (!isBinary(sides)) {
+      if (lostCrLf(sides)) omissions.push(`${path}: its line breaks (CRLF); those of before are assumed`);
       const patch = await filePatch(change, wholeSides(sides));
       if (patch === null) omissions.push(`${path}: its text is the same, and this server returns no other change`);
       return { patch: patch ?? '', omissions };
@@ -92,13 +93,22 @@ function isUnknown({ original, modified }: FileSides): boolean {
   return original === null && modified === null;
 }
 
-function wholeSides({ original, modified }: FileSides): FileSides {
-  return { original: whole(original), modified: whole(modified) };
+function wholeSides(sides: FileSides): FileSides {
+  const modified = lostCrLf(sides) ? (sides.modified?.replaceAll('\n', '\r\n') ?? null) : sides.modified;
+  return { original: whole(sides.original), modified: whole(modified) };
+}
+
+/** Recorded 1.6.0 over V0: the modified side is read as text, which makes LF of CRLF; the original comes from git. */
+function lostCrLf({ original, modified }: FileSides): boolean {
+  return original !== null && modified !== null && hasOnlyCrLf(original) && !modified.includes('\r');
+}
+
+function hasOnlyCrLf(text: string): boolean {
+  return text.includes('\n') && !/(?<!\r)\n/.test(text);
 }
 
 /** With an end of its last line, as its other lines have. */
 function whole(text: string | null): string | null {
   if (text === null || text === '' || text.endsWith('\n')) return text;
-  const hasCrLf = text.includes('\n') && !/(?<!\r)\n/.test(text);
-  return `${text}${hasCrLf ? '\r\n' : '\n'}`;
+  return `${text}${hasOnlyCrLf(text) ? '\r\n' : '\n'}`;
 }

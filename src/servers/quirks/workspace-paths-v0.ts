@@ -28,8 +28,8 @@ export function createRepositoryPaths(repository: string | null): RepositoryPath
     inRepository(served) {
       const name = unquotePath(served);
       if (folder === null || !name.startsWith(folder)) return name;
-      const path = name.slice(folder.length);
-      servedPaths.set(path, name);
+      const path = unquotePath(name.slice(folder.length));
+      servedPaths.set(path, folder + path);
       return path;
     },
     served: (path) => servedPaths.get(path) ?? path,

@@ -14,7 +14,8 @@ it('paths of V0 stay as they are without a repository', () => {
 
 it('names that V0 serves as git quotes them are shown and requested without the quotes', () => {
   const paths = createRepositoryPaths('owner/hello');
-  expect(paths.inRepository('"hello/na\\303\\257ve \\"x\\".txt"')).toBe('naïve "x".txt');
+  for (const served of ['"hello/na\\303\\257ve \\"x\\".txt"', 'hello/"na\\303\\257ve \\"x\\".txt"'])
+    expect(paths.inRepository(served)).toBe('naïve "x".txt');
   expect(paths.served('naïve "x".txt')).toBe('hello/naïve "x".txt');
   expect(createRepositoryPaths(null).inRepository('"a\\tb"')).toBe('a\tb');
 });
