@@ -95,7 +95,7 @@ describe('a service', () => {
 
   it('ends after the idle timeout', async () => {
     const service = await services.start({ idleTimeoutMs: 50 });
-    expect(await service.ended).toContain('nobody');
+    expect(await service.ended).toContain('idle timeout');
     expect(serviceStatus(services.dataDir).running).toBe(false);
   });
 
@@ -124,7 +124,7 @@ describe('a service', () => {
     );
     expect(isOver).toBe(false);
     follower.terminate();
-    expect(await service.ended).toContain('nobody');
+    expect(await service.ended).toContain('idle timeout');
   });
 
   it('serves settings, conversations, events and a workspace to resume after a restart', async () => {

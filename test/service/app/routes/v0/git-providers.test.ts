@@ -44,7 +44,7 @@ describe('a Forgejo host that is named with its token', () => {
     expect(await get('repositories')).toMatchObject([HELLO]);
     expect(await get('search/repositories?query=hello')).toMatchObject([HELLO]);
     expect(await get('repository/branches?repository=demo/hello')).toMatchObject({
-      branches: [{ name: 'main' }, { name: 'next' }],
+      branches: [{ name: 'main' }, { name: 'matrix' }, { name: 'next' }],
       has_next_page: false,
     });
   });

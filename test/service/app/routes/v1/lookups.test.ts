@@ -66,7 +66,10 @@ describe('a Forgejo host that is named with its token', () => {
     expect(await get(repositories)).toMatchObject({ items: [HELLO], next_page_id: null });
     expect(await get(`${repositories}&query=hello`)).toMatchObject({ items: [HELLO] });
     const branches = '/api/v1/git/branches/search?provider=forgejo&repository=demo/hello&query=';
-    expect(await get(branches)).toMatchObject({ items: [{ name: 'main' }, { name: 'next' }], next_page_id: null });
+    expect(await get(branches)).toMatchObject({
+      items: [{ name: 'main' }, { name: 'matrix' }, { name: 'next' }],
+      next_page_id: null,
+    });
     expect(await get(`${branches}nex&limit=1`)).toMatchObject({ items: [{ name: 'next' }], next_page_id: null });
     expect(await get(`${branches}&limit=1`)).toMatchObject({ items: [{ name: 'main' }], next_page_id: '1' });
     expect(await get('/api/v1/git/suggested-tasks/search')).toEqual({ items: [], next_page_id: null });
