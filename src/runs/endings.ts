@@ -50,7 +50,7 @@ export function noEvents({ id, status }: Conversation, quietMs: number, last: Co
 
 /** The signal's own error, with what became of the run. */
 export function interruption(error: AppError, id: string, last: Conversation | null): AppError {
-  const state = last === null ? 'goes on' : `(${last.status}) ${future(last.status)}`;
+  const state = last === null ? 'continues' : `(${last.status}) ${future(last.status)}`;
   return new AppError('interrupted', `${error.message}; conversation ${id} ${state}`, {
     ...error.details,
     exitCode: error.exitCode,
@@ -89,7 +89,7 @@ export function notStopped(failure: AppError, why: string, id: string, cause: st
 
 /** Whether a run continues after tracking has ended: a paused, stopped, idle or waiting one does not. */
 function future(status: ConversationStatus): string {
-  return staysSo(status) ? 'stays so' : 'goes on';
+  return staysSo(status) ? 'does not change by itself' : 'continues';
 }
 
 /** A run that waits for a confirmation is answered: over V1 a stop would change nothing of it. */

@@ -119,7 +119,7 @@ describe('a signal', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s during follow ends with %i and says that the run goes on', async (signal, code) => {
+  ] as const)('%s during follow ends with %i and prints that the run continues', async (signal, code) => {
     const id = (
       await start(['conv', 'new', '--no-repo', '--replay', 'long.json', '-q'], inWorld(world)).ended
     ).out.trim();

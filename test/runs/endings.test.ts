@@ -16,11 +16,11 @@ const timeout = () => new AppError('timeout', 'too late', { data: { reason: 'tim
 
 describe('a command that leaves a run', () => {
   it.each([
-    ['running', 'goes on', `stop it: acs conv stop ${ID}`],
-    ['paused', 'stays so', `stop it: acs conv stop ${ID}`],
-    ['stopped', 'stays so', `stop it: acs conv stop ${ID}`],
-    ['idle', 'stays so', `stop it: acs conv stop ${ID}`],
-    ['waiting', 'stays so', `answer it: acs conv confirm ${ID}`],
+    ['running', 'continues', `stop it: acs conv stop ${ID}`],
+    ['paused', 'does not change by itself', `stop it: acs conv stop ${ID}`],
+    ['stopped', 'does not change by itself', `stop it: acs conv stop ${ID}`],
+    ['idle', 'does not change by itself', `stop it: acs conv stop ${ID}`],
+    ['waiting', 'does not change by itself', `answer it: acs conv confirm ${ID}`],
   ] as const)('that is %s prints that it %s, and the next command', (status, future, end) => {
     const conversation = blankConversation(ID, status);
     const hint = `follow it: acs conv follow ${ID}   ${end}`;
@@ -42,7 +42,7 @@ describe('a command that leaves a run', () => {
       details: { hint: followAndStop, data: { last_status: 'unknown(not-read)' } },
     });
     const { exitCode, message, details } = endings.interruption(signal(143), ID, null);
-    expect([exitCode, message]).toEqual([143, `interrupted by SIGINT; conversation ${ID} goes on`]);
+    expect([exitCode, message]).toEqual([143, `interrupted by SIGINT; conversation ${ID} continues`]);
     expect(details).toMatchObject({ hint: followAndStop, server: 'http://127.0.0.1:9' });
     expect(details.data).toEqual({ reason: 'interrupted', id: ID });
   });

@@ -22,7 +22,7 @@ describe('the deadline of tracking', () => {
     expect([stage.looks, stage.ended?.atMs]).toEqual([[], 60_000]);
     expect(stage.ended?.run).toMatchObject({
       outcome: { status: 'running', exit_code: 124 },
-      failure: { message: 'conversation c is still running after 1m; it goes on' },
+      failure: { message: 'conversation c is still running after 1m; it continues' },
     });
   });
 
@@ -237,7 +237,7 @@ describe('a follower that ends or fails', () => {
     stage.interruption.abort(new AppError('interrupted', 'SIGINT', { exitCode: 130 }));
     expect(await watched).toMatchObject({
       outcome: { status: 'unknown(not-read)', exit_code: 130 },
-      failure: { message: 'SIGINT; conversation c goes on' },
+      failure: { message: 'SIGINT; conversation c continues' },
     });
   });
 });

@@ -156,7 +156,7 @@ describe('watching a run', () => {
     stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
     const { outcome, failure } = await watched;
     expect(outcome.status).toBe('running');
-    expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) goes on');
+    expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) continues');
   });
 
   it('does not print that a run continues when it is paused', async () => {
@@ -164,7 +164,9 @@ describe('watching a run', () => {
     const watched = stage.watch({ deadlineMs: 60_000, waitMs: 60_000, judge: () => null });
     await stage.deliver(stage.state('paused'));
     await stage.clock.pass(60_000);
-    expect((await watched).failure?.message).toBe('conversation c is still paused after 1m; it stays so');
+    expect((await watched).failure?.message).toBe(
+      'conversation c is still paused after 1m; it does not change by itself',
+    );
   });
 
   it('ends on a signal with its exit code, and prints that the run continues', async () => {
@@ -174,7 +176,7 @@ describe('watching a run', () => {
     stage.interruption.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
     const { outcome, failure } = await watched;
     expect(outcome).toMatchObject({ status: 'running', exit_code: 130 });
-    expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) goes on');
+    expect(failure?.message).toBe('interrupted by SIGINT; conversation c (running) continues');
     expect(failure?.details.hint).toContain('acs conv stop c');
   });
 });
