@@ -44,7 +44,7 @@ const JOURNAL = 'journal.json';
 
 /**
  * @throws AppError `conflict` where a link or a file is in the way; `config` for other errors of the file system. Nothing
- * has changed then.
+ * has changed then, unless the error says that the files before could not be restored: then the stage must be kept.
  */
 export function install({ root, stage, moves, last }: Installation): void {
   const journal = path.join(stage, JOURNAL);
@@ -55,10 +55,27 @@ export function install({ root, stage, moves, last }: Installation): void {
     for (const { path: name, adds } of moves) if (adds) moveIn(root, stage, name);
     last?.();
   } catch (error) {
-    undo(stage);
+    restore(stage, root);
     throw isAppError(error) ? error : unwritable(root, error);
   }
   rmSync(journal);
+}
+
+/** Whether an installation from this stage ended in the middle: the only copies of files may be in it. */
+export function isUnfinished(stage: string): boolean {
+  return existsSync(path.join(stage, JOURNAL));
+}
+
+function restore(stage: string, root: string): void {
+  try {
+    undo(stage);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AppError('config', `cannot restore the files in ${root}: ${reason}`, {
+      hint: `they are kept in ${path.join(stage, 'old')}; the next conv pull in this checkout restores them`,
+      cause: error,
+    });
+  }
 }
 
 /**
@@ -66,8 +83,8 @@ export function install({ root, stage, moves, last }: Installation): void {
  * @throws the error of the file system
  */
 export function undo(stage: string): boolean {
+  if (!isUnfinished(stage)) return false;
   const journal = path.join(stage, JOURNAL);
-  if (!existsSync(journal)) return false;
   const { root, moves } = JSON.parse(readFileSync(journal, 'utf8')) as Pick<Installation, 'root' | 'moves'>;
   for (const { path: name, adds } of moves) {
     // What is no longer in the stage has been moved into the checkout.
@@ -132,7 +149,8 @@ function at(folder: string, name: string): Buffer {
   return Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, 'latin1')]);
 }
 
-function found(folder: string, name: string): Stats | undefined {
+/** What is at this path, of a link the link itself. */
+export function found(folder: string, name: string): Stats | undefined {
   try {
     return lstatSync(at(folder, name));
   } catch (error) {

@@ -1,11 +1,12 @@
 /** A patch into a checkout, as uncommitted changes. */
-import { copyFileSync, existsSync, lstatSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../../errors.ts';
 import { git, type GitOptions } from '../git.ts';
-import { install, readable, undo } from './install.ts';
+import { found, install, readable, undo } from './install.ts';
 import { applyPatch, listed, summary, type Retrieved, type StagedChange } from './apply.ts';
 import {
+  APPLY_MS,
   leftStages,
   onSameFileSystem,
   repositoryOf,
@@ -79,7 +80,7 @@ async function refuseDirty(
   if (existsSync(index)) copyWithTime(index, copy);
   const ask = async (...args: string[]): Promise<string[]> => {
     const place = { GIT_INDEX_FILE: copy };
-    const options: GitOptions = { ...asking, cwd: root, encoding: 'latin1', place, timeoutMs: 600_000 };
+    const options: GitOptions = { ...asking, cwd: root, encoding: 'latin1', place, timeoutMs: APPLY_MS };
     const result = await git(args, options);
     // Refreshing fails where a file differs, which the next question shows.
     if (args[0] === 'update-index' && result.code === 1) return [];
@@ -112,8 +113,5 @@ function copyWithTime(file: string, copy: string): void {
 
 /** A file that git does not know would be lost; a folder gives way only when it is empty. */
 function isFile(root: string, name: string): boolean {
-  const there = lstatSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]), {
-    throwIfNoEntry: false,
-  });
-  return there !== undefined && !there.isDirectory();
+  return found(root, name)?.isDirectory() === false;
 }

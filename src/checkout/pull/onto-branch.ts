@@ -17,7 +17,7 @@ export async function checkBranch(root: string, branch: string, asking: Asking):
 
 export interface OntoBranch extends Retrieval {
   root: string;
-  /** Short name of the branch; `newBranch` has checked it. */
+  /** Short name of the branch; `checkBranch` has checked it. */
   branch: string;
   /** The commit to start from, where the checkout has it; else HEAD. */
   base: string | null;

@@ -7,9 +7,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AppError, isAppError } from '../../errors.ts';
 import { git, type GitOptions, type GitResult } from '../git.ts';
+import { isUnfinished } from './install.ts';
 
 /** A large patch, and a large index, take minutes on a slow disk. */
-const APPLY_MS = 600_000;
+export const APPLY_MS = 600_000;
 
 export interface Asking extends Omit<GitOptions, 'cwd' | 'timeoutMs' | 'input' | 'encoding' | 'place'> {
   /** Of this process, and of those whose folders are found. */
@@ -38,14 +39,7 @@ export function openStage(dir: string, gitDir: string, asking: Asking): Stage {
   mkdirSync(tree, { recursive: true });
   const place = { GIT_DIR: gitDir, GIT_WORK_TREE: tree, GIT_INDEX_FILE: path.join(dir, 'index') };
   const run: Stage['git'] = (args, input) =>
-    git(args, {
-      ...asking,
-      ...(input === undefined ? {} : { input }),
-      cwd: tree,
-      timeoutMs: APPLY_MS,
-      encoding: 'latin1',
-      place,
-    });
+    git(args, { ...asking, input, cwd: tree, timeoutMs: APPLY_MS, encoding: 'latin1', place });
   return {
     dir,
     git: run,
@@ -123,12 +117,9 @@ export async function staged<T>(
     return await use(stage);
   } catch (error) {
     if (isAppError(error) || !(error instanceof Error) || !('syscall' in error)) throw error;
-    throw new AppError('config', `cannot write ${dir}: ${error.message}`, {
-      hint: 'nothing was changed',
-      cause: error,
-    });
+    throw unwritable(path.dirname(dir), error);
   } finally {
-    stage.remove();
+    if (!isUnfinished(dir)) stage.remove();
   }
 }
 

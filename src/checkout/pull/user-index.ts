@@ -4,7 +4,7 @@ import path from 'node:path';
 import { AppError } from '../../errors.ts';
 import { git, type GitOptions } from '../git.ts';
 import type { StagedChange } from './apply.ts';
-import { succeeded, type Stage } from './stage.ts';
+import { APPLY_MS, succeeded, type Stage } from './stage.ts';
 
 export interface LockedIndex {
   prepare(stage: Stage, changes: readonly StagedChange[], options: GitOptions, idLength: number): Promise<void>;
@@ -38,7 +38,7 @@ export function lockIndex(index: string): LockedIndex {
       for (const entry of all) if (entries.has(entry.slice(entry.indexOf('\t') + 1))) lines.push(entry);
       const args = ['update-index', '-z', '--index-info'];
       const input = Buffer.from(lines.map((line) => `${line}\0`).join(''), 'latin1');
-      succeeded(args, await git(args, { ...options, input, place: { GIT_INDEX_FILE: next }, timeoutMs: 600_000 }));
+      succeeded(args, await git(args, { ...options, input, place: { GIT_INDEX_FILE: next }, timeoutMs: APPLY_MS }));
     },
     install() {
       copyFileSync(next, lock);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FileMove, install, undo } from '../../../src/checkout/pull/install.ts';
+import { type FileMove, install, isUnfinished, undo } from '../../../src/checkout/pull/install.ts';
 
 let dir: string;
 let root: string;
@@ -103,6 +103,23 @@ describe('install', () => {
     };
     expect(() => install({ root, stage, moves: [changed('a')], last })).toThrow(/no lock/);
     expect(tree(root)).toEqual(before);
+  });
+});
+
+describe('install whose undoing fails', () => {
+  it('names the folder with the files of before, which a later undo puts back', () => {
+    put(root, 'a', 'old');
+    const last = (): void => {
+      put(root, 'a/in-the-way', 'x');
+      throw new Error('no lock');
+    };
+
+    expect(() => install({ root, stage, moves: [deleted('a')], last })).toThrow(/cannot restore the files/);
+    expect(isUnfinished(stage)).toBe(true);
+
+    rmSync(path.join(root, 'a'), { recursive: true });
+    expect(undo(stage)).toBe(true);
+    expect([tree(root), isUnfinished(stage)]).toEqual([['a=old'], false]);
   });
 });
 
