@@ -66,10 +66,13 @@ export interface FileChange {
 /** Called with the number of files read so far, first with 0, where a diff needs a request for each. */
 export type FilesRead = (read: number, of: number) => void;
 
+/** `start`: the commit the run started from. `nothing`: the files that were added or changed, each as a new one. */
+export type DiffBase = 'start' | 'nothing';
+
 export interface DiffOptions {
   onRead?: FilesRead;
-  /** `nothing`: the files that were added or changed, each as a new one. Default: the commit the run started from. */
-  against?: 'start' | 'nothing';
+  /** Default: `start`. */
+  against?: DiffBase;
 }
 
 /** The difference of a workspace against the commit the run started from. */

@@ -1,11 +1,9 @@
 /** The changes in the workspace of a conversation, for the commands that print or retrieve them. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import type { DiffOptions, Server, WorkspaceDiff } from '../../servers/server.ts';
+import type { DiffBase, Server, WorkspaceDiff } from '../../servers/server.ts';
 import { diffWithProgress } from './diff-progress.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
-
-type Against = NonNullable<DiffOptions['against']>;
 
 /**
  * Resumes a paused sandbox first, with `resume` or after a question.
@@ -15,13 +13,10 @@ export async function readChanges(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  { against = 'start', ...options }: { resume: boolean | undefined; command: string; against?: Against },
+  options: { resume?: boolean; command: string; against?: DiffBase },
 ): Promise<WorkspaceDiff> {
-  const { resume, command } = options;
-  if (needsResume(conversation)) {
-    await resumeSandbox(ctx, server, conversation, { command, ...(resume === undefined ? {} : { resume }) });
-  }
-  return await diffWithProgress(ctx, server, conversation.id, against);
+  if (needsResume(conversation)) await resumeSandbox(ctx, server, conversation, options);
+  return await diffWithProgress(ctx, server, conversation.id, options.against);
 }
 
 /** What the server could not return, and whether there is anything at all. */

@@ -1,9 +1,7 @@
 /** The diff of a workspace, with its progress where it takes a request for each file. */
 import type { Context } from '../../context.ts';
-import type { DiffOptions, Server, WorkspaceDiff } from '../../servers/server.ts';
+import type { DiffBase, Server, WorkspaceDiff } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
-
-type Against = NonNullable<DiffOptions['against']>;
 
 /** From so many files on, a command off a terminal reports that it asks for each of them. */
 const MANY_FILES = 100;
@@ -13,7 +11,7 @@ export async function diffWithProgress(
   ctx: Context,
   server: Server,
   id: string,
-  against: Against = 'start',
+  against: DiffBase = 'start',
 ): Promise<WorkspaceDiff> {
   if (!ctx.io.stderr.isTTY) return await diffWithNotice(ctx, server, id, against);
   const progress = await ctx.progress(`conversation ${id}: comparing the workspace`);
@@ -37,7 +35,7 @@ function remaining(read: number, of: number, elapsedMs: number): string | null {
   return formatDuration(Math.max(1, Math.round(leftMs / unitMs)) * unitMs);
 }
 
-async function diffWithNotice(ctx: Context, server: Server, id: string, against: Against): Promise<WorkspaceDiff> {
+async function diffWithNotice(ctx: Context, server: Server, id: string, against: DiffBase): Promise<WorkspaceDiff> {
   let noticed = null as Promise<void> | null;
   const onRead = (_: number, of: number): void => {
     if (of >= MANY_FILES) noticed ??= ctx.notice(`comparing ${of} files, each with a request of its own`);

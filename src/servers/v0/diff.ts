@@ -5,7 +5,7 @@ import { isRecord } from '../../protocol/shape.ts';
 import { read, type Links } from '../links.ts';
 import { createRepositoryPaths } from '../quirks/workspace-paths-v0.ts';
 import type { DiffOptions, WorkspaceDiff } from '../server.ts';
-import { diffFromFiles } from '../text-patch.ts';
+import { diffFromFiles } from '../diff-from-files.ts';
 import { statusError } from '../transport/answer.ts';
 import { getConversationV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 

@@ -5,10 +5,10 @@
 import { AppError, isAppError } from '../../errors.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import type { DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
+import type { DiffBase, DiffOptions, FileChange, WorkspaceDiff } from '../server.ts';
 import { startedAtMs } from '../quirks/reset-created-at.ts';
 import { repositoryName } from '../repository-name.ts';
-import { diffFromFiles } from '../text-patch.ts';
+import { diffFromFiles } from '../diff-from-files.ts';
 import { runningAgentOf } from './agent.ts';
 import { enterRepository } from '../quirks/repository-folder.ts';
 import { getConversation } from './calls.ts';
@@ -125,7 +125,7 @@ base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
  * The copy of the index keeps its time: git reads the content of a file that is as old as the index or newer, because
  * its time and size may be those of before a change within the same second.
  */
-function diffScript(enter: string, startedMs: number | null, against: 'start' | 'nothing'): string {
+function diffScript(enter: string, startedMs: number | null, against: DiffBase): string {
   const startSeconds = startedMs === null ? '' : String(Math.floor(startedMs / 1000));
   return `
 command -v git >/dev/null 2>&1 || exit 44

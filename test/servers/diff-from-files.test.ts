@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diffFromFiles } from '../../src/servers/text-patch.ts';
+import { diffFromFiles } from '../../src/servers/diff-from-files.ts';
 import type { FileSides } from '../../src/domain/text-patch.ts';
 
 /** The patch as text, and the omissions that name the file. */

@@ -2,6 +2,7 @@
 import type { GitChange } from '../protocol/agent-server/records.ts';
 import { filePatch, isBinary, type FileSides } from '../domain/text-patch.ts';
 import { isAppError } from '../errors.ts';
+import { withLineEnds } from './quirks/line-ends-v0.ts';
 import type { DiffOptions, FileChange, WorkspaceDiff } from './server.ts';
 
 const STATUS: Record<string, FileChange['status']> = {
@@ -76,8 +77,9 @@ async function comparedFile(change: FileChange, readSides: (path: string) => Pro
   try {
     const sides = await readSides(path);
     if (!isBinary(sides)) {
-      if (lostCrLf(sides)) omissions.push(`${path}: its line breaks (CRLF); those of before are assumed`);
-      const patch = await filePatch(change, wholeSides(sides));
+      const repaired = withLineEnds(sides);
+      if (repaired.assumed) omissions.push(`${path}: its line breaks (CRLF); those of before are assumed`);
+      const patch = await filePatch(change, repaired.sides);
       if (patch === null) omissions.push(`${path}: its text is the same, and this server returns no other change`);
       return { patch: patch ?? '', omissions };
     }
@@ -91,24 +93,4 @@ async function comparedFile(change: FileChange, readSides: (path: string) => Pro
 
 function isUnknown({ original, modified }: FileSides): boolean {
   return original === null && modified === null;
-}
-
-function wholeSides(sides: FileSides): FileSides {
-  const modified = lostCrLf(sides) ? (sides.modified?.replaceAll('\n', '\r\n') ?? null) : sides.modified;
-  return { original: whole(sides.original), modified: whole(modified) };
-}
-
-/** Recorded 1.6.0 over V0: the modified side is read as text, which makes LF of CRLF; the original comes from git. */
-function lostCrLf({ original, modified }: FileSides): boolean {
-  return original !== null && modified !== null && hasOnlyCrLf(original) && !modified.includes('\r');
-}
-
-function hasOnlyCrLf(text: string): boolean {
-  return text.includes('\n') && !/(?<!\r)\n/.test(text);
-}
-
-/** With an end of its last line, as its other lines have. */
-function whole(text: string | null): string | null {
-  if (text === null || text === '' || text.endsWith('\n')) return text;
-  return `${text}${hasOnlyCrLf(text) ? '\r\n' : '\n'}`;
 }
