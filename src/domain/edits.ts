@@ -6,8 +6,8 @@ import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
 import { isRecord, textOf } from './event-parts.ts';
 import type { ConversationEvent } from './event.ts';
-import type { PatchWithChanges, ChangedFile } from './patch.ts';
-import { filePatch, isBinary, type FileSides } from './text-patch.ts';
+import type { PatchWithChanges } from './patch.ts';
+import { filePatch, isBinary, statusOf, type FileSides } from './text-patch.ts';
 
 /** A file before and after one edit. Null: it does not exist; undefined: the event does not have it. */
 export interface Edit {
@@ -28,31 +28,40 @@ export interface EditsDiff extends PatchWithChanges {
 /** What the path of a workspace may contain. */
 type Place = Pick<Conversation, 'id' | 'sandbox_id' | 'repository'>;
 
+type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
+
+/** Takes the next event, oldest first; the edit that it reports, else null. */
+export type EditReader = (event: EditorEvent) => Edit | null;
+
+export function createEditReader(): EditReader {
+  /** V0: content that an action is to write, until its observation says that it did; by the id of the action. */
+  const writes = new Map<string, string>();
+  return (event) => readEdit(event, writes);
+}
+
 export interface EditLog {
-  /** Takes the next event, oldest first; the edit that it reports, else null. */
-  add(event: Pick<ConversationEvent, 'id' | 'kind' | 'payload'>): Edit | null;
+  /** Takes the next event, oldest first. */
+  add(event: EditorEvent): void;
   /** The difference between the first and the last known content of each file. */
   diff(conversation: Place): Promise<EditsDiff>;
 }
 
 export function createEditLog(): EditLog {
   const files = new Map<string, Edit>();
-  /** V0: content that an action is to write, until its observation says that it did; by the id of the action. */
-  const writes = new Map<string, string>();
+  const readNext = createEditReader();
   return {
     add(event) {
-      const edit = readEdit(event, writes);
-      if (edit === null) return null;
+      const edit = readNext(event);
+      if (edit === null) return;
       const known = files.get(edit.path);
       files.set(edit.path, { ...edit, before: known === undefined ? edit.before : known.before });
-      return edit;
     },
     diff: (conversation) => diffOf([...files.values()], conversation),
   };
 }
 
 /** V1: FileEditorObservation (interface 7.2). V0: observations `edit` and `write` (interface 7.6). */
-function readEdit(event: Pick<ConversationEvent, 'id' | 'kind' | 'payload'>, writes: Map<string, string>): Edit | null {
+function readEdit(event: EditorEvent, writes: Map<string, string>): Edit | null {
   const { id, kind, payload } = event;
   const parts = (name: string) => (isRecord(payload[name]) ? payload[name] : {});
   if (kind === 'ObservationEvent') {
@@ -116,11 +125,6 @@ function whyLeftOut({ before, after }: Edit): string | null {
   if (before === undefined && after === null) return 'it was deleted, and the events do not have its content';
   const sides: FileSides = { original: before ?? '', modified: after ?? '' };
   return isBinary(sides) ? 'its content is not text and is left out' : null;
-}
-
-function statusOf({ original, modified }: FileSides): ChangedFile['status'] {
-  if (original === null) return 'added';
-  return modified === null ? 'deleted' : 'modified';
 }
 
 /** Where servers keep a workspace: `/workspace` or `/workspace/project` (interface 6). */

@@ -22,6 +22,14 @@ export function changedFiles({ patch, changes }: PatchWithChanges): ChangedFile[
   });
 }
 
+/** The sums over the files whose lines are known. */
+export function lineTotals(files: readonly ChangedFile[]): Count {
+  return files.reduce(
+    (sum, file) => ({ added: sum.added + (file.added ?? 0), removed: sum.removed + (file.removed ?? 0) }),
+    { added: 0, removed: 0 },
+  );
+}
+
 interface Count {
   added: number;
   removed: number;

@@ -10,6 +10,11 @@ export interface FileSides {
 /** The comparison of two texts takes time with the square of their differences: with more than these, all lines differ. */
 const MOST_DIFFERENCES = 2_000;
 
+export function statusOf({ original, modified }: FileSides): ChangedFile['status'] {
+  if (original === null) return 'added';
+  return modified === null ? 'deleted' : 'modified';
+}
+
 /** Whether one side holds what is not text, or there is no side at all. */
 export function isBinary({ original, modified }: FileSides): boolean {
   const looksBinary = (text: string | null): boolean =>

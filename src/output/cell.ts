@@ -1,6 +1,7 @@
 /** One value as text: exact for scripts, short for people. */
 import { safeLine } from '../text/safe-text.ts';
 import { normalizeTime, parseTime, relativeTime } from '../text/time.ts';
+import { formatUsd } from '../text/usd.ts';
 import type { Field } from './view.ts';
 
 /** For tsv: nothing shortened, null is empty, `\t \n \r \\` escaped, other control characters as `\x1b`. */
@@ -25,7 +26,7 @@ function shortText<T>(field: Field<T>, value: unknown, nowMs: number): string {
       return ms === null ? String(value) : relativeTime(ms, nowMs);
     }
     case 'usd':
-      return typeof value === 'number' ? dollars(value) : plainText(value, ', ');
+      return typeof value === 'number' ? formatUsd(value) : plainText(value, ', ');
     case 'bytes':
       return typeof value === 'number' ? byteSize(value) : plainText(value, ', ');
     case 'json':
@@ -55,10 +56,6 @@ function plainText(value: unknown, separator: string): string {
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) return value.join(separator);
   return JSON.stringify(value) ?? '';
-}
-
-function dollars(amount: number): string {
-  return `$${amount.toFixed(amount !== 0 && Math.abs(amount) < 0.01 ? 4 : 2)}`;
 }
 
 function byteSize(bytes: number): string {

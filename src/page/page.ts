@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import type { Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import { RECONSTRUCTED } from '../domain/edits.ts';
-import type { ChangedFile } from '../domain/patch.ts';
+import { lineTotals, type ChangedFile } from '../domain/patch.ts';
+import { formatUsd } from '../text/usd.ts';
 import { clipped, type Clipped } from './clipped.ts';
 import { markup, Markup } from './markup.ts';
 import { createStepReader, type Step, type StepKind } from './steps.ts';
@@ -93,7 +94,7 @@ function facts(conversation: Conversation): Markup {
       'Outcome',
       markup`<strong class="${TONES[status] ?? 'quiet'}">${status}</strong>${why === null ? null : markup`: ${why}`}`,
     ],
-    ['Cost', cost === null ? 'not known' : `$${cost.toFixed(cost > 0 && cost < 0.01 ? 4 : 2)}`],
+    ['Cost', cost === null ? 'not known' : formatUsd(cost)],
     ['Tokens', tokens === null ? null : `${number(tokens.input)} input, ${number(tokens.output)} output`],
     ['Model', model],
     ['Repository', repository],
@@ -171,8 +172,8 @@ function fileItem(part: string, files: readonly ChangedFile[]): Markup {
 }
 
 function total(files: readonly ChangedFile[]): string {
-  const sum = (name: 'added' | 'removed') => files.reduce((all, file) => all + (file[name] ?? 0), 0);
-  return `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, lines added: ${number(sum('added'))}, removed: ${number(sum('removed'))}`;
+  const { added, removed } = lineTotals(files);
+  return `${number(files.length)} ${files.length === 1 ? 'file' : 'files'} changed, lines added: ${number(added)}, removed: ${number(removed)}`;
 }
 
 function textBlock({ text, left }: Clipped): Markup {

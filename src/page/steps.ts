@@ -1,5 +1,5 @@
 /** The events of a conversation as the steps that the page shows, each complete in itself and bounded in size. */
-import { createEditLog, type Edit } from '../domain/edits.ts';
+import { createEditReader, type Edit } from '../domain/edits.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import {
   commandOf,
@@ -12,7 +12,7 @@ import {
   statusWordOf,
   thoughtOf,
 } from '../domain/event-words.ts';
-import { isBinary, filePatch } from '../domain/text-patch.ts';
+import { filePatch, isBinary, statusOf } from '../domain/text-patch.ts';
 import { parseTime } from '../text/time.ts';
 import { clipped, type Clipped } from './clipped.ts';
 
@@ -42,10 +42,10 @@ export interface StepReader {
 /** @param startedAt RFC 3339; without one the clock begins with the first event */
 export function createStepReader(startedAt: string | null): StepReader {
   let firstMs = parseTime(startedAt);
-  const edits = createEditLog();
+  const readEdit = createEditReader();
   return {
     async read(event) {
-      const edit = edits.add(event);
+      const edit = readEdit(event);
       if (isBookkeeping(event)) return null;
       const ms = parseTime(event.timestamp);
       firstMs ??= ms;
@@ -106,8 +106,7 @@ async function editParts({ path, before, after }: Edit): Promise<Parts> {
   if (after === undefined || before === undefined || isBinary(sides)) {
     return { kind: 'edit', title: path, body: null, form: 'diff' };
   }
-  const status = before === null ? 'added' : after === null ? 'deleted' : 'modified';
-  const patch = await filePatch({ path, status }, sides);
+  const patch = await filePatch({ path, status: statusOf(sides) }, sides);
   return { kind: 'edit', title: path, body: patch === null ? null : clipped(hunksIn(patch)), form: 'diff' };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedFiles } from '../../src/domain/patch.ts';
+import { changedFiles, lineTotals } from '../../src/domain/patch.ts';
 
 const stat = (patch: string, ...paths: string[]) =>
   changedFiles({ patch: Buffer.from(patch), changes: paths.map((path) => ({ path, status: 'modified' as const })) });
@@ -45,5 +45,17 @@ describe('a diff', () => {
   it('has no lines for a binary file', () => {
     const patch = 'diff --git a/i.png b/i.png\nBinary files a/i.png and b/i.png differ\n';
     expect(stat(patch, 'i.png')).toEqual([{ path: 'i.png', status: 'modified', added: null, removed: null }]);
+  });
+});
+
+describe('the totals of changed files', () => {
+  it('leave out files whose lines are not known', () => {
+    const files = [
+      { path: 'a', status: 'modified' as const, added: 3, removed: 1 },
+      { path: 'b', status: 'added' as const, added: null, removed: null },
+      { path: 'c', status: 'deleted' as const, added: 0, removed: 4 },
+    ];
+    expect(lineTotals(files)).toEqual({ added: 3, removed: 5 });
+    expect(lineTotals([])).toEqual({ added: 0, removed: 0 });
   });
 });

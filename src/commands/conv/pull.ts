@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import path from 'node:path';
 import type { Checkout } from '../../checkout/index.ts';
-import type { Retrieved } from '../../checkout/pull/index.ts';
+import type { Retrieved, Retriever } from '../../checkout/pull/index.ts';
 import type { Context } from '../../context.ts';
-import { changedFiles } from '../../domain/patch.ts';
+import { changedFiles, lineTotals } from '../../domain/patch.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
@@ -94,7 +94,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
     against: folder === null ? 'start' : 'nothing',
   });
   await reportOmissions(ctx, diff);
-  const work = { ctx, server, conversation, diff, options };
+  const work = { ctx, server, retriever, conversation, diff, options };
   const pulled = checkout === null ? await intoFolder(work, folder ?? '') : await intoCheckout(work, checkout);
   const isDryRun = ctx.globals.mode === 'dry-run';
   if (isDryRun) await ctx.notice('dry run: nothing was written');
@@ -132,13 +132,13 @@ async function requiredCheckout(ctx: Context): Promise<Checkout> {
 interface Work {
   ctx: Context;
   server: Server;
+  retriever: Retriever;
   conversation: Conversation;
   diff: WorkspaceDiff;
   options: PullOptions;
 }
 
-async function intoFolder({ ctx, conversation, diff }: Work, folder: string): Promise<Pulled> {
-  const retriever = await ctx.retriever();
+async function intoFolder({ ctx, retriever, conversation, diff }: Work, folder: string): Promise<Pulled> {
   const { patch } = diff;
   const retrieved = await retriever.intoFolder({ folder, patch, dryRun: ctx.globals.mode === 'dry-run' });
   await reportSubmodules(ctx, retrieved);
@@ -146,8 +146,7 @@ async function intoFolder({ ctx, conversation, diff }: Work, folder: string): Pr
 }
 
 async function intoCheckout(work: Work, { root }: Checkout): Promise<Pulled> {
-  const { ctx, server, conversation, diff, options } = work;
-  const retriever = await ctx.retriever();
+  const { ctx, server, retriever, conversation, diff, options } = work;
   const asked = {
     root,
     patch: diff.patch,
@@ -183,8 +182,6 @@ function record(
   { files, conflicts }: Retrieved,
   place: Pick<Pulled, 'into' | 'path'> & Partial<Pick<Pulled, 'branch' | 'commit'>>,
 ): Pulled {
-  const counted = changedFiles(diff);
-  const sum = (of: 'added' | 'removed') => counted.reduce((total, file) => total + (file[of] ?? 0), 0);
   return {
     conversation_id: conversation.id,
     branch: null,
@@ -192,8 +189,7 @@ function record(
     ...place,
     base: diff.base,
     files,
-    added: sum('added'),
-    removed: sum('removed'),
+    ...lineTotals(changedFiles(diff)),
     conflicts,
   };
 }

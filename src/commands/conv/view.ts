@@ -1,5 +1,6 @@
 import { knownId, type Conversation } from '../../domain/conversation.ts';
 import type { Outcome } from '../../runs/outcome.ts';
+import { formatUsd } from '../../text/usd.ts';
 import type { JsonShape, LinePart, RecordShape, View } from '../../output/view.ts';
 
 const REASON: JsonShape = { members: ['code', 'text'] };
@@ -72,7 +73,7 @@ export function idOf({ id, start_task_id }: Pick<Conversation, 'id' | 'start_tas
 export function outcomeLine({ status, reason, exit_code, cost_usd }: Outcome): LinePart[] {
   const tone = exit_code === 0 ? 'good' : exit_code === 1 ? 'bad' : 'warn';
   const why = exit_code === 0 || reason === null ? '' : `: ${reason.text}`;
-  const cost = cost_usd === null || cost_usd === 0 ? '' : `  $${cost_usd.toFixed(cost_usd < 0.01 ? 4 : 2)}`;
+  const cost = cost_usd === null || cost_usd === 0 ? '' : `  ${formatUsd(cost_usd)}`;
   return [{ text: `${exit_code === 0 ? '✓' : '✗'} ${status}`, tone }, { text: why }, { text: cost, tone: 'dim' }];
 }
 

@@ -3,8 +3,9 @@ import type { Conversation } from '../../../domain/conversation.ts';
 import { RECONSTRUCTED } from '../../../domain/edits.ts';
 import type { ConversationEvent } from '../../../domain/event.ts';
 import { actionIdOf, commandOf, exitCodeOf, shapeOf } from '../../../domain/event-words.ts';
-import type { ChangedFile } from '../../../domain/patch.ts';
+import { lineTotals, type ChangedFile } from '../../../domain/patch.ts';
 import { safeLine, safeText } from '../../../text/safe-text.ts';
+import { formatUsd } from '../../../text/usd.ts';
 import { boundedLines, fenced, quoted, inline } from './md-text.ts';
 import type { ExportDiff, ExportRecord } from './record.ts';
 
@@ -61,7 +62,7 @@ function facts(conversation: Conversation): string {
   const link = url !== null && /^https?:\/\/[^\s<>()]+$/.test(url) ? `[${id}](${url})` : id;
   const rows: [string, string][] = [
     ['Outcome', inline(why === '' ? status : `${status}: ${why}`)],
-    ['Cost', cost === null ? '' : `$${cost.toFixed(cost > 0 && cost < 0.01 ? 4 : 2)}${used}`],
+    ['Cost', cost === null ? '' : `${formatUsd(cost)}${used}`],
     ['Model', inline(model ?? '')],
     ['Repository', inline([repository, branch].filter((word) => word !== null).join(', branch '))],
     ['Conversation', link],
@@ -111,8 +112,8 @@ function statLine({ path, status, added, removed }: ChangedFile): string {
 }
 
 function total(files: readonly ChangedFile[]): string {
-  const sum = (name: 'added' | 'removed') => files.reduce((all, file) => all + (file[name] ?? 0), 0);
-  return `${number(files.length)} ${files.length === 1 ? 'file' : 'files'}, +${sum('added')} -${sum('removed')}`;
+  const { added, removed } = lineTotals(files);
+  return `${number(files.length)} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed}`;
 }
 
 function patchText({ patch }: ExportDiff, { id }: Conversation, most: number): string {

@@ -1,4 +1,5 @@
 /** What an export has of a conversation, whatever its form: the record, the events and the diff, without secrets. */
+import { isUtf8 } from 'node:buffer';
 import type { Context } from '../../../context.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { createEditLog, RECONSTRUCTED, type EditLog } from '../../../domain/edits.ts';
@@ -94,13 +95,4 @@ function withoutSecrets(diff: ExportDiff, redact: (text: string) => string): Exp
     omissions: [...omissions, 'secrets: they are redacted, so that the patch may not apply'],
     patch: Buffer.from(redacted, encoding),
   };
-}
-
-function isUtf8(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }
