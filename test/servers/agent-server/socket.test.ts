@@ -1,60 +1,22 @@
 import type { Duplex } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clockFrom } from '../../../src/clock.ts';
 import type { FollowItem } from '../../../src/runs/follow-source.ts';
-import type { Server } from '../../../src/servers/server.ts';
 import { until } from '../../support/until.ts';
-import { connectTo, quickClock } from '../support/connect.ts';
-import { createV1World, finish, ID, type V1World } from '../support/v1-world.ts';
+import { followedV1 } from '../support/followed-v1.ts';
+import { finish, ID } from '../support/v1-world.ts';
 
 const MIB = 1024 * 1024;
 
-let world: V1World;
-
-let server: Server;
-
-let clock: ReturnType<typeof quickClock>;
-
-let stop: AbortController;
-
-let lines: string[];
-
-let following: Promise<void>;
-
-beforeEach(async () => {
-  world = await createV1World();
-  stop = new AbortController();
-  clock = quickClock();
-  server = await connectTo(world.fake.url, { signal: stop.signal, clock });
-  world.addConversation();
-  lines = [];
-});
-
-afterEach(async () => {
-  stop.abort(new Error('test is over'));
-  await following.catch(() => undefined);
-  await server.close();
-  await world.close();
-});
-
-function follow(): void {
-  following = (async () => {
-    for await (const item of server.conversations.follow(ID, { signal: stop.signal })) {
-      if (item.type === 'event') lines.push(item.event.text);
-      if (item.type === 'state') lines.push(`=${item.conversation.status}`);
-    }
-  })();
-  following.catch((error: unknown) => lines.push(String(error)));
-}
+const v1 = followedV1();
 
 /** Connects again, with time that goes on by itself, twenty times as fast; how much of it has passed. */
 async function hurry(requestTimeoutMs: number): Promise<{ now: () => number }> {
-  await server.close();
   const startMs = Date.now();
   const now = (): number => startMs + (Date.now() - startMs) * 20;
   const { sleep } = clockFrom(now);
-  server = await connectTo(world.fake.url, {
-    signal: stop.signal,
+  await v1.reconnect({
+    signal: v1.stop.signal,
     clock: { now, sleep: (ms, signal) => sleep(ms / 20, signal) },
     requestTimeoutMs,
   });
@@ -66,49 +28,49 @@ function rawSocket(socket: unknown): Duplex {
   return (socket as { _socket: Duplex })._socket;
 }
 
-const events = (): string[] => lines.filter((one) => !one.startsWith('='));
+const events = (): string[] => v1.lines.filter((one) => !one.startsWith('='));
 
 describe('following', () => {
   it('continues where it was when the first read is cut, and repeats no event', async () => {
     const all = Array.from({ length: 250 }, (_, index) => finish(`step ${index}`));
-    world.agentEvents.push(...all);
+    v1.world.agentEvents.push(...all);
     let cuts = 0;
-    world.before = ({ path, query }) =>
+    v1.world.before = ({ path, query }) =>
       path.endsWith('/events/search') && query.get('page_id') === '100' && ++cuts <= 6 ? { cut: true } : null;
-    follow();
-    await until(() => lines.includes('=running'));
+    v1.follow();
+    await until(() => v1.lines.includes('=running'));
     expect(cuts).toBeGreaterThan(4);
     expect(events()).toEqual(all.map((_, index) => `step ${index}`));
   });
 
   it('shows the events that a half-open socket did not deliver, and opens another one', async () => {
-    follow();
-    await until(() => lines.includes('=running') && world.fake.sockets.length === 1);
+    v1.follow();
+    await until(() => v1.lines.includes('=running') && v1.world.fake.sockets.length === 1);
     // Stored, and never sent.
-    world.agentEvents.push(finish('unheard'));
-    await until(() => events().includes('unheard') && world.fake.sockets.length === 2);
+    v1.world.agentEvents.push(finish('unheard'));
+    await until(() => events().includes('unheard') && v1.world.fake.sockets.length === 2);
     expect(events()).toEqual(['unheard']);
   });
 
   it('reads an event whose frame announces more than 128 MiB, and opens another socket', async () => {
-    follow();
-    await until(() => lines.includes('=running') && world.fake.sockets.length === 1);
-    world.agentEvents.push(finish('too large for a frame'));
+    v1.follow();
+    await until(() => v1.lines.includes('=running') && v1.world.fake.sockets.length === 1);
+    v1.world.agentEvents.push(finish('too large for a frame'));
     const size = Buffer.alloc(8);
     size.writeBigUInt64BE(BigInt(128 * MIB + 1));
-    rawSocket(world.fake.sockets[0]).write(Buffer.concat([Buffer.from([0x81, 127]), size]));
-    await until(() => world.fake.sockets.length === 2 && events().length > 0);
+    rawSocket(v1.world.fake.sockets[0]).write(Buffer.concat([Buffer.from([0x81, 127]), size]));
+    await until(() => v1.world.fake.sockets.length === 2 && events().length > 0);
     expect(events()).toEqual(['too large for a frame']);
   });
 
   it('closes a socket whose frames are not taken at 64 MiB, and shows each event once', async () => {
-    const items = server.conversations.follow(ID, { signal: stop.signal })[Symbol.asyncIterator]();
-    following = items.next().then(() => undefined);
-    await until(() => world.fake.sockets.length === 1);
-    await following;
+    const items = v1.server.conversations.follow(ID, { signal: v1.stop.signal })[Symbol.asyncIterator]();
+    v1.following = items.next().then(() => undefined);
+    await until(() => v1.world.fake.sockets.length === 1);
+    await v1.following;
     const sent = Array.from({ length: 5 }, (_, index) => finish(`step ${index}`));
-    world.agentEvents.push(...sent);
-    const [socket] = world.fake.sockets;
+    v1.world.agentEvents.push(...sent);
+    const [socket] = v1.world.fake.sockets;
     for (const one of sent) socket?.send(JSON.stringify({ ...one, padding: 'x'.repeat(16 * MIB) }));
     await until(() => socket?.readyState === socket?.CLOSED);
     const shown: string[] = [];
@@ -121,33 +83,33 @@ describe('following', () => {
 
   it('pauses between connections when the server closes every socket at once', async () => {
     let opened = 0;
-    world.fake.onSocket = (socket) => {
+    v1.world.fake.onSocket = (socket) => {
       opened += 1;
       socket.close(1013);
     };
-    const fromMs = clock.now();
-    follow();
+    const fromMs = v1.clock.now();
+    v1.follow();
     await until(() => opened >= 10);
-    expect(clock.now() - fromMs).toBeGreaterThan(20_000);
+    expect(v1.clock.now() - fromMs).toBeGreaterThan(20_000);
   });
 
   it('reads the copy of the app server at its usual interval while the sandbox answers no request', async () => {
     // Silence is waited for on the wall; a busy machine must be able to send what is not silent meanwhile.
     const { now } = await hurry(2_000);
-    world.fake.acceptSocket = () => false;
-    world.before = ({ path }) => (path.startsWith('/agent/') ? { silence: true } : null);
-    follow();
+    v1.world.fake.acceptSocket = () => false;
+    v1.world.before = ({ path }) => (path.startsWith('/agent/') ? { silence: true } : null);
+    v1.follow();
     for (let step = 0; step < 10; step++) {
-      world.appEvents.push(finish(`step ${step}`));
+      v1.world.appEvents.push(finish(`step ${step}`));
       await until(() => events().length === step + 1);
     }
     // It is left alone for 15 s, then 30 s, then 60 s: however long all of it took, it was not asked more often.
     const most = 1 + Math.log2(1 + now() / 15_000);
-    expect(world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThanOrEqual(most);
+    expect(v1.world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThanOrEqual(most);
   });
 
   it('shows events that reach the app server after newer ones', async () => {
-    Object.assign(world.conversations.get(ID)!, {
+    Object.assign(v1.world.conversations.get(ID)!, {
       sandbox_status: 'STARTING',
       execution_status: null,
       conversation_url: null,
@@ -157,10 +119,10 @@ describe('following', () => {
       ...finish(text),
       timestamp: `2026-11-21T12:00:${String(seconds).padStart(2, '0')}.000000`,
     });
-    world.appEvents.push(at(0, 'first'), at(40, 'third'));
-    follow();
+    v1.world.appEvents.push(at(0, 'first'), at(40, 'third'));
+    v1.follow();
     await until(() => events().length === 2);
-    world.appEvents.splice(1, 0, at(20, 'second'));
+    v1.world.appEvents.splice(1, 0, at(20, 'second'));
     await until(() => events().length === 3);
     expect(events()).toEqual(['first', 'third', 'second']);
   });

@@ -1,83 +1,36 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../../src/servers/server.ts';
-import { AppError } from '../../../src/errors.ts';
-import { connectTo, quickClock } from '../support/connect.ts';
-import { failure } from '../support/failure.ts';
-import type { Asked, Reply } from '../support/fake-server.ts';
-import { createV1World, event, ID, status, userMessage, type V1World } from '../support/v1-world.ts';
+import { describe, expect, it } from 'vitest';
+import type { Reply } from '../support/fake-server.ts';
+import { event, ID, status, userMessage } from '../support/v1-world.ts';
+import { refused, waitingV1 } from '../support/waiting-v1.ts';
+
+const v1 = waitingV1();
 
 describe('over V1', () => {
-  let world: V1World;
-  let server: Server;
-  let posted: Asked[];
-  let reply: (asked: Asked) => Reply;
-  const refused: Reply = {
-    status: 409,
-    json: { detail: 'Conversation already running. Wait for completion or pause first.' },
-  };
-
-  beforeEach(async () => {
-    world = await createV1World();
-    server = await connectTo(world.fake.url);
-    posted = [];
-    reply = () => ({ json: { success: true } });
-    world.before = (asked) => {
-      if (asked.method !== 'POST') return null;
-      posted.push(asked);
-      return reply(asked);
-    };
-    world.addConversation({ execution_status: 'waiting_for_confirmation' });
-    world.agentState['execution_status'] = 'waiting_for_confirmation';
-  });
-  afterEach(async () => {
-    await server.close();
-    await world.close();
-  });
-  /** What is said when a signal ends the first wait behind what was sent. */
-  const noticesWhenEnded = async (work: (stopped: Server) => Promise<unknown>): Promise<string[]> => {
-    const stop = new AbortController();
-    const clock = quickClock();
-    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
-      if (posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
-      return clock.sleep(ms, signal);
-    };
-    const notices: string[] = [];
-    const options = {
-      signal: stop.signal,
-      clock: { now: clock.now, sleep },
-      notice: (text: string) => notices.push(text),
-    };
-    const stopped = await connectTo(world.fake.url, options);
-    expect((await failure(work(stopped))).kind).toBe('interrupted');
-    await stopped.close();
-    return notices;
-  };
-
   describe('a message', () => {
-    const paths = (): string[] => posted.map(({ path }) => path.split('/').at(-1) ?? '');
-    const send = (): Promise<void> => server.conversations.send(ID, { text: 'go on', image_urls: [] });
+    const paths = (): string[] => v1.posted.map(({ path }) => path.split('/').at(-1) ?? '');
+    const send = (): Promise<void> => v1.server.conversations.send(ID, { text: 'go on', image_urls: [] });
     const arrives = (word: string) => (): Reply => {
-      if (posted.length === 1) world.agentEvents.push(userMessage('go on'));
-      if (posted.length === 1) world.agentState['execution_status'] = word;
-      return posted.length < 3 && posted.length > 1 ? refused : { json: { success: true } };
+      if (v1.posted.length === 1) v1.world.agentEvents.push(userMessage('go on'));
+      if (v1.posted.length === 1) v1.world.agentState['execution_status'] = word;
+      return v1.posted.length < 3 && v1.posted.length > 1 ? refused : { json: { success: true } };
     };
 
     it.each(['error', 'paused', 'running'])(
       'that a run in the status %s has not processed starts a run',
       async (word) => {
-        world.agentEvents = [status(word)];
-        world.agentState['execution_status'] = word;
-        reply = arrives(word === 'running' ? 'idle' : word);
+        v1.world.agentEvents = [status(word)];
+        v1.world.agentState['execution_status'] = word;
+        v1.reply = arrives(word === 'running' ? 'idle' : word);
         await send();
-        expect(posted[0]?.body).toMatchObject({ run: word !== 'running' });
+        expect(v1.posted[0]?.body).toMatchObject({ run: word !== 'running' });
         expect(paths()).toEqual(['send-message', 'run', 'run']);
       },
     );
 
     it('that was processed starts no run, whatever the status is by then', async () => {
-      world.agentState['execution_status'] = 'error';
-      reply = () => {
-        world.agentEvents.push(
+      v1.world.agentState['execution_status'] = 'error';
+      v1.reply = () => {
+        v1.world.agentEvents.push(
           userMessage('go on'),
           status('running'),
           event('ConversationErrorEvent'),
@@ -90,28 +43,28 @@ describe('over V1', () => {
     });
 
     it('is reported as arrived when a signal ends the wait for its run', async () => {
-      world.agentEvents = [status('error')];
-      world.agentState['execution_status'] = 'error';
-      reply = arrives('error');
-      const notices = await noticesWhenEnded((stopped) =>
+      v1.world.agentEvents = [status('error')];
+      v1.world.agentState['execution_status'] = 'error';
+      v1.reply = arrives('error');
+      const notices = await v1.noticesWhenEnded((stopped) =>
         stopped.conversations.send(ID, { text: 'go on', image_urls: [] }),
       );
       expect(notices).toEqual([expect.stringContaining('the message was stored')]);
     });
 
     it('succeeds when its run cannot be read, or waits for a confirmation again', async () => {
-      world.agentState['execution_status'] = 'error';
-      reply = () => {
-        world.agentState['execution_status'] = 'waiting_for_confirmation';
+      v1.world.agentState['execution_status'] = 'error';
+      v1.reply = () => {
+        v1.world.agentState['execution_status'] = 'waiting_for_confirmation';
         return { json: { success: true } };
       };
       await send();
-      world.agentState['execution_status'] = 'error';
-      reply = arrives('error');
-      posted = [];
-      const readable = world.before;
-      world.before = (asked) => {
-        const isGone = posted.length > 0 && asked.path.startsWith('/agent/');
+      v1.world.agentState['execution_status'] = 'error';
+      v1.reply = arrives('error');
+      v1.posted = [];
+      const readable = v1.world.before;
+      v1.world.before = (asked) => {
+        const isGone = v1.posted.length > 0 && asked.path.startsWith('/agent/');
         return isGone ? { status: 500, type: 'text/plain', text: 'Internal Server Error' } : readable(asked);
       };
       await send();

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Conversation } from '../../../src/domain/conversation.ts';
 import type { NewConversation } from '../../../src/domain/new-conversation.ts';
+import type { ConnectOptions } from '../../../src/servers/options.ts';
 import type { Server, StartProgress } from '../../../src/servers/server.ts';
 import { connectTo } from './connect.ts';
 import type { Asked, Reply } from './fake-server.ts';
@@ -10,6 +11,8 @@ import { createV1World, type V1World } from './v1-world.ts';
 export interface ConnectedV1 {
   readonly world: V1World;
   readonly server: Server;
+  /** Closes the connection and makes another one. */
+  reconnect(options: Partial<ConnectOptions>): Promise<void>;
   /** Answers these routes, leaves the others alone. */
   on(routes: Record<string, (asked: Asked) => Reply>): void;
   /** The first request of this method and path. */
@@ -17,13 +20,13 @@ export interface ConnectedV1 {
   start(request: NewConversation): Promise<{ steps: StartProgress[]; conversation: Conversation }>;
 }
 
-/** Call it at the top of a test file, which it gives its hooks. */
-export function connectedV1(): ConnectedV1 {
+/** Call it at the top of a test file, which it gives its hooks. The options are asked for before each test. */
+export function connectedV1(options: () => Partial<ConnectOptions> = () => ({})): ConnectedV1 {
   let world: V1World;
   let server: Server;
   beforeEach(async () => {
     world = await createV1World();
-    server = await connectTo(world.fake.url);
+    server = await connectTo(world.fake.url, options());
     world.fake.asked.length = 0;
   });
   afterEach(async () => {
@@ -36,6 +39,10 @@ export function connectedV1(): ConnectedV1 {
     },
     get server() {
       return server;
+    },
+    async reconnect(changed) {
+      await server.close();
+      server = await connectTo(world.fake.url, changed);
     },
     on(routes) {
       world.before = (asked) => routes[`${asked.method} ${asked.path}`]?.(asked) ?? null;

@@ -1,50 +1,10 @@
 import net from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createNetwork, type Network } from '../../../src/servers/transport/network.ts';
-import { createPace } from '../../../src/servers/transport/pace.ts';
-import { createRedaction } from '../../../src/servers/transport/redaction.ts';
-import { createTransport } from '../../../src/servers/transport/transport.ts';
-import type { TransportOptions } from '../../../src/servers/transport/call.ts';
-import { AppError } from '../../../src/errors.ts';
+import { describe, expect, it } from 'vitest';
 import { failure } from '../support/failure.ts';
-import { quickClock } from '../support/connect.ts';
-import { startFake, type FakeServer } from '../support/fake-server.ts';
+import { NOBODY, useTransports } from '../support/transport.ts';
 
-const KEY = 'app-key-0123456789';
-
-/** Where nobody listens, and none of the ports that the system gives out. */
-const NOBODY = '127.0.0.1:1';
-
-let fake: FakeServer;
-
-let network: Network;
-
-let clock: ReturnType<typeof quickClock>;
-
-beforeEach(async () => {
-  fake = await startFake(() => ({ json: { ok: true } }));
-  network = createNetwork({ env: {}, connectTimeoutMs: 5_000, redaction: createRedaction([KEY]) });
-  clock = quickClock();
-});
-
-afterEach(async () => {
-  await network.close();
-  await fake.close();
-});
-
-function transport(options: Partial<TransportOptions> = {}): ReturnType<typeof createTransport> {
-  return createTransport({
-    network,
-    baseUrl: fake.url,
-    headers: { 'x-session-api-key': KEY },
-    pace: createPace(() => null, clock),
-    clock,
-    signal: new AbortController().signal,
-    mode: 'live',
-    refused: (answer, details) => Promise.resolve(new AppError('auth', `refused ${answer.status}`, details)),
-    ...options,
-  });
-}
+const server = useTransports();
+const { transport } = server;
 
 describe('errors', () => {
   it.each([
@@ -58,10 +18,10 @@ describe('errors', () => {
     [422, 'server'],
     [500, 'server'],
   ])('report status %i as %s with the message of the server', async (status, kind) => {
-    fake.handler = () => ({ status, json: { detail: 'the words' } });
+    server.fake.handler = () => ({ status, json: { detail: 'the words' } });
     const error = await failure(transport().request({ method: 'GET', path: '/api/x', safe: 'read' }));
     expect(error.kind).toBe(kind);
-    expect(error.details.request).toEqual({ method: 'GET', url: `${fake.url}/api/x` });
+    expect(error.details.request).toEqual({ method: 'GET', url: `${server.fake.url}/api/x` });
     if (kind !== 'auth') expect(error.message).toContain('the words');
   });
 
@@ -75,7 +35,7 @@ describe('errors', () => {
       [{ detail: 'y'.repeat(2000) }, `${'y'.repeat(500)}…`],
     ];
     for (const [body, words] of shapes) {
-      fake.handler = () => ({ status: 500, json: body });
+      server.fake.handler = () => ({ status: 500, json: body });
       const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
       expect(error.message).toBe(`the server answered 500: ${words}`);
     }
@@ -88,7 +48,7 @@ describe('errors', () => {
       [{ text: '{"half', type: 'application/json' }, 'JSON that cannot be read'],
     ] as const;
     for (const [reply, words] of replies) {
-      fake.handler = () => reply;
+      server.fake.handler = () => reply;
       const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
       expect([error.kind, error.exitCode]).toEqual(['server', 9]);
       expect(error.message).toContain(words);
@@ -101,7 +61,7 @@ describe('errors', () => {
       [500, true],
       [507, false],
     ] as const) {
-      fake.handler = () => ({ status, json: { detail: 'The disk is full' } });
+      server.fake.handler = () => ({ status, json: { detail: 'The disk is full' } });
       const error = await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
       expect([error.kind, error.details.status, error.details.retryable]).toEqual(['server', status, retryable]);
     }
@@ -123,7 +83,7 @@ describe('errors', () => {
   });
 
   it('allow each address of a name more time than a distant server needs', async () => {
-    const { port } = new URL(fake.url);
+    const { port } = new URL(server.fake.url);
     await transport({ baseUrl: `http://localhost:${port}` }).request({ method: 'GET', path: '/', safe: 'read' });
     expect(net.getDefaultAutoSelectFamilyAttemptTimeout()).toBeGreaterThanOrEqual(2_000);
   });
@@ -132,7 +92,7 @@ describe('errors', () => {
     const read = { method: 'GET', path: '/', safe: 'read' } as const;
     // The connection stands by then, so that no slow making of it is taken for the silence.
     await transport().request(read);
-    fake.handler = () => ({ silence: true });
+    server.fake.handler = () => ({ silence: true });
     const error = await failure(transport({ requestTimeoutMs: 200 }).request(read));
     expect(error.message).toContain('sent nothing for 0.2 s');
   });

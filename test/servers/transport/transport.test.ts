@@ -1,38 +1,19 @@
 import net from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createNetwork, type Network } from '../../../src/servers/transport/network.ts';
-import { createPace, type PaceLimit } from '../../../src/servers/transport/pace.ts';
-import { createRedaction } from '../../../src/servers/transport/redaction.ts';
-import { createTransport } from '../../../src/servers/transport/transport.ts';
-import type { TransportOptions } from '../../../src/servers/transport/call.ts';
+import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { AppError } from '../../../src/errors.ts';
+import { createNetwork } from '../../../src/servers/transport/network.ts';
+import { createPace, type PaceLimit } from '../../../src/servers/transport/pace.ts';
+import { createRedaction } from '../../../src/servers/transport/redaction.ts';
 import { until } from '../../support/until.ts';
-import { failure } from '../support/failure.ts';
 import { quickClock } from '../support/connect.ts';
-import { startFake, type FakeServer } from '../support/fake-server.ts';
+import { failure } from '../support/failure.ts';
+import { startFake } from '../support/fake-server.ts';
+import { NOBODY, useTransports } from '../support/transport.ts';
+import { KEY } from '../support/v1-world.ts';
 
-const KEY = 'app-key-0123456789';
-
-/** Where nobody listens, and none of the ports that the system gives out. */
-const NOBODY = '127.0.0.1:1';
-
-let fake: FakeServer;
-
-let network: Network;
-
-let clock: ReturnType<typeof quickClock>;
-
-beforeEach(async () => {
-  fake = await startFake(() => ({ json: { ok: true } }));
-  network = createNetwork({ env: {}, connectTimeoutMs: 5_000, redaction: createRedaction([KEY]) });
-  clock = quickClock();
-});
-
-afterEach(async () => {
-  await network.close();
-  await fake.close();
-});
+const server = useTransports();
+const { transport } = server;
 
 /** Time that stands still: who waits does so until his signal ends it. */
 function standingClock(): { standing: Clock; waits: number[] } {
@@ -50,20 +31,6 @@ function standingClock(): { standing: Clock; waits: number[] } {
   return { standing, waits };
 }
 
-function transport(options: Partial<TransportOptions> = {}): ReturnType<typeof createTransport> {
-  return createTransport({
-    network,
-    baseUrl: fake.url,
-    headers: { 'x-session-api-key': KEY },
-    pace: createPace(() => null, clock),
-    clock,
-    signal: new AbortController().signal,
-    mode: 'live',
-    refused: (answer, details) => Promise.resolve(new AppError('auth', `refused ${answer.status}`, details)),
-    ...options,
-  });
-}
-
 describe('requests', () => {
   it('send the key, the query and the body, and return parsed JSON', async () => {
     const answer = await transport().request({
@@ -74,17 +41,17 @@ describe('requests', () => {
       safe: 'once',
     });
     expect(answer.body).toEqual({ ok: true });
-    expect(fake.asked[0]).toMatchObject({ method: 'POST', path: '/api/x', body: { e: 'f' } });
-    expect(fake.asked[0]?.query.toString()).toBe('a=1&b=c&b=d');
-    expect(fake.asked[0]?.headers['x-session-api-key']).toBe(KEY);
+    expect(server.fake.asked[0]).toMatchObject({ method: 'POST', path: '/api/x', body: { e: 'f' } });
+    expect(server.fake.asked[0]?.query.toString()).toBe('a=1&b=c&b=d');
+    expect(server.fake.asked[0]?.headers['x-session-api-key']).toBe(KEY);
   });
 
   it('follow a redirect on the same origin, and no other', async () => {
-    fake.handler = ({ path }) =>
+    server.fake.handler = ({ path }) =>
       path === '/a/' ? { status: 307, headers: { location: '/a' }, none: true } : { json: path };
     expect((await transport().request({ method: 'GET', path: '/a/', safe: 'read' })).body).toBe('/a');
     const other = await startFake(() => ({ json: 'stolen' }));
-    fake.handler = () => ({ status: 307, headers: { location: `${other.url}/a` }, none: true });
+    server.fake.handler = () => ({ status: 307, headers: { location: `${other.url}/a` }, none: true });
     const error = await failure(transport().request({ method: 'GET', path: '/a', safe: 'read' }));
     expect(error.kind).toBe('server');
     expect(error.details.hint).toContain(other.url);
@@ -94,7 +61,7 @@ describe('requests', () => {
 
   it('stop with the reason of the signal', async () => {
     const stop = new AbortController();
-    fake.handler = () => {
+    server.fake.handler = () => {
       stop.abort(new AppError('interrupted', 'stopped by the user'));
       return { silence: true };
     };
@@ -104,7 +71,7 @@ describe('requests', () => {
 
   it('write one line for the request and one for the answer, without secrets', async () => {
     const lines: string[] = [];
-    fake.handler = () => ({ json: { session_api_key: 'sandbox-key-987654', echo: KEY } });
+    server.fake.handler = () => ({ json: { session_api_key: 'sandbox-key-987654', echo: KEY } });
     const sent = transport({ log: (line) => lines.push(line) });
     await sent.request({
       method: 'POST',
@@ -123,33 +90,41 @@ describe('requests', () => {
 describe('retries', () => {
   it('repeat a read on 429, 502, 503, 504 and a cut, four tries in all', async () => {
     for (const status of [429, 502, 503, 504]) {
-      fake.asked.length = 0;
-      fake.handler = () => (fake.asked.length < 4 ? { status, json: { detail: 'later' } } : { json: 1 });
+      server.fake.asked.length = 0;
+      server.fake.handler = () => (server.fake.asked.length < 4 ? { status, json: { detail: 'later' } } : { json: 1 });
       expect((await transport().request({ method: 'GET', path: '/', safe: 'read' })).body).toBe(1);
-      expect(fake.asked).toHaveLength(4);
+      expect(server.fake.asked).toHaveLength(4);
     }
-    fake.asked.length = 0;
-    fake.handler = () => ({ cut: true });
+    server.fake.asked.length = 0;
+    server.fake.handler = () => ({ cut: true });
     const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'idempotent' }));
     expect([error.kind, error.details.retryable]).toEqual(['network', true]);
-    expect(fake.asked).toHaveLength(4);
+    expect(server.fake.asked).toHaveLength(4);
   });
 
   it('obey Retry-After, and give up on one that is too long', async () => {
-    fake.handler = () =>
-      fake.asked.length < 2
+    server.fake.handler = () =>
+      server.fake.asked.length < 2
         ? { status: 429, headers: { 'retry-after': '7' }, json: { message: 'Too many requests' } }
         : { json: 1 };
     await transport().request({ method: 'GET', path: '/', safe: 'read' });
-    expect(clock.waited.some((ms) => ms >= 6_900)).toBe(true);
-    fake.asked.length = 0;
-    fake.handler = () => ({ status: 429, headers: { 'retry-after': '3600' }, json: { error: 'Rate limit exceeded' } });
+    expect(server.clock.waited.some((ms) => ms >= 6_900)).toBe(true);
+    server.fake.asked.length = 0;
+    server.fake.handler = () => ({
+      status: 429,
+      headers: { 'retry-after': '3600' },
+      json: { error: 'Rate limit exceeded' },
+    });
     const error = await failure(transport().request({ method: 'GET', path: '/', safe: 'read' }));
-    expect([error.kind, error.exitCode, fake.asked.length]).toEqual(['rate-limited', 7, 1]);
+    expect([error.kind, error.exitCode, server.fake.asked.length]).toEqual(['rate-limited', 7, 1]);
   });
 
   it('are spread out after requests were refused together, because the server counts refused requests', async () => {
-    fake.handler = () => ({ status: 429, headers: { 'retry-after': '1' }, json: { message: 'Too many requests' } });
+    server.fake.handler = () => ({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      json: { message: 'Too many requests' },
+    });
     const read = { method: 'GET', path: '/', safe: 'read' } as const;
     const waits: number[][] = [];
     for (let client = 0; client < 8; client++) {
@@ -166,15 +141,15 @@ describe('retries', () => {
     const notices: string[] = [];
     const notice = (text: string) => void notices.push(text);
     const busy = (seconds: string) => () =>
-      fake.asked.length <= 2
+      server.fake.asked.length <= 2
         ? { status: 429, headers: { 'retry-after': seconds }, json: { message: 'Too many requests' } }
         : { json: 1 };
     const read = { method: 'GET', path: '/', safe: 'read' } as const;
-    fake.handler = busy('4');
+    server.fake.handler = busy('4');
     await transport({ notice }).request(read);
     expect(notices).toEqual([]);
-    fake.asked.length = 0;
-    fake.handler = busy('7');
+    server.fake.asked.length = 0;
+    server.fake.handler = busy('7');
     const { standing, waits } = standingClock();
     const stop = new AbortController();
     const pace = createPace(() => null, standing);
@@ -183,17 +158,17 @@ describe('retries', () => {
     await until(() => waits.length === 2);
     stop.abort();
     await asked;
-    expect(notices).toEqual([`${fake.url} answers 429 and asks to wait: 7 s`]);
+    expect(notices).toEqual([`${server.fake.url} answers 429 and asks to wait: 7 s`]);
   });
 
   it('send no request until a used-up limit is reset', async () => {
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' };
-    fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
+    server.fake.handler = () => ({ json: 1, ...(server.fake.asked.length === 1 ? { headers } : {}) });
     const sent = transport();
     await sent.request({ method: 'GET', path: '/', safe: 'read' });
-    expect(clock.waited).toEqual([]);
+    expect(server.clock.waited).toEqual([]);
     await sent.request({ method: 'GET', path: '/', safe: 'read' });
-    expect(clock.waited.reduce((sum, ms) => sum + ms, 0)).toBe(9_000);
+    expect(server.clock.waited.reduce((sum, ms) => sum + ms, 0)).toBe(9_000);
   });
 
   it.each([
@@ -204,7 +179,7 @@ describe('retries', () => {
     async (reset, expected) => {
       const notices: string[] = [];
       const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
-      fake.handler = () => ({ json: 1, ...(fake.asked.length === 1 ? { headers } : {}) });
+      server.fake.handler = () => ({ json: 1, ...(server.fake.asked.length === 1 ? { headers } : {}) });
       const { standing, waits } = standingClock();
       const stop = new AbortController();
       const pace = createPace(() => null, standing);
@@ -216,45 +191,45 @@ describe('retries', () => {
       await until(() => waits.length === 2);
       stop.abort();
       await asked;
-      expect(notices).toEqual(expected.map((text) => `${fake.url} ${text}`));
+      expect(notices).toEqual(expected.map((text) => `${server.fake.url} ${text}`));
     },
   );
 
   it('do not wait for a daily quota', async () => {
-    fake.handler = () => ({
+    server.fake.handler = () => ({
       status: 429,
       json: { detail: { code: 'daily_conversation_limit_reached', message: 'limit of today reached' } },
     });
     const error = await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
     expect(error.message).toContain('limit of today reached');
-    expect(fake.asked).toHaveLength(1);
+    expect(server.fake.asked).toHaveLength(1);
   });
 
   it('do not repeat a create that was cut: its outcome is unknown', async () => {
-    fake.handler = () => ({ cut: true });
+    server.fake.handler = () => ({ cut: true });
     const error = await failure(transport().request({ method: 'POST', path: '/api/v1/sandboxes', safe: 'once' }));
     expect([error.kind, error.exitCode]).toEqual(['unknown-outcome', 11]);
-    expect(fake.asked).toHaveLength(1);
+    expect(server.fake.asked).toHaveLength(1);
   });
 
   it('do not repeat a create on 502, 503 and 504, but repeat it on 429', async () => {
     for (const status of [502, 503, 504]) {
-      fake.asked.length = 0;
-      fake.handler = () => ({ status, json: { detail: 'no' } });
+      server.fake.asked.length = 0;
+      server.fake.handler = () => ({ status, json: { detail: 'no' } });
       await failure(transport().request({ method: 'POST', path: '/', safe: 'once' }));
-      expect(fake.asked).toHaveLength(1);
+      expect(server.fake.asked).toHaveLength(1);
     }
-    fake.asked.length = 0;
-    fake.handler = () => (fake.asked.length < 2 ? { status: 429, json: {} } : { json: 'made' });
+    server.fake.asked.length = 0;
+    server.fake.handler = () => (server.fake.asked.length < 2 ? { status: 429, json: {} } : { json: 'made' });
     expect((await transport().request({ method: 'POST', path: '/', safe: 'once' })).body).toBe('made');
   });
 });
 
 describe('the pace', () => {
   const waitsOf = async (limit: PaceLimit | null, turns: number): Promise<number> => {
-    const pace = createPace(() => limit, clock);
+    const pace = createPace(() => limit, server.clock);
     for (let turn = 0; turn < turns; turn++) await pace.turn(new AbortController().signal);
-    return clock.waited.length;
+    return server.clock.waited.length;
   };
 
   it('allows a burst and then spaces requests', async () => {

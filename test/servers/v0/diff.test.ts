@@ -1,62 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../../src/servers/server.ts';
-import { connectTo } from '../support/connect.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../support/fake-server.ts';
-import { recordings } from '../support/recordings.ts';
+import { describe, expect, it } from 'vitest';
+import { connectedV0, ID } from '../support/connected-v0.ts';
 
-const older = recordings('1.6.0');
-
-const ID = 'c3722f6b04ea4a4b8883a7dd7563356d';
-
-let fake: FakeServer;
-
-let server: Server;
-
-let record: Record<string, unknown> | null;
-
-let events: Record<string, unknown>[];
-
-/** Asked before the routes. */
-let before: (asked: Asked) => Reply | null;
-
-beforeEach(async () => {
-  record = {
-    ...(older.body('v0.error.401.record') as Record<string, unknown>),
-    conversation_id: ID,
-    url: `/api/conversations/${ID}`,
-  };
-  events = (older.body('v0.events') as { events: Record<string, unknown>[] }).events;
-  before = () => null;
-  fake = await startFake((asked) => before(asked) ?? answer(asked));
-  server = await connectTo(fake.url);
-  fake.asked.length = 0;
-});
-
-afterEach(async () => {
-  await server.close();
-  await fake.close();
-});
-
-function answer({ method, path, query }: Asked): Reply {
-  switch (`${method} ${path}`) {
-    case 'GET /api/options/config':
-      return older.reply('probe.options-config');
-    case 'GET /api/conversations':
-      return older.reply('v0.many.list');
-    case `GET /api/conversations/${ID}`:
-      return { json: record };
-    case `GET /api/conversations/${ID}/events`: {
-      const start = Number(query.get('start_id') ?? 0);
-      const end = Number(query.get('end_id') ?? Infinity);
-      const limit = Number(query.get('limit') ?? 20);
-      const found = events.filter(({ id }) => Number(id) >= start && Number(id) <= end);
-      if (query.get('reverse') === 'true') found.reverse();
-      return { json: { events: found.slice(0, limit), has_more: found.length > limit } };
-    }
-    default:
-      return NOT_FOUND;
-  }
-}
+const v0 = connectedV0();
 
 describe('the difference over V0', () => {
   it('is computed from both sides of each file, and names files whose sides cannot be read', async () => {
@@ -66,7 +11,7 @@ describe('the difference over V0', () => {
       'gone.txt': { original: 'bye\n', modified: '' },
       'image.png': { original: null, modified: '\0PNG' },
     };
-    before = ({ path, query }) => {
+    v0.world.before = ({ path, query }) => {
       if (path.endsWith('/git/changes')) {
         return {
           json: [
@@ -79,7 +24,7 @@ describe('the difference over V0', () => {
       }
       return path.endsWith('/git/diff') ? { json: sides[query.get('path') ?? ''] } : null;
     };
-    const { patch, changes, omissions } = await server.conversations.diff(ID);
+    const { patch, changes, omissions } = await v0.server.conversations.diff(ID);
     expect(changes.map((one) => one.status)).toEqual(['modified', 'added', 'deleted', 'added']);
     expect(new TextDecoder().decode(patch)).toBe(
       [
@@ -111,7 +56,7 @@ describe('the difference over V0', () => {
 
   it('names a path that cannot be compared and continues, keeps the order, and reports each file', async () => {
     const names = ['gone.txt', ...Array.from({ length: 9 }, (_, index) => `new-${index}.txt`)];
-    before = ({ path, query }) => {
+    v0.world.before = ({ path, query }) => {
       if (path.endsWith('/git/changes')) return { json: names.map((name) => ({ path: name, status: 'A' })) };
       if (!path.endsWith('/git/diff')) return null;
       const name = query.get('path') ?? '';
@@ -120,7 +65,7 @@ describe('the difference over V0', () => {
         : { json: { original: '', modified: name } };
     };
     const reports: [number, number][] = [];
-    const { patch, changes, omissions } = await server.conversations.diff(ID, {
+    const { patch, changes, omissions } = await v0.server.conversations.diff(ID, {
       onRead: (read, of) => reports.push([read, of]),
     });
     expect(changes.map((one) => one.path)).toEqual(names);

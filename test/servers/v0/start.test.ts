@@ -1,71 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Server } from '../../../src/servers/server.ts';
-import { connectTo } from '../support/connect.ts';
+import { describe, expect, it } from 'vitest';
+import { connectedV0, ID } from '../support/connected-v0.ts';
 import { failure } from '../support/failure.ts';
-import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from '../support/fake-server.ts';
+import type { Reply } from '../support/fake-server.ts';
 import { newConversation } from '../support/new-conversation.ts';
-import { recordings } from '../support/recordings.ts';
 
-const older = recordings('1.6.0');
-
-const ID = 'c3722f6b04ea4a4b8883a7dd7563356d';
-
-let fake: FakeServer;
-
-let server: Server;
-
-let record: Record<string, unknown> | null;
-
-let events: Record<string, unknown>[];
-
-/** Asked before the routes. */
-let before: (asked: Asked) => Reply | null;
-
-beforeEach(async () => {
-  record = {
-    ...(older.body('v0.error.401.record') as Record<string, unknown>),
-    conversation_id: ID,
-    url: `/api/conversations/${ID}`,
-  };
-  events = (older.body('v0.events') as { events: Record<string, unknown>[] }).events;
-  before = () => null;
-  fake = await startFake((asked) => before(asked) ?? answer(asked));
-  server = await connectTo(fake.url);
-  fake.asked.length = 0;
-});
-
-afterEach(async () => {
-  await server.close();
-  await fake.close();
-});
-
-function answer({ method, path, query }: Asked): Reply {
-  switch (`${method} ${path}`) {
-    case 'GET /api/options/config':
-      return older.reply('probe.options-config');
-    case 'GET /api/conversations':
-      return older.reply('v0.many.list');
-    case `GET /api/conversations/${ID}`:
-      return { json: record };
-    case `GET /api/conversations/${ID}/events`: {
-      const start = Number(query.get('start_id') ?? 0);
-      const end = Number(query.get('end_id') ?? Infinity);
-      const limit = Number(query.get('limit') ?? 20);
-      const found = events.filter(({ id }) => Number(id) >= start && Number(id) <= end);
-      if (query.get('reverse') === 'true') found.reverse();
-      return { json: { events: found.slice(0, limit), has_more: found.length > limit } };
-    }
-    default:
-      return NOT_FOUND;
-  }
-}
+const v0 = connectedV0();
 
 describe('starting over V0', () => {
   const post = (reply: Reply): void => {
-    before = ({ method, path }) => (method === 'POST' && path === '/api/conversations' ? reply : null);
+    v0.world.before = ({ method, path }) => (method === 'POST' && path === '/api/conversations' ? reply : null);
   };
   const start = async (members: Parameters<typeof newConversation>[0]): Promise<string> => {
-    const running = server.conversations.start(newConversation(members), {
+    const running = v0.server.conversations.start(newConversation(members), {
       signal: new AbortController().signal,
       until: 'started',
     });
@@ -96,7 +42,7 @@ describe('starting over V0', () => {
       mcp_config: { sse_servers: [] },
       conversation_id: ID,
     });
-    expect(fake.asked.find(({ method }) => method === 'POST')?.body).toEqual({
+    expect(v0.fake.asked.find(({ method }) => method === 'POST')?.body).toEqual({
       repository: 'a/b',
       git_provider: 'github',
       selected_branch: 'main',
@@ -109,9 +55,9 @@ describe('starting over V0', () => {
       mcp_config: { sse_servers: [] },
       conversation_id: ID,
     });
-    fake.asked.length = 0;
+    v0.fake.asked.length = 0;
     await start({});
-    expect(fake.asked.find(({ method }) => method === 'POST')?.body).toEqual({ initial_user_msg: 'do it' });
+    expect(v0.fake.asked.find(({ method }) => method === 'POST')?.body).toEqual({ initial_user_msg: 'do it' });
   });
 
   it.each([
@@ -133,7 +79,7 @@ describe('starting over V0', () => {
     post(reply);
     const error = await failure(start({ conversation_id: kind === 'unsupported' ? ID : null }));
     expect(error.kind).toBe(kind);
-    expect(fake.lines().filter((line) => line === 'POST /api/conversations')).toHaveLength(1);
+    expect(v0.fake.lines().filter((line) => line === 'POST /api/conversations')).toHaveLength(1);
   });
 
   it('refuses flags that V0 does not support before anything is sent', async () => {
@@ -146,6 +92,6 @@ describe('starting over V0', () => {
     ]) {
       expect((await failure(start(members))).kind).toBe('unsupported');
     }
-    expect(fake.asked).toEqual([]);
+    expect(v0.fake.asked).toEqual([]);
   });
 });

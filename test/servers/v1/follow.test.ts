@@ -1,84 +1,20 @@
 import type { WebSocket } from 'ws';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
-import type { Server } from '../../../src/servers/server.ts';
-import { until } from '../../support/until.ts';
-import { connectTo } from '../support/connect.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { connectedV1 } from '../support/connected-v1.ts';
 import { failure } from '../support/failure.ts';
-import { createV1World, event, finish, ID, status, userMessage, type V1World } from '../support/v1-world.ts';
+import { following } from '../support/follower.ts';
+import { event, finish, ID, status, userMessage } from '../support/v1-world.ts';
 
-let world: V1World;
-
-let server: Server;
-
-beforeEach(async () => {
-  world = await createV1World();
-  server = await connectTo(world.fake.url, { signal: new AbortController().signal });
-  world.addConversation();
-});
-
-afterEach(async () => {
-  await server.close();
-  await world.close();
-});
-
-interface Follower {
-  items: FollowItem[];
-  /** `MessageEvent: hello`, `=running`, `!notice`. */
-  lines(): string[];
-  /** Resolves when the condition holds for the lines so far. */
-  until(condition: (lines: string[]) => boolean): Promise<void>;
-  stop(): Promise<void>;
-  ended: Promise<void>;
-}
-
-function following(options: Partial<FollowOptions> = {}): Follower {
-  const stop = new AbortController();
-  const items: FollowItem[] = [];
-  const lines = (): string[] => items.map(line);
-  const run = async (): Promise<void> => {
-    for await (const item of server.conversations.follow(ID, { signal: stop.signal, ...options })) {
-      items.push(item);
-    }
-  };
-  const ended = run();
-  ended.catch(() => undefined);
-  return {
-    items,
-    lines,
-    ended,
-    async until(condition) {
-      let end: { error?: unknown } | null = null;
-      ended.then(
-        () => (end = {}),
-        (error: unknown) => (end = { error }),
-      );
-      await until(() => {
-        if (condition(lines())) return true;
-        if (end !== null) throw end.error ?? new Error(`ended before: ${lines().join(' | ')}`);
-        return false;
-      });
-    },
-    async stop() {
-      stop.abort(new Error('test is over'));
-      await ended.catch(() => undefined);
-    },
-  };
-}
-
-function line(item: FollowItem): string {
-  if (item.type === 'event') return `${item.event.kind}: ${item.event.text}`;
-  if (item.type === 'notice') return `!${item.text}`;
-  return `=${item.conversation.status}${item.conversation.reason === null ? '' : ` (${item.conversation.reason.code})`}`;
-}
+const v1 = connectedV1();
+beforeEach(() => void v1.world.addConversation());
 
 /** The sandbox stores the events and sends them over its sockets. */
 function happens(...events: Record<string, unknown>[]): void {
   for (const one of events) {
-    world.agentEvents.push(one);
+    v1.world.agentEvents.push(one);
     const word = one['key'] === 'execution_status' ? one['value'] : null;
-    if (word !== null) world.conversations.get(ID)!['execution_status'] = word;
-    for (const socket of world.fake.sockets) socket.send(JSON.stringify(one));
+    if (word !== null) v1.world.conversations.get(ID)!['execution_status'] = word;
+    for (const socket of v1.world.fake.sockets) socket.send(JSON.stringify(one));
   }
 }
 
@@ -87,8 +23,8 @@ const onlyEvents = (lines: string[]): string[] =>
 
 describe('following', () => {
   it('delivers stored events, then new ones, each once and in order, and the end after its events', async () => {
-    world.agentEvents.push(userMessage('hello'), status('running'));
-    const follower = following();
+    v1.world.agentEvents.push(userMessage('hello'), status('running'));
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
     happens(event('StreamingDeltaEvent', { content: 'x' }), finish('bye'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
@@ -104,17 +40,17 @@ describe('following', () => {
   });
 
   it('loses and repeats no event when the socket is cut again and again', async () => {
-    const follower = following();
-    await follower.until(() => world.fake.sockets.length === 1);
+    const follower = following(v1.server);
+    await follower.until(() => v1.world.fake.sockets.length === 1);
     const expected: string[] = [];
     for (let round = 1; round <= 5; round++) {
-      const sockets = world.fake.sockets.length;
+      const sockets = v1.world.fake.sockets.length;
       happens(finish(`before cut ${round}`));
-      for (const socket of world.fake.sockets) socket.terminate();
+      for (const socket of v1.world.fake.sockets) socket.terminate();
       happens(finish(`during cut ${round}`));
       expected.push(`ActionEvent: before cut ${round}`, `ActionEvent: during cut ${round}`);
       await follower.until(
-        (lines) => onlyEvents(lines).length === expected.length && world.fake.sockets.length > sockets,
+        (lines) => onlyEvents(lines).length === expected.length && v1.world.fake.sockets.length > sockets,
       );
     }
     happens(status('finished'));
@@ -125,14 +61,14 @@ describe('following', () => {
 
   it('misses no event between the opening of the socket and the read', async () => {
     let raced = false;
-    world.fake.onSocket = (socket: WebSocket) => {
+    v1.world.fake.onSocket = (socket: WebSocket) => {
       if (raced) return;
       raced = true;
       const early = finish('while connecting');
-      world.agentEvents.push(early);
+      v1.world.agentEvents.push(early);
       socket.send(JSON.stringify(early));
     };
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => raced && lines.includes('=running'));
     happens(finish('after'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
@@ -141,9 +77,9 @@ describe('following', () => {
   });
 
   it('continues with reads when the sandbox is paused, and opens a socket again when it is resumed', async () => {
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
-    const record = world.conversations.get(ID)!;
+    const record = v1.world.conversations.get(ID)!;
     const { conversation_url, session_api_key } = record;
     Object.assign(record, {
       sandbox_status: 'PAUSED',
@@ -151,8 +87,8 @@ describe('following', () => {
       conversation_url: null,
       session_api_key: null,
     });
-    world.appEvents.push(...world.agentEvents, finish('stored before the pause'));
-    for (const socket of world.fake.sockets) socket.terminate();
+    v1.world.appEvents.push(...v1.world.agentEvents, finish('stored before the pause'));
+    for (const socket of v1.world.fake.sockets) socket.terminate();
     await follower.until((lines) => lines.includes('=paused'));
     expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: stored before the pause']);
     Object.assign(record, {
@@ -161,7 +97,7 @@ describe('following', () => {
       conversation_url,
       session_api_key,
     });
-    world.agentEvents.push(...world.appEvents);
+    v1.world.agentEvents.push(...v1.world.appEvents);
     await follower.until((lines) => lines.at(-1) === '=running');
     happens(finish('after the pause'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
@@ -173,11 +109,11 @@ describe('following', () => {
   });
 
   it('ignores a status that is null for a moment', async () => {
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
-    const record = world.conversations.get(ID)!;
+    const record = v1.world.conversations.get(ID)!;
     let looks = 0;
-    world.before = ({ path, method }) => {
+    v1.world.before = ({ path, method }) => {
       if (`${method} ${path}` !== 'GET /api/v1/app-conversations') return null;
       looks += 1;
       return { json: [{ ...record, execution_status: looks < 4 ? null : 'finished' }] };
@@ -188,7 +124,7 @@ describe('following', () => {
   });
 
   it('delivers a failure with its reason', async () => {
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
     happens(event('ConversationErrorEvent', { code: 'MaxIterationsReached', detail: 'limit (3)' }), status('error'));
     await follower.until((lines) => lines.some((one) => one.startsWith('=failed')));
@@ -197,15 +133,15 @@ describe('following', () => {
   });
 
   it('waits for a reason that the app server learns later than the status', async () => {
-    Object.assign(world.conversations.get(ID)!, {
+    Object.assign(v1.world.conversations.get(ID)!, {
       sandbox_status: 'MISSING',
       execution_status: null,
       conversation_url: null,
       session_api_key: null,
     });
-    world.appEvents.push(status('error'));
+    v1.world.appEvents.push(status('error'));
     let looks = 0;
-    world.before = ({ query }) => {
+    v1.world.before = ({ query }) => {
       if (query.get('kind__eq') !== 'ConversationErrorEvent') return null;
       looks += 1;
       return {
@@ -215,47 +151,48 @@ describe('following', () => {
         },
       };
     };
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => lines.some((one) => one.startsWith('=failed')));
     expect(follower.lines().at(-1)).toBe('=failed (Late)');
     await follower.stop();
   });
 
   it('ends by itself when the conversation is archived', async () => {
-    Object.assign(world.conversations.get(ID)!, {
+    Object.assign(v1.world.conversations.get(ID)!, {
       sandbox_status: 'MISSING',
       execution_status: null,
       conversation_url: null,
       session_api_key: null,
     });
-    world.appEvents.push(userMessage('hello'), status('running'));
-    const follower = following();
+    v1.world.appEvents.push(userMessage('hello'), status('running'));
+    const follower = following(v1.server);
     await follower.ended;
     expect(follower.lines().at(-1)).toBe('=archived');
   });
 
   it('ends with not-found when the conversation is deleted, and with auth when the key is refused', async () => {
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
-    world.conversations.delete(ID);
-    for (const socket of world.fake.sockets) socket.terminate();
+    v1.world.conversations.delete(ID);
+    for (const socket of v1.world.fake.sockets) socket.terminate();
     expect((await failure(follower.ended)).kind).toBe('not-found');
-    world.addConversation();
-    const other = following();
+    v1.world.addConversation();
+    const other = following(v1.server);
     await other.until((lines) => lines.includes('=running'));
-    world.before = ({ path }) => (path.startsWith('/agent') ? null : { status: 401, json: { detail: 'Unauthorized' } });
-    for (const socket of world.fake.sockets) socket.terminate();
+    v1.world.before = ({ path }) =>
+      path.startsWith('/agent') ? null : { status: 401, json: { detail: 'Unauthorized' } };
+    for (const socket of v1.world.fake.sockets) socket.terminate();
     expect((await failure(other.ended)).kind).toBe('auth');
   });
 
   it('continues through a restart of the app server with at most one notice', async () => {
-    const follower = following();
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
     let refused = 0;
-    world.before = () => (++refused < 60 ? { cut: true } : null);
-    for (const socket of world.fake.sockets) socket.terminate();
+    v1.world.before = () => (++refused < 60 ? { cut: true } : null);
+    for (const socket of v1.world.fake.sockets) socket.terminate();
     await follower.until(() => refused >= 60);
-    world.before = () => null;
+    v1.world.before = () => null;
     happens(finish('after the restart'), status('finished'));
     await follower.until((lines) => lines.includes('=finished'));
     expect(follower.lines().filter((one) => one.startsWith('!')).length).toBeLessThanOrEqual(1);
@@ -265,28 +202,28 @@ describe('following', () => {
 
   it('starts after a given event, and reports an unknown one', async () => {
     const first = userMessage('one');
-    world.agentEvents.push(first, finish('two'));
-    const follower = following({ afterEventId: String(first['id']) });
+    v1.world.agentEvents.push(first, finish('two'));
+    const follower = following(v1.server, { afterEventId: String(first['id']) });
     await follower.until((lines) => lines.includes('=running'));
     expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: two']);
     await follower.stop();
-    expect((await failure(following({ afterEventId: 'nope' }).ended)).kind).toBe('not-found');
+    expect((await failure(following(v1.server, { afterEventId: 'nope' }).ended)).kind).toBe('not-found');
   });
 
   it('starts at a time, inclusive', async () => {
     const second = finish('two');
-    world.agentEvents.push(userMessage('zero'), second);
+    v1.world.agentEvents.push(userMessage('zero'), second);
     const later = finish('three');
-    world.agentEvents.push(later);
-    const follower = following({ since: `${String(later['timestamp'])}Z` });
+    v1.world.agentEvents.push(later);
+    const follower = following(v1.server, { since: `${String(later['timestamp'])}Z` });
     await follower.until((lines) => lines.includes('=running'));
     expect(onlyEvents(follower.lines())).toEqual(['ActionEvent: three']);
     await follower.stop();
   });
 
   it('reads when there is no socket', async () => {
-    world.fake.acceptSocket = () => false;
-    const follower = following();
+    v1.world.fake.acceptSocket = () => false;
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=running'));
     happens(finish('one'));
     await follower.until((lines) => onlyEvents(lines).length === 1);
@@ -299,9 +236,9 @@ describe('following', () => {
 
 describe('following a run that is short', () => {
   it('delivers its end although the status before it was the same', async () => {
-    world.conversations.get(ID)!['execution_status'] = 'finished';
-    world.agentEvents.push(userMessage('one'), finish('first'), status('finished'), userMessage('two'));
-    const follower = following();
+    v1.world.conversations.get(ID)!['execution_status'] = 'finished';
+    v1.world.agentEvents.push(userMessage('one'), finish('first'), status('finished'), userMessage('two'));
+    const follower = following(v1.server);
     await follower.until((lines) => lines.includes('=finished'));
     happens(status('running'), finish('second'), status('finished'));
     await follower.until((lines) => lines.filter((one) => one === '=finished').length >= 2);
