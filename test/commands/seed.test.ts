@@ -6,29 +6,20 @@
  * which servers ignore at a start, so acs renames right after it, and `run: false` of the first message, which runs
  * whatever it says. `replay_json`, `sandbox_spec_id` and `confirmation_policy` are the local service's own.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RecordedRequest, recordingProxy, type RecordingProxy } from '../support/recording-proxy.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { describe, expect, it } from 'vitest';
+import { useWorldAndProxy } from '../support/proxied-world.ts';
+import { type RecordedRequest, recordingProxy } from '../support/recording-proxy.ts';
+import { createWorld } from '../support/world.ts';
 
-let world: World;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
+const at = useWorldAndProxy({ spec: 'process' });
 
 /** Runs a command through the proxy; what it sent. */
 async function sentBy(...args: string[]): Promise<RecordedRequest[]> {
-  const from = proxy.requests.length;
-  const env = { ACS_BASE_URL: proxy.url, TOKEN: 'token-value' };
-  const { code, err } = await world.invoke({ args, env });
+  const from = at.proxy.requests.length;
+  const env = { ACS_BASE_URL: at.proxy.url, TOKEN: 'token-value' };
+  const { code, err } = await at.world.invoke({ args, env });
   expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
-  return proxy.requests.slice(from);
+  return at.proxy.requests.slice(from);
 }
 
 describe('every endpoint', () => {
@@ -64,20 +55,22 @@ describe('every endpoint', () => {
       await sentBy('conv', 'show', '@last');
       await sentBy('sandbox', 'start', '--spec', 'process');
       await sentBy('sandbox', 'list');
-      const { items } = JSON.parse((await world.acs('sandbox', 'list', '--json')).out) as { items: { id: string }[] };
+      const { items } = JSON.parse((await at.world.acs('sandbox', 'list', '--json')).out) as {
+        items: { id: string }[];
+      };
       const id = items[0]?.id ?? '';
       for (const verb of ['pause', 'resume']) await sentBy('sandbox', verb, id);
       await sentBy('sandbox', 'delete', id, '-y');
       await sentBy('specs', 'list');
-      const asked = [...wire.requests, ...proxy.requests];
+      const asked = [...wire.requests, ...at.proxy.requests];
       const missing = TABLE.filter(
         ([method, route]) => !asked.some((one) => one.method === method && route.test(one.path)),
       );
       expect(missing).toEqual([]);
       expect(started.length).toBeGreaterThan(0);
-      for (const { headers } of proxy.requests) {
-        expect(headers['x-session-api-key']).toBe(world.service.key);
-        expect(headers.authorization).toBe(`Bearer ${world.service.key}`);
+      for (const { headers } of at.proxy.requests) {
+        expect(headers['x-session-api-key']).toBe(at.world.service.key);
+        expect(headers.authorization).toBe(`Bearer ${at.world.service.key}`);
       }
     } finally {
       await wire.close();

@@ -1,18 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
 import { afterEvent, afterStanding, beforeRun, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
+import { conversationEvent } from './support/event.ts';
 
-const event = (signal: RunSignal | null): ConversationEvent => ({
-  type: 'event',
-  id: 'new',
-  conversation_id: 'c',
-  timestamp: null,
-  source: null,
-  kind: 'any',
-  text: '',
-  payload: {},
-  signal,
-});
+const event = (signal: RunSignal | null): ConversationEvent => conversationEvent('new', { signal });
 
 /** What an event changes of evidence in which every member is set, and of evidence in which none is. */
 const EFFECTS: Record<RunSignal, [Partial<RunEvidence>, Partial<RunEvidence>]> = {

@@ -12,6 +12,7 @@ import {
   mayRecover,
   openOutcome,
 } from '../../src/runs/outcome.ts';
+import { conversationEvent } from './support/event.ts';
 
 const conversation = (members: Partial<Conversation>): Conversation => ({
   ...blankConversation('c', 'idle'),
@@ -19,17 +20,7 @@ const conversation = (members: Partial<Conversation>): Conversation => ({
 });
 
 let count = 0;
-const event = (signal: RunSignal | null): ConversationEvent => ({
-  type: 'event',
-  id: `e${(count += 1)}`,
-  conversation_id: 'c',
-  timestamp: null,
-  source: null,
-  kind: 'any',
-  text: '',
-  payload: {},
-  signal,
-});
+const event = (signal: RunSignal | null): ConversationEvent => conversationEvent(`e${(count += 1)}`, { signal });
 const message = () => event('message');
 const running = () => event('status:running');
 const ended = () => event('status:other');

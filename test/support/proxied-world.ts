@@ -5,7 +5,7 @@ import { createWorld, type Ended, type World, type WorldOptions } from './world.
 export interface ProxiedWorld {
   /** Set while tests run. */
   readonly world: World;
-  /** Records the requests of `acs`; empty at the start of each test. */
+  /** Records the requests of `acs`. */
   readonly proxy: RecordingProxy;
   /** Runs a verb of the noun against the service, through the proxy. */
   acs: (...args: string[]) => Promise<Ended>;
@@ -13,8 +13,8 @@ export interface ProxiedWorld {
   writes: () => string[];
 }
 
-/** A world for the enclosing suite, closed after it, whose commands of one noun go through a recording proxy. */
-export function useProxiedWorld(noun: string, options: WorldOptions): ProxiedWorld {
+/** A world for the enclosing suite, and a recording proxy of its service; both are closed after the suite. */
+export function useWorldAndProxy(options: WorldOptions): Pick<ProxiedWorld, 'world' | 'proxy'> {
   let world: World;
   let proxy: RecordingProxy;
   beforeAll(async () => {
@@ -25,9 +25,6 @@ export function useProxiedWorld(noun: string, options: WorldOptions): ProxiedWor
     await proxy.close();
     await world.close();
   });
-  beforeEach(() => {
-    proxy.requests.length = 0;
-  });
   return {
     get world() {
       return world;
@@ -35,7 +32,20 @@ export function useProxiedWorld(noun: string, options: WorldOptions): ProxiedWor
     get proxy() {
       return proxy;
     },
-    acs: (...args) => world.invoke({ args: [noun, ...args], env: { ACS_BASE_URL: proxy.url } }),
-    writes: () => proxy.writes().map(({ method, path }) => `${method} ${path}`),
   };
+}
+
+/**
+ * A world for the enclosing suite, closed after it, whose commands of one noun go through a recording proxy. The requests
+ * are empty at the start of each test.
+ */
+export function useProxiedWorld(noun: string, options: WorldOptions): ProxiedWorld {
+  const at = useWorldAndProxy(options);
+  beforeEach(() => {
+    at.proxy.requests.length = 0;
+  });
+  return Object.assign(at, {
+    acs: (...args: string[]) => at.world.invoke({ args: [noun, ...args], env: { ACS_BASE_URL: at.proxy.url } }),
+    writes: () => at.proxy.writes().map(({ method, path }) => `${method} ${path}`),
+  });
 }

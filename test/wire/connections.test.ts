@@ -1,22 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createContext } from '../../src/wire.ts';
-import { type RecordingProxy, recordingProxy } from '../support/recording-proxy.ts';
-import { createWorld, platformOf, type World } from '../support/world.ts';
+import { useWorldAndProxy } from '../support/proxied-world.ts';
+import { platformOf } from '../support/world.ts';
 
-let world: World;
-let proxy: RecordingProxy;
+const at = useWorldAndProxy({ spec: 'process' });
 let dir: string;
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  proxy = await recordingProxy(world.service.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await world.close();
-});
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), 'acs-connections-'));
 });
@@ -32,25 +23,25 @@ function contextOf(env: Record<string, string> = {}) {
 
 /** How many requests a context of its own sends before the server can be used with this key. */
 async function probesWith(key: string): Promise<number> {
-  const { context } = contextOf({ ACS_BASE_URL: proxy.url, ACS_API_KEY: key });
-  const before = proxy.requests.length;
+  const { context } = contextOf({ ACS_BASE_URL: at.proxy.url, ACS_API_KEY: key });
+  const before = at.proxy.requests.length;
   await context.server().catch(() => undefined);
   await context.dispose();
-  return proxy.requests.length - before;
+  return at.proxy.requests.length - before;
 }
 
 it('what is known of a server is used again with the same key, and found out again with another', async () => {
-  const first = await probesWith(world.service.key);
+  const first = await probesWith(at.world.service.key);
   expect(first).toBeGreaterThan(0);
-  expect(await probesWith(world.service.key)).toBe(0);
+  expect(await probesWith(at.world.service.key)).toBe(0);
   expect(await probesWith('another-key')).toBeGreaterThan(0);
 });
 
 it('the URL of a connected server is kept without its user name and password', async () => {
   const { context } = contextOf();
-  const base_url = `${proxy.url.replace('//', '//user:hush@')}/base/`;
+  const base_url = `${at.proxy.url.replace('//', '//user:hush@')}/base/`;
   await context.connect({ base_url, key: null }).catch(() => undefined);
-  expect(context.connectedServers()).toEqual([`${proxy.url}/base`]);
+  expect(context.connectedServers()).toEqual([`${at.proxy.url}/base`]);
   await context.dispose();
 });
 

@@ -1,17 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
-import type { Ended } from '../../support/world.ts';
-import { startRun, startSandbox } from '../sandbox/support.ts';
-
-const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
+import { describe, expect, it } from 'vitest';
+import { many, startRun, startSandbox, useSandboxWorld } from '../sandbox/support.ts';
 
 describe('sandbox changes', () => {
-  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
-  beforeEach(async () => {
-    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
-    at.proxy.requests.length = 0;
-  });
+  const at = useSandboxWorld();
   const acs = at.acs;
 
   describe('of a sandbox with a run in progress', () => {

@@ -1,13 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
-import { startSandbox } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { startSandbox, useSandboxWorld } from './support.ts';
 
 describe('sandbox changes', () => {
-  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
-  beforeEach(async () => {
-    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
-    at.proxy.requests.length = 0;
-  });
+  const at = useSandboxWorld();
   const acs = at.acs;
   const writes = at.writes;
 

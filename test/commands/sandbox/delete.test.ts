@@ -1,19 +1,11 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
-import type { Ended } from '../../support/world.ts';
-import { type SandboxJson, startSandbox } from './support.ts';
-
-const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+import { describe, expect, it } from 'vitest';
+import { one, startSandbox, useSandboxWorld } from './support.ts';
 
 describe('sandbox changes', () => {
-  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
-  beforeEach(async () => {
-    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
-    at.proxy.requests.length = 0;
-  });
+  const at = useSandboxWorld();
   const acs = at.acs;
   const writes = at.writes;
-  const status = async (id: string): Promise<string> => one(await at.world.acs('sandbox', 'show', id, '--json')).status;
+  const status = at.status;
 
   describe('of one sandbox', () => {
     it('delete sends the same id in path and query', async () => {

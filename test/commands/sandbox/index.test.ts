@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Busy, type SandboxJson, startRun, startSandbox } from './support.ts';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Busy, one, startRun, startSandbox, useSandboxWorld } from './support.ts';
 import { createWorld, type Ended, type World } from '../../support/world.ts';
 
 describe('sandbox list', () => {
@@ -203,14 +202,8 @@ describe('sandbox list with nothing to show', () => {
   });
 });
 
-const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
-
 describe('sandbox changes', () => {
-  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
-  beforeEach(async () => {
-    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
-    at.proxy.requests.length = 0;
-  });
+  const at = useSandboxWorld();
   const acs = at.acs;
 
   describe('of one sandbox', () => {

@@ -1,17 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
-import type { Ended } from '../../support/world.ts';
+import { describe, expect, it } from 'vitest';
 import { record, useOddServer } from './odd-server.ts';
-import { type SandboxJson, startSandbox } from './support.ts';
-
-const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+import { one, startSandbox, useSandboxWorld } from './support.ts';
 
 describe('sandbox changes', () => {
-  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
-  beforeEach(async () => {
-    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
-    at.proxy.requests.length = 0;
-  });
+  const at = useSandboxWorld();
   const acs = at.acs;
 
   describe('of one sandbox', () => {

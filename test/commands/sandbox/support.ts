@@ -1,7 +1,10 @@
-/** Sandboxes and conversations for these tests, made over the wire. */
+/** Sandboxes and conversations for these tests, made over the wire, and the suites of commands that change sandboxes. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { World } from '../../support/world.ts';
+import { beforeEach } from 'vitest';
+import type { BulkResult } from '../../../src/output/options.ts';
+import { type ProxiedWorld, useProxiedWorld } from '../../support/proxied-world.ts';
+import type { Ended, World } from '../../support/world.ts';
 
 export interface SandboxJson {
   id: string;
@@ -11,6 +14,27 @@ export interface SandboxJson {
   changed?: boolean;
   session_api_key?: string;
 }
+
+export interface SandboxWorld extends ProxiedWorld {
+  /** The status that `sandbox show` prints. */
+  status: (id: string) => Promise<string>;
+}
+
+/** A world of V1 for the enclosing suite, whose `sandbox` commands are recorded; each test begins without sandboxes. */
+export function useSandboxWorld(): SandboxWorld {
+  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
+  beforeEach(async () => {
+    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
+  });
+  const status = async (id: string): Promise<string> => one(await at.world.acs('sandbox', 'show', id, '--json')).status;
+  return Object.assign(at, { status });
+}
+
+/** The sandbox that a command has printed as JSON. */
+export const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
+
+/** The result of several sandboxes that a command has printed as JSON. */
+export const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
 
 export async function startSandbox(world: World): Promise<string> {
   const { code, out, err } = await world.acs('sandbox', 'start', '--json');

@@ -1,20 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
-import { useProxiedWorld } from '../../support/proxied-world.ts';
-import type { Ended } from '../../support/world.ts';
-import { type SandboxJson, startSandbox } from './support.ts';
-
-const one = ({ out }: Ended): SandboxJson => JSON.parse(out) as SandboxJson;
-const many = ({ out }: Ended): BulkResult => JSON.parse(out) as BulkResult;
+import { describe, expect, it } from 'vitest';
+import { many, one, startSandbox, useSandboxWorld } from './support.ts';
 
 describe('sandbox changes', () => {
-  const at = useProxiedWorld('sandbox', { api: 'v1', spec: 'process' });
-  beforeEach(async () => {
-    await at.world.acs('sandbox', 'delete', '--all', '-y', '--force');
-    at.proxy.requests.length = 0;
-  });
+  const at = useSandboxWorld();
   const acs = at.acs;
-  const status = async (id: string): Promise<string> => one(await at.world.acs('sandbox', 'show', id, '--json')).status;
+  const status = at.status;
 
   describe('waiting', () => {
     it('exits 0 at once when the sandbox has the status', async () => {

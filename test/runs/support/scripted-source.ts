@@ -9,22 +9,13 @@ import type {
 } from '../../../src/runs/follow-source.ts';
 import { follow } from '../../../src/runs/follower.ts';
 import { ManualClock, settled } from '../../support/manual-clock.ts';
+import { conversationEvent } from './event.ts';
 
 export const unreachable = (): AppError => new AppError('network', 'no connection');
 
 /** An event; its text is its id. */
 export function sighting(id: string, members: Partial<Sighting> = {}): Sighting {
-  const event = {
-    type: 'event' as const,
-    id,
-    conversation_id: 'c',
-    timestamp: null,
-    source: null,
-    kind: 'any',
-    text: id,
-    payload: {},
-    signal: null,
-  };
+  const event = conversationEvent(id, { text: id });
   return { id, timestamp: null, event: () => event, word: null, ...members };
 }
 

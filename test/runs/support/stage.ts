@@ -7,23 +7,14 @@ import { trackRun } from '../../../src/runs/tracker.ts';
 import type { TrackedRun, TrackOptions } from '../../../src/runs/tracker-options.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { ManualClock, settled } from '../../support/manual-clock.ts';
+import { conversationEvent } from './event.ts';
 
 type EventItem = Extract<FollowItem, { type: 'event' }>;
 
 let count = 0;
 export const event = (signal: RunSignal | null, timestamp: string | null = null): EventItem => ({
   type: 'event',
-  event: {
-    type: 'event',
-    id: `e${(count += 1)}`,
-    conversation_id: 'c',
-    timestamp,
-    source: null,
-    kind: 'any',
-    text: `the event ${signal}`,
-    payload: {},
-    signal,
-  },
+  event: conversationEvent(`e${(count += 1)}`, { timestamp, text: `the event ${signal}`, signal }),
 });
 export const message = () => event('message');
 /** `other` is a status that the run has when it does not go on. */

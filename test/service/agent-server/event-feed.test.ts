@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { OUTLINE_AFTER_MESSAGE } from './support/conversation-of-test.ts';
 import { useEmptiedWorker } from './support/shared-worker.ts';
 import type { TestSocket } from './support/socket.ts';
 import {
@@ -87,17 +88,7 @@ describe('a socket of a conversation', () => {
     await until('the state', () => socket.frames.length === 1);
     socket.client.send(JSON.stringify({ role: 'user', content: [{ type: 'text', text: 'Go on.' }] }));
     await until('the end', () => socket.frames.some((frame) => frame['value'] === 'finished'));
-    expect(outline(socket.frames.slice(1))).toEqual([
-      'idle',
-      'MessageEvent',
-      'last_user_message_id',
-      'running',
-      'TerminalAction',
-      'TerminalObservation',
-      'FinishAction',
-      'FinishObservation',
-      'finished',
-    ]);
+    expect(outline(socket.frames.slice(1))).toEqual(OUTLINE_AFTER_MESSAGE);
     socket.client.terminate();
   });
 

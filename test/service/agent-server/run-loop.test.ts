@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { OUTLINE_AFTER_MESSAGE } from './support/conversation-of-test.ts';
 import { readIfThere } from './support/read-if-there.ts';
 import { useEmptiedWorker } from './support/shared-worker.ts';
 import {
@@ -32,18 +33,7 @@ describe('a replay', () => {
     );
     await untilStatus(worker, 'finished');
     const before = await eventsOf(worker);
-    expect(outline(before).slice(-10)).toEqual([
-      'finished',
-      'idle',
-      'MessageEvent',
-      'last_user_message_id',
-      'running',
-      'TerminalAction',
-      'TerminalObservation',
-      'FinishAction',
-      'FinishObservation',
-      'finished',
-    ]);
+    expect(outline(before).slice(-10)).toEqual(['finished', ...OUTLINE_AFTER_MESSAGE]);
     await worker.call('POST', `/api/conversations/${ID}/events`, message('And now?'));
     await untilStatus(worker, 'error');
     const last = (await eventsOf(worker)).at(-1);

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, KEY, type TestApp } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfSuite, KEY, type TestApp } from './support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
 
 const status = async (...call: Parameters<TestApp['call']>): Promise<number> => (await app.call(...call)).status;
 

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, type TestApp } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfSuite } from './support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
 
 describe('/openapi.json', () => {
   it('lists the served routes and the members of both create bodies', async () => {

@@ -1,16 +1,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { removeConversation } from '../../../src/service/app/removal.ts';
 import { newSandbox } from '../../../src/service/sandboxes/new-sandbox.ts';
 import { conversationRow } from '../../support/conversation-row.ts';
-import { createTestApp, until, type TestApp } from './support.ts';
+import { appOfEachTest, until } from './support.ts';
 
-let app: TestApp;
-beforeEach(async () => {
-  app = await createTestApp();
-});
-afterEach(() => app.close());
+const app = appOfEachTest();
 
 const STAMP = '2026-01-01T00:00:00.000000Z';
 

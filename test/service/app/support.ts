@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { createApp } from '../../../src/service/app/app.ts';
 import { createEventLogs } from '../../../src/service/storage/event-logs.ts';
 import type { AppContext } from '../../../src/service/app/context.ts';
@@ -39,9 +40,14 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
-export async function createTestApp(
-  options: { api?: ServiceApi; spec?: SandboxSpecName; maxRunning?: number; whyNoBubblewrap?: string } = {},
-): Promise<TestApp> {
+export interface TestAppOptions {
+  api?: ServiceApi;
+  spec?: SandboxSpecName;
+  maxRunning?: number;
+  whyNoBubblewrap?: string;
+}
+
+export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const dir = await mkdtemp(path.join(tmpdir(), 'acs-app-'));
   const paths = dataPaths(dir);
   const store = openStore(paths.database);
@@ -116,6 +122,47 @@ export async function createTestApp(
   };
 }
 
+/** An app server whose members can be read while tests run. */
+export interface AppOfTests extends Omit<TestApp, 'close'> {
+  /** The body of the answer. */
+  get: <Body = Record<string, unknown>>(path: string) => Promise<Body>;
+  post: (path: string, body?: unknown) => Promise<Answer>;
+}
+
+/** One app server for the tests of the enclosing suite, closed after them. */
+export function appOfSuite(options?: TestAppOptions): AppOfTests {
+  return appBetween(beforeAll, afterAll, options);
+}
+
+/** An app server for each test of the enclosing suite, closed after it. */
+export function appOfEachTest(options?: TestAppOptions): AppOfTests {
+  return appBetween(beforeEach, afterEach, options);
+}
+
+type Hook = (run: () => Promise<void>) => void;
+
+function appBetween(before: Hook, after: Hook, options?: TestAppOptions): AppOfTests {
+  let app: TestApp;
+  before(async () => {
+    app = await createTestApp(options);
+  });
+  after(() => app.close());
+  return {
+    get dir() {
+      return app.dir;
+    },
+    get store() {
+      return app.store;
+    },
+    get context() {
+      return app.context;
+    },
+    call: (...request) => app.call(...request),
+    get: async <Body>(target: string) => (await app.call('GET', target)).body as Body,
+    post: (target, body) => app.call('POST', target, body),
+  };
+}
+
 /** How many events of a conversation the app server has, at most 100; `query` begins with `&`. */
 export async function countEvents(app: Pick<TestApp, 'call'>, id: unknown, query = ''): Promise<number> {
   const { body } = await app.call('GET', `/api/v1/conversation/${String(id)}/events/search?limit=100${query}`);
@@ -184,8 +231,10 @@ export async function conversation(app: Pick<TestApp, 'call'>, id: string): Prom
   return ((await app.call('GET', `/api/v1/app-conversations?ids=${id}`)).body as (Shown | null)[])[0] ?? null;
 }
 
+export type IdsOfEachDialect = Readonly<Record<'v0' | 'v1' | 'sandbox', string>>;
+
 /** Stores a finished conversation of each dialect in one running sandbox that no worker serves; V0 has the newer one. */
-export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>): Record<'v0' | 'v1' | 'sandbox', string> {
+export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>): IdsOfEachDialect {
   const [earlier, later] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:01.000000Z'] as const;
   const ids = { v0: 'a0'.repeat(16), v1: 'a1'.repeat(16), sandbox: newSandbox('process', earlier) };
   store.sandboxes.insert({ ...ids.sandbox, status: 'RUNNING', port: 1 });
@@ -193,6 +242,16 @@ export function conversationOfEachDialect({ store }: Pick<TestApp, 'store'>): Re
   store.conversations.insert(conversationRow({ id: ids.v1, dialect: 'V1', sandbox_id, created_at: earlier }));
   store.conversations.insert(conversationRow({ id: ids.v0, dialect: 'V0', sandbox_id, created_at: later }));
   return { ...ids, sandbox: sandbox_id };
+}
+
+/** One app server for the tests of the enclosing suite, which has stored a conversation of each dialect before them. */
+export function appWithEachDialect(): { app: AppOfTests; ids: IdsOfEachDialect } {
+  const app = appOfSuite();
+  const ids = { v0: '', v1: '', sandbox: '' };
+  beforeAll(() => {
+    Object.assign(ids, conversationOfEachDialect(app));
+  });
+  return { app, ids };
 }
 
 /** A trajectory of V0 that runs one command and finishes. */

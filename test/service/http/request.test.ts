@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cursorPage, listPage, offsetPage } from '../../../src/service/http/request.ts';
-import { createTestApp, type TestApp } from '../app/support.ts';
+import { appOfSuite } from '../app/support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
 
-const post = (path: string, body: unknown) => app.call('POST', path, body);
+const { post } = app;
 
 describe('the body of a request', () => {
   it('refuses a body that is not JSON, missing or too large, in JSON', async () => {

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { json, refuse } from '../../../src/service/http/answer.ts';
 import { createRouter, type RouterOptions } from '../../../src/service/http/router.ts';
-import { createTestApp, type TestApp } from '../app/support.ts';
+import { appOfSuite, type TestApp } from '../app/support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
 
 const status = async (...call: Parameters<TestApp['call']>): Promise<number> => (await app.call(...call)).status;
 

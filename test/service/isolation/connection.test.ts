@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { IsolationConnection } from '../../../src/service/isolation/connection.ts';
+import { RUN } from './support.ts';
 
 let child: ChildProcess | null = null;
 afterEach(() => {
@@ -19,18 +20,7 @@ async function helper(...lines: string[]): Promise<IsolationConnection> {
   return connection;
 }
 
-const RUN = {
-  command: 'true',
-  session: null,
-  reset: false,
-  startIn: '.',
-  cwd: null,
-  env: {},
-  merged: false,
-  live: true,
-  keepHead: 8,
-  keepTail: 8,
-};
+const LIVE = { ...RUN, live: true };
 const END = { exitCode: 0, killed: false, stdout: '', stderr: '', cwd: '/', pid: 7 };
 const result = (id: number, value: unknown): string => JSON.stringify({ type: 'result', id, result: value });
 const output = (text: string): string => JSON.stringify({ type: 'output', id: 1, stream: 'stdout', text });
@@ -39,7 +29,7 @@ describe('a helper', () => {
   it('returns the output and the result of a command', async () => {
     const connection = await helper(output('12345678'), result(1, END));
     const received: string[] = [];
-    const { answer } = connection.ask('run', RUN, (_, text) => received.push(text));
+    const { answer } = connection.ask('run', LIVE, (_, text) => received.push(text));
     expect(await answer).toEqual(END);
     expect(received).toEqual(['12345678']);
   });
@@ -60,7 +50,7 @@ describe('a helper', () => {
     ['streams more than was to be kept', output('123456789')],
   ])('is ended when a frame %s', async (_, line) => {
     const connection = await helper(line);
-    const { answer } = connection.ask('run', RUN, () => undefined);
+    const { answer } = connection.ask('run', LIVE, () => undefined);
     await expect(answer).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('not valid') });
     await connection.ended;
     await expect(connection.ask('home', {}).answer).rejects.toMatchObject({ code: 'gone' });

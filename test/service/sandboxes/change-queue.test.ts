@@ -1,28 +1,13 @@
 /** Changes of one sandbox that are asked for at once. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTestApp, until, type TestApp } from '../app/support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfEachTest, until } from '../app/support.ts';
+import { sandboxCalls } from './support.ts';
 
-let app: TestApp;
-afterEach(() => app.close());
-
-const SANDBOXES = '/api/v1/sandboxes';
-const post = (id: string, verb: 'pause' | 'resume') => app.call('POST', `${SANDBOXES}/${id}/${verb}`);
-const remove = (id: string) => app.call('DELETE', `${SANDBOXES}/${id}?sandbox_id=${id}`);
-const statusOf = (id: string) => app.store.sandboxes.get(id)?.status ?? null;
-
-async function newSandbox(): Promise<string> {
-  return ((await app.call('POST', SANDBOXES)).body as { id: string }).id;
-}
-
-/** The state once every change that was asked for is over. */
-async function settled(id: string): Promise<string | null> {
-  await app.context.supervisor.whenRunning(id).catch(() => undefined);
-  return statusOf(id);
-}
+const app = appOfEachTest();
+const { newSandbox, post, remove, settled, statusOf } = sandboxCalls(() => app);
 
 describe('changes of one sandbox', () => {
   it('a resume sent right after a pause is applied after it, 10 of 10 times', async () => {
-    app = await createTestApp();
     const id = await newSandbox();
     for (let round = 1; round <= 10; round++) {
       const answers = await Promise.all([post(id, 'pause'), post(id, 'resume')]);
@@ -32,7 +17,6 @@ describe('changes of one sandbox', () => {
   });
 
   it('the last of many decides the status', async () => {
-    app = await createTestApp();
     const id = await newSandbox();
     await Promise.all([post(id, 'pause'), post(id, 'resume'), post(id, 'pause')]);
     expect(await settled(id)).toBe('PAUSED');
@@ -44,7 +28,6 @@ describe('changes of one sandbox', () => {
   });
 
   it('a start of a V0 conversation sent right after its stop is applied after it', async () => {
-    app = await createTestApp();
     const { body } = await app.call('POST', '/api/conversations', { replay_json: DEMO });
     const root = `/api/conversations/${(body as { conversation_id: string }).conversation_id}`;
     const status = async () => ((await app.call('GET', root)).body as { status: string }).status;

@@ -1,9 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { endCutOffRuns } from '../../../src/service/sandboxes/cut-off-runs.ts';
-import { conversation, createTestApp, startedTask, until, type TestApp } from '../app/support.ts';
+import { appOfEachTest, conversation, startedTask, until } from '../app/support.ts';
 
-let app: TestApp;
-afterEach(() => app.close());
+const app = appOfEachTest();
 
 interface Event {
   id: string;
@@ -48,7 +47,6 @@ const ending = (events: Event[]) => events.slice(-3).map(({ kind, code, value })
 
 describe('a run whose worker is killed', () => {
   it('has failed, with the reason once in its log, and continues when the sandbox is resumed', async () => {
-    app = await createTestApp();
     const { id, sandboxId } = await running();
     killWorker(sandboxId);
     await becomes(sandboxId, 'ERROR');
@@ -69,7 +67,6 @@ describe('a run whose worker is killed', () => {
   });
 
   it('while the sandbox was paused is paused, not failed', async () => {
-    app = await createTestApp();
     const { id, sandboxId } = await running();
     await app.call('POST', `/api/v1/sandboxes/${sandboxId}/pause`);
     await becomes(sandboxId, 'PAUSED');
@@ -80,7 +77,6 @@ describe('a run whose worker is killed', () => {
   });
 
   it('while the sandbox ends is paused, too', async () => {
-    app = await createTestApp();
     const { id, sandboxId } = await running();
     const pid = app.store.sandboxes.get(sandboxId)?.worker_pid ?? 0;
     process.kill(pid, 'SIGSTOP'); // SIGTERM has no effect on it now
@@ -92,7 +88,6 @@ describe('a run whose worker is killed', () => {
   });
 
   it('is logged once, also when several processes try', async () => {
-    app = await createTestApp();
     const { id, sandboxId } = await running();
     killWorker(sandboxId);
     await becomes(sandboxId, 'ERROR');
@@ -111,7 +106,6 @@ describe('a run whose worker is killed', () => {
 
 describe('a state that a worker has written and not reported when it is killed', () => {
   it('is read from the log, and a title that the user has set since is kept', async () => {
-    app = await createTestApp();
     const task = await startedTask(app, { replay_json: 'demo' });
     const [id, sandboxId] = [task.app_conversation_id ?? '', task.sandbox_id ?? ''];
     await until(

@@ -1,23 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTestApp, endedTask, startedTask, until, type Task, type TestApp } from '../app/support.ts';
+import { sandboxCalls } from './support.ts';
 
 let app: TestApp;
 afterEach(() => app.close());
-
-const SANDBOXES = '/api/v1/sandboxes';
-const post = (id: string, verb: 'pause' | 'resume') => app.call('POST', `${SANDBOXES}/${id}/${verb}`);
-const remove = (id: string) => app.call('DELETE', `${SANDBOXES}/${id}?sandbox_id=${id}`);
-const statusOf = (id: string) => app.store.sandboxes.get(id)?.status ?? null;
-
-async function newSandbox(): Promise<string> {
-  return ((await app.call('POST', SANDBOXES)).body as { id: string }).id;
-}
-
-/** The state once every change that was asked for is over. */
-async function settled(id: string): Promise<string | null> {
-  await app.context.supervisor.whenRunning(id).catch(() => undefined);
-  return statusOf(id);
-}
+const { newSandbox, post, remove, settled, statusOf } = sandboxCalls(() => app);
 
 describe('a sandbox in which a conversation is being started', () => {
   /** Its start task, once it has taken the sandbox. */

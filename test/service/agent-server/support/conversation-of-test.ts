@@ -23,6 +23,19 @@ export const RUNNING = {
   tags: {},
 } as const;
 
+/** What `outline` shows after a message to a conversation that has ended, whose next turn runs one command and finishes. */
+export const OUTLINE_AFTER_MESSAGE = [
+  'idle',
+  'MessageEvent',
+  'last_user_message_id',
+  'running',
+  'TerminalAction',
+  'TerminalObservation',
+  'FinishAction',
+  'FinishObservation',
+  'finished',
+];
+
 /** For the tests of a file: each has a folder of its own, in which this is the log. */
 export function logFileOfTest(): { readonly file: string } {
   let folder: string;

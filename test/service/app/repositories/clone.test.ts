@@ -3,12 +3,12 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { CloneError, cloneRepository, endClones, gitMessage } from '../../../../src/service/app/repositories/clone.ts';
 import { repositorySource } from '../../../../src/service/app/repositories/repository.ts';
-import { conversation, createTestApp, startedTask, until, type Task, type TestApp } from '../support.ts';
+import { appOfSuite, conversation, startedTask, type Task, until } from '../support.ts';
 
-let app: TestApp;
+const app = appOfSuite();
 let source: string;
 
 function git(folder: string, ...argv: string[]): string {
@@ -38,10 +38,8 @@ function makeRepository(name: string): string {
 }
 
 beforeAll(async () => {
-  app = await createTestApp();
   source = makeRepository('source');
 });
-afterAll(() => app.close());
 
 const start = (body: object): Promise<Task> => startedTask(app, { replay_json: 'demo', ...body });
 

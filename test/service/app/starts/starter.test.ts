@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  appOfSuite,
   conversation,
   countEvents,
-  createTestApp,
   ended,
+  type Shown,
   startedTask,
+  type Task,
   trajectory,
   until,
-  type Shown,
-  type Task,
-  type TestApp,
 } from '../support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
+const { get, post } = app;
 
 const CONVERSATIONS = '/api/v1/app-conversations';
-const post = (path: string, body?: unknown) => app.call('POST', path, body);
-const get = async <Body = Record<string, unknown>>(path: string): Promise<Body> =>
-  (await app.call('GET', path)).body as Body;
 
 describe('a start over V1', () => {
   it('answers at once with a task, and ends with a conversation that has run', async () => {

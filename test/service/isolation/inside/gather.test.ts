@@ -2,19 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, expect, it } from 'vitest';
 import { gather } from '../../../../src/service/isolation/inside/gather.ts';
+import { RUN } from '../support.ts';
 
-const WISH = {
-  command: '',
-  session: null,
-  reset: false,
-  startIn: '.',
-  cwd: null,
-  env: {},
-  merged: false,
-  live: false,
-  keepHead: 4,
-  keepTail: 4,
-};
+const WISH = { ...RUN, keepHead: 4, keepTail: 4 };
 
 let child: ChildProcess;
 afterEach(() => {

@@ -3,21 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { carryOver, ownEnvironment, script } from '../../../../src/service/isolation/inside/session.ts';
+import { RUN } from '../support.ts';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'acs-session-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const WISH = {
-  session: 's',
-  reset: false,
-  startIn: '.',
-  cwd: null,
-  env: {},
-  merged: false,
-  live: false,
-  keepHead: 1,
-  keepTail: 1,
-};
+const WISH = { ...RUN, session: 's' };
 const before = () => ({ cwd: '/first', env: { KEPT: 'yes' } });
 
 /** The session after a shell has written this. */

@@ -6,6 +6,7 @@ import { Scratch } from '../../../../src/service/isolation/inside/scratch.ts';
 import { Shell } from '../../../../src/service/isolation/inside/shell.ts';
 import type { RunEnd, RunParameters } from '../../../../src/service/isolation/protocol.ts';
 import { until } from '../../../support/until.ts';
+import { RUN } from '../support.ts';
 
 let dir: string;
 let scratch: Scratch;
@@ -21,18 +22,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const WISH: RunParameters = {
-  command: 'true',
-  session: 's',
-  reset: false,
-  startIn: '.',
-  cwd: null,
-  env: {},
-  merged: false,
-  live: false,
-  keepHead: 10_000,
-  keepTail: 10_000,
-};
+const WISH: RunParameters = { ...RUN, session: 's', keepHead: 10_000, keepTail: 10_000 };
 
 function run(command: string, more: Partial<RunParameters> = {}, id = next++): Promise<RunEnd> {
   return shell.run(id, { ...WISH, command, ...more }, () => undefined);

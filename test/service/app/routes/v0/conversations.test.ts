@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { conversationOfEachDialect, startedTask, until } from '../../support.ts';
-import { at, createV0App, type V0App } from './support.ts';
+import { at, v0AppOfSuite } from './support.ts';
 
-let v0: V0App;
-beforeAll(async () => {
-  v0 = await createV0App();
-});
-afterAll(() => v0.app.close());
+const v0 = v0AppOfSuite();
 
 describe('a conversation of V0', () => {
   it('is listed newest first, renamed, stopped, started and deleted', async () => {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { until } from '../../support.ts';
-import { at, createV0App, TRAJECTORY, type V0App, type V0Event } from './support.ts';
+import { at, TRAJECTORY, v0AppOfSuite, type V0Event } from './support.ts';
 
-let v0: V0App;
-beforeAll(async () => {
-  v0 = await createV0App();
-});
-afterAll(() => v0.app.close());
+const v0 = v0AppOfSuite();
 
 describe('a conversation of V0', () => {
   it('replays a trajectory and shows actions with their observations', async () => {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { KEY } from '../../support.ts';
-import { at, createV0App, TRAJECTORY, type V0App } from './support.ts';
+import { at, TRAJECTORY, v0AppOfSuite } from './support.ts';
 
-let v0: V0App;
-beforeAll(async () => {
-  v0 = await createV0App();
-});
-afterAll(() => v0.app.close());
+const v0 = v0AppOfSuite();
 
 describe('a conversation of V0', () => {
   it('returns, changes and accepts files of its workspace', async () => {

@@ -1,22 +1,9 @@
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GIT_TOKEN, startGitHost, type GitHost } from '../../../../genuine/git-host.ts';
-import { createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { gitHostOfSuite, HELLO } from '../../git-host.ts';
+import { appOfSuite } from '../../support.ts';
 
-let app: TestApp;
-let host: GitHost;
-beforeAll(async () => {
-  app = await createTestApp();
-  host = await startGitHost(path.join(app.dir, 'git-host'));
-});
-afterAll(async () => {
-  await host.close();
-  await app.close();
-});
-
-const storeToken = () =>
-  app.call('POST', '/api/add-git-providers', { provider_tokens: { forgejo: { token: GIT_TOKEN, host: host.url } } });
-const HELLO = { id: '1', full_name: 'demo/hello', git_provider: 'forgejo', is_public: true, main_branch: 'main' };
+const app = appOfSuite();
+const host = gitHostOfSuite(app);
 
 describe('the git provider of V0 without a token', () => {
   it.each([
@@ -39,7 +26,7 @@ describe('the git provider of V0 without a token', () => {
 
 describe('a Forgejo host that is named with its token', () => {
   it('lists the repositories of the user over V0', async () => {
-    await storeToken();
+    await host.store('v0');
     const get = async (at: string): Promise<unknown> => (await app.call('GET', `/api/user/${at}`)).body;
     expect(await get('repositories')).toMatchObject([HELLO]);
     expect(await get('search/repositories?query=hello')).toMatchObject([HELLO]);

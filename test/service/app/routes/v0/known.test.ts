@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { conversationOfEachDialect, createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appWithEachDialect } from '../../support.ts';
 
-let app: TestApp;
-let ids: ReturnType<typeof conversationOfEachDialect>;
-beforeAll(async () => {
-  app = await createTestApp();
-  ids = conversationOfEachDialect(app);
-});
-afterAll(() => app.close());
-
-const get = async (path: string): Promise<unknown> => (await app.call('GET', path)).body;
+const { app, ids } = appWithEachDialect();
+const { get } = app;
 
 describe('V0 of a service that serves both dialects', () => {
   it('returns a V1 conversation, but neither its events nor its sandbox', async () => {

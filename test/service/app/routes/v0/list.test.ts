@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { conversationOfEachDialect, createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appWithEachDialect } from '../../support.ts';
 
-let app: TestApp;
-let ids: ReturnType<typeof conversationOfEachDialect>;
-beforeAll(async () => {
-  app = await createTestApp();
-  ids = conversationOfEachDialect(app);
-});
-afterAll(() => app.close());
-
-const get = async (path: string): Promise<unknown> => (await app.call('GET', path)).body;
+const { app, ids } = appWithEachDialect();
+const { get } = app;
 
 interface Page {
   results: { conversation_id: string; conversation_version: string }[];
@@ -18,7 +11,7 @@ interface Page {
 
 describe('V0 of a service that serves both dialects', () => {
   it('lists the conversations of both, newest first, and says which is of which', async () => {
-    const { results } = (await get('/api/conversations')) as Page;
+    const { results } = await get<Page>('/api/conversations');
     expect(results.map((one) => [one.conversation_id, one.conversation_version])).toEqual([
       [ids.v0, 'V0'],
       [ids.v1, 'V1'],
@@ -26,9 +19,9 @@ describe('V0 of a service that serves both dialects', () => {
   });
 
   it('continues where a page ended, in either dialect, and omits no conversation', async () => {
-    const { results, next_page_id } = (await get('/api/conversations?limit=1')) as Page;
+    const { results, next_page_id } = await get<Page>('/api/conversations?limit=1');
     expect(JSON.parse(Buffer.from(next_page_id ?? '', 'base64').toString())).toEqual({ v0: null, v1: '0' });
-    const second = (await get(`/api/conversations?limit=1&page_id=${next_page_id}`)) as Page;
+    const second = await get<Page>(`/api/conversations?limit=1&page_id=${next_page_id}`);
     expect([...results, ...second.results].map((one) => one.conversation_id)).toEqual([ids.v0, ids.v1]);
     expect(second.next_page_id).toBeNull();
   });

@@ -1,22 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfEachTest } from '../../support.ts';
+import { MCP } from './support.ts';
 
-let app: TestApp;
-beforeEach(async () => {
-  app = await createTestApp();
-});
-afterEach(() => app.close());
-
-type Body = Record<string, unknown>;
-const get = async (path: string): Promise<Body> => (await app.call('GET', path)).body as Body;
-const post = (path: string, body: unknown) => app.call('POST', path, body);
+const app = appOfEachTest();
+const { get, post } = app;
 const V0 = '/api/settings';
-
-const MCP = {
-  sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: 'sse-key' }],
-  stdio_servers: [{ name: 'files', command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: 'stdio-secret' } }],
-  shttp_servers: [{ url: 'http://127.0.0.1:9/mcp', api_key: null, timeout: 90 }],
-};
 
 describe('settings of V0', () => {
   it('are replaced as a whole, except the members that are kept', async () => {

@@ -1,6 +1,6 @@
 /** An app server with the calls of a client of V0. */
 import { expect } from 'vitest';
-import { createTestApp, until, type Answer, type TestApp } from '../../support.ts';
+import { type AppOfTests, appOfSuite, until } from '../../support.ts';
 
 export interface V0Event {
   id: number;
@@ -13,21 +13,18 @@ export interface V0Event {
   extras?: Record<string, unknown>;
 }
 
-export interface V0App {
-  app: TestApp;
-  post(path: string, body?: unknown): Promise<Answer>;
-  get<Body = Record<string, unknown>>(path: string): Promise<Body>;
+export interface V0App extends Pick<AppOfTests, 'get' | 'post'> {
+  app: AppOfTests;
   /** The id of the conversation that the body asks for. */
   create(body: unknown): Promise<string>;
   /** The event of the last state, once it is one of these. */
   stateReached(id: string, ...states: string[]): Promise<V0Event | undefined>;
 }
 
-export async function createV0App(): Promise<V0App> {
-  const app = await createTestApp();
-  const post = (path: string, body?: unknown) => app.call('POST', path, body);
-  const get = async <Body = Record<string, unknown>>(path: string): Promise<Body> =>
-    (await app.call('GET', path)).body as Body;
+/** One app server for the tests of the enclosing suite, closed after them. */
+export function v0AppOfSuite(): V0App {
+  const app = appOfSuite();
+  const { get, post } = app;
   const lastState = async (id: string): Promise<V0Event | undefined> => {
     const { events } = await get<{ events: V0Event[] }>(at(id, '/events?reverse=true&limit=100'));
     return events.find((event) => event.observation === 'agent_state_changed');
@@ -64,3 +61,10 @@ export const TRAJECTORY = JSON.stringify([
   { source: 'agent', action: 'read', args: { path: 'notes.txt' } },
   { source: 'agent', action: 'finish', args: { final_thought: 'Ready.' } },
 ]);
+
+/** An MCP configuration as V0 has it, with a server of each kind. */
+export const MCP = {
+  sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: 'sse-key' }],
+  stdio_servers: [{ name: 'files', command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: 'stdio-secret' } }],
+  shttp_servers: [{ url: 'http://127.0.0.1:9/mcp', api_key: null, timeout: 90 }],
+};

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { conversation, createTestApp, ended, startedTask, until, type TestApp } from '../../support.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { appOfSuite, conversation, ended, startedTask, until } from '../../support.ts';
 
-let app: TestApp;
+const app = appOfSuite();
 let id: string;
 let sandboxId: string;
 
 beforeAll(async () => {
-  app = await createTestApp();
   const task = await startedTask(app, { replay_json: 'demo' });
   id = task.app_conversation_id ?? '';
   sandboxId = (await conversation(app, id))?.sandbox_id ?? '';
   const llm = { model: 'openai/second', api_key: 'k-second' };
   await app.call('POST', '/api/v1/settings/profiles/second', { llm });
 });
-afterAll(() => app.close());
 
 const change = (which: string, body: unknown, of = id) =>
   app.call('POST', `/api/v1/app-conversations/${of}/${which}`, body);

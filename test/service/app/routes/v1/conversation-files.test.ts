@@ -1,17 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { unzipSync } from 'fflate';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventLogFile, openEventLog } from '../../../../../src/service/storage/event-log.ts';
 import { createApp } from '../../../../../src/service/app/app.ts';
-import { conversationOfEachDialect, createTestApp, KEY, type TestApp } from '../../support.ts';
+import { appWithEachDialect, KEY } from '../../support.ts';
 
-let app: TestApp;
-let ids: ReturnType<typeof conversationOfEachDialect>;
-beforeAll(async () => {
-  app = await createTestApp();
-  ids = conversationOfEachDialect(app);
-});
-afterAll(() => app.close());
+const { app, ids } = appWithEachDialect();
 
 const at = (id: string, rest: string): string => `/api/v1/app-conversations/${id}/${rest}`;
 

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { conversation, createTestApp, ended, startedTask, until, type Shown, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfSuite, conversation, ended, type Shown, startedTask, until } from '../../support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
+const { get, post } = app;
 
 const CONVERSATIONS = '/api/v1/app-conversations';
-const post = (path: string, body?: unknown) => app.call('POST', path, body);
-const get = async <Body = Record<string, unknown>>(path: string): Promise<Body> =>
-  (await app.call('GET', path)).body as Body;
 
 describe('conversations', () => {
   it('are searched, counted, renamed and deleted with their sandbox', async () => {

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../../../../src/service/storage/conversation-state.ts';
 import { eventLogFile, openEventLog } from '../../../../../src/service/storage/event-log.ts';
-import { conversationOfEachDialect, createTestApp, type TestApp } from '../../support.ts';
+import { appOfSuite, conversationOfEachDialect } from '../../support.ts';
 
-let app: TestApp;
+const app = appOfSuite();
 let search: string;
 
 /** Two kinds by turns, a second apart. */
@@ -16,7 +16,6 @@ const EVENTS: StoredEvent[] = Array.from({ length: 5 }, (_, number) => ({
 }));
 
 beforeAll(async () => {
-  app = await createTestApp();
   const { v1, sandbox } = conversationOfEachDialect(app);
   search = `/api/v1/conversation/${v1}/events/search`;
   const folder = app.context.supervisor.eventsOf(sandbox);
@@ -25,7 +24,6 @@ beforeAll(async () => {
   for (const event of EVENTS) log.append(event);
   log.close();
 });
-afterAll(() => app.close());
 
 async function found(query: string): Promise<[ids: number[], next: string | null]> {
   const { body } = await app.call('GET', `${search}?${query}`);

@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, startedTask, until, type TestApp } from '../../support.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { appOfSuite, startedTask, until } from '../../support.ts';
 
-let app: TestApp;
+const app = appOfSuite();
+const { get } = app;
 /** One conversation of each dialect, and the start task of that of V1. */
 let ids: { v0: string; v1: string; task: string };
 
 beforeAll(async () => {
-  app = await createTestApp();
   const task = await startedTask(app, { replay_json: 'demo' });
   const created = await app.call('POST', '/api/conversations', { replay_json: 'demo' });
   const v0 = (created.body as { conversation_id: string }).conversation_id;
@@ -16,22 +16,19 @@ beforeAll(async () => {
     ({ body }) => (body as { status: string }).status === 'RUNNING',
   );
 });
-afterAll(() => app.close());
-
-const get = async (path: string): Promise<unknown> => (await app.call('GET', path)).body;
 
 describe('V1 of a service that serves both dialects', () => {
   const path = '/api/v1/app-conversations';
 
   it('searches, counts and gets its own conversations only', async () => {
-    const { items } = (await get(`${path}/search`)) as { items: { id: string }[] };
+    const { items } = await get<{ items: { id: string }[] }>(`${path}/search`);
     expect(items.map(({ id }) => id)).toEqual([ids.v1]);
     expect(await get(`${path}/count`)).toBe(1);
     expect(await get(`${path}?ids=${ids.v0}&ids=${ids.v1}`)).toMatchObject([null, { id: ids.v1 }]);
   });
 
   it('has start tasks of its own only', async () => {
-    const { items } = (await get(`${path}/start-tasks/search`)) as { items: { id: string }[] };
+    const { items } = await get<{ items: { id: string }[] }>(`${path}/start-tasks/search`);
     expect(items.map(({ id }) => id)).toEqual([ids.task]);
     const [hidden] = app.store.startTasks.page({ dialect: 'V0' }, 'CREATED_AT', 1, 0);
     expect(hidden?.conversation_id).toBe(ids.v0);

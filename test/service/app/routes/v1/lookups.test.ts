@@ -1,24 +1,9 @@
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GIT_TOKEN, startGitHost, type GitHost } from '../../../../genuine/git-host.ts';
-import { createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { gitHostOfSuite, HELLO } from '../../git-host.ts';
+import { appOfSuite } from '../../support.ts';
 
-let app: TestApp;
-let host: GitHost;
-beforeAll(async () => {
-  app = await createTestApp();
-  host = await startGitHost(path.join(app.dir, 'git-host'));
-});
-afterAll(async () => {
-  await host.close();
-  await app.close();
-});
-
-const storeToken = () =>
-  app.call('POST', '/api/v1/secrets/git-providers', {
-    provider_tokens: { forgejo: { token: GIT_TOKEN, host: host.url } },
-  });
-const HELLO = { id: '1', full_name: 'demo/hello', git_provider: 'forgejo', is_public: true, main_branch: 'main' };
+const app = appOfSuite();
+const host = gitHostOfSuite(app);
 
 describe('the look-ups of V1 without a Forgejo host', () => {
   const ask = (path: string) => app.call('GET', `/api/v1/${path}`);
@@ -60,7 +45,7 @@ describe('the look-ups of V1 without a Forgejo host', () => {
 
 describe('a Forgejo host that is named with its token', () => {
   it('lists the repositories of the user over V1', async () => {
-    await storeToken();
+    await host.store('v1');
     const get = async (at: string): Promise<unknown> => (await app.call('GET', at)).body;
     const repositories = '/api/v1/git/repositories/search?provider=forgejo';
     expect(await get(repositories)).toMatchObject({ items: [HELLO], next_page_id: null });

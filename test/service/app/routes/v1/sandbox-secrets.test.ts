@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, type TestApp } from '../../support.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { appOfSuite } from '../../support.ts';
 
-let app: TestApp;
+const app = appOfSuite();
 let sandbox: { id: string; session_api_key: string };
 let path: string;
 
 beforeAll(async () => {
-  app = await createTestApp();
   sandbox = (await app.call('POST', '/api/v1/sandboxes')).body as typeof sandbox;
   path = `/api/v1/sandboxes/${sandbox.id}/settings/secrets`;
   await app.call('POST', '/api/v1/secrets', { name: 'TOKEN_B', value: 'b-value', description: 'of b' });
   await app.call('POST', '/api/v1/secrets/git-providers', { provider_tokens: { github: { token: 'gh-value' } } });
 });
-afterAll(() => app.close());
 
 const ask = (target: string, key: string | null) =>
   app.call('GET', target, undefined, key === null ? {} : { 'X-Session-API-Key': key });

@@ -1,13 +1,10 @@
 import { existsSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newSandbox } from '../../../../../src/service/sandboxes/new-sandbox.ts';
-import { conversation, countEvents, createTestApp, startedTask, until, type TestApp } from '../../support.ts';
+import { appOfEachTest, conversation, countEvents, startedTask, until } from '../../support.ts';
 
-let app: TestApp;
-beforeEach(async () => {
-  app = await createTestApp({ maxRunning: 2 });
-});
-afterEach(() => app.close());
+const app = appOfEachTest({ maxRunning: 2 });
+const { post } = app;
 
 interface Sandbox {
   id: string;
@@ -19,7 +16,6 @@ interface Sandbox {
 
 const SANDBOXES = '/api/v1/sandboxes';
 const SPECS = '/api/v1/sandbox-specs';
-const post = (path: string) => app.call('POST', path);
 
 async function sandbox(id: string): Promise<Sandbox | null> {
   return ((await app.call('GET', `${SANDBOXES}?id=${id}`)).body as (Sandbox | null)[])[0] ?? null;
@@ -97,11 +93,7 @@ describe('a sandbox', () => {
   });
 
   describe('where bubblewrap does not work', () => {
-    let without: TestApp;
-    beforeEach(async () => {
-      without = await createTestApp({ whyNoBubblewrap: 'bubblewrap (bwrap) is not installed' });
-    });
-    afterEach(() => without.close());
+    const without = appOfEachTest({ whyNoBubblewrap: 'bubblewrap (bwrap) is not installed' });
 
     it('has the spec process when none is named, with a warning', async () => {
       const { id } = (await without.call('POST', SANDBOXES)).body as Sandbox;

@@ -1,15 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfEachTest } from '../../support.ts';
 
-let app: TestApp;
-beforeEach(async () => {
-  app = await createTestApp();
-});
-afterEach(() => app.close());
-
-type Body = Record<string, unknown>;
-const get = async (path: string): Promise<Body> => (await app.call('GET', path)).body as Body;
-const post = (path: string, body: unknown) => app.call('POST', path, body);
+const app = appOfEachTest();
+const { get, post } = app;
 const V0 = '/api/settings';
 const V1 = '/api/v1/settings';
 

@@ -1,23 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestApp, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfEachTest } from '../../support.ts';
+import { MCP } from '../v0/support.ts';
 
-let app: TestApp;
-beforeEach(async () => {
-  app = await createTestApp();
-});
-afterEach(() => app.close());
-
-type Body = Record<string, unknown>;
-const get = async (path: string): Promise<Body> => (await app.call('GET', path)).body as Body;
-const post = (path: string, body: unknown) => app.call('POST', path, body);
+const app = appOfEachTest();
+const { get, post } = app;
 const V0 = '/api/settings';
 const V1 = '/api/v1/settings';
-
-const MCP = {
-  sse_servers: [{ url: 'http://127.0.0.1:9/sse', api_key: 'sse-key' }],
-  stdio_servers: [{ name: 'files', command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: 'stdio-secret' } }],
-  shttp_servers: [{ url: 'http://127.0.0.1:9/mcp', api_key: null, timeout: 90 }],
-};
 
 describe('settings of both dialects', () => {
   it('are absent until they are stored, unlike the user', async () => {
@@ -91,7 +79,7 @@ describe('settings of V1', () => {
 
   it('return the MCP servers of V0 as a map, and accept that map unchanged', async () => {
     await post(V0, { mcp_config: MCP });
-    const { agent_settings: agent } = (await get(V1)) as { agent_settings: { mcp_config: Body } };
+    const { agent_settings: agent } = await get<{ agent_settings: { mcp_config: Record<string, unknown> } }>(V1);
     expect(agent.mcp_config).toEqual({
       'sse-1': { url: 'http://127.0.0.1:9/sse', transport: 'sse', auth: { strategy: 'bearer' } },
       files: { command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: '**********' } },
@@ -104,9 +92,9 @@ describe('settings of V1', () => {
   });
 
   it('accept every value of their own schema', async () => {
-    const schema = (await get('/api/v1/settings/agent-schema')) as {
+    const schema = await get<{
       sections: { fields: { key: string; value_type: string; default: unknown; choices: { value: string }[] }[] }[];
-    };
+    }>('/api/v1/settings/agent-schema');
     const fields = schema.sections.flatMap((section) => section.fields);
     expect(fields.map((field) => field.key)).toEqual(expect.arrayContaining(['llm.model', 'condenser.max_size']));
     const samples: Record<string, unknown> = {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, startedTask, until, type TestApp } from '../../support.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { appOfSuite, startedTask, until } from '../../support.ts';
 
-let app: TestApp;
+const app = appOfSuite();
 /** A conversation that its user made public, and one that nobody did. */
 let ids: { open: string; closed: string };
 
@@ -18,11 +18,9 @@ async function finishedConversation(): Promise<string> {
 }
 
 beforeAll(async () => {
-  app = await createTestApp();
   ids = { open: await finishedConversation(), closed: await finishedConversation() };
   await app.call('PATCH', `/api/v1/app-conversations/${ids.open}`, { public: true, title: 'For all' });
 });
-afterAll(() => app.close());
 
 interface Event {
   id: string;

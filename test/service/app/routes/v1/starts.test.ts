@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestApp, ended, startedTask, trajectory, type TestApp } from '../../support.ts';
+import { describe, expect, it } from 'vitest';
+import { appOfSuite, ended, startedTask, trajectory } from '../../support.ts';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await createTestApp();
-});
-afterAll(() => app.close());
+const app = appOfSuite();
+const { get, post } = app;
 
 const CONVERSATIONS = '/api/v1/app-conversations';
-const post = (path: string, body?: unknown) => app.call('POST', path, body);
-const get = async <Body = Record<string, unknown>>(path: string): Promise<Body> =>
-  (await app.call('GET', path)).body as Body;
 
 describe('a start over V1', () => {
   it('omits secrets and the replay in its answers', async () => {
