@@ -69,7 +69,7 @@ describe('following with a socket', () => {
     expect(source.lines).toEqual(['=finished', 'a', '=finished']);
   });
 
-  it('does not deliver again a status that is no end', async () => {
+  it('does not deliver again a status that is not final', async () => {
     await source.start();
     await source.sockets[0]?.send(sighting('a', { word: 'running' }));
     expect(source.lines).toEqual(['=running', 'a']);

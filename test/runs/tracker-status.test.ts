@@ -58,7 +58,7 @@ describe('a status that contradicts the events', () => {
     expect(stage.ended).toMatchObject({ atMs: 850, run: { outcome: { last_event_id: stage.lastEventId } } });
   });
 
-  it('is not read again after the follower has delivered one that is no end, and is doubted anew', async () => {
+  it('is not read again after the follower has delivered one that is not final, and is doubted anew', async () => {
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));
     await stage.clock.pass(700);
@@ -111,7 +111,7 @@ describe('a status that agrees with the events', () => {
     expect([stage.ended?.atMs, stage.looks]).toEqual([250, [250]]);
   });
 
-  it('that is no end is not read again after an event', async () => {
+  it('that is not final is not read again after an event', async () => {
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('running'), event('activity'));
     await stage.clock.pass(60_000);

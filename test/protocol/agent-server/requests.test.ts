@@ -72,7 +72,7 @@ it.each<[string, v.GenericSchema, unknown, string[]]>([
   ['a frame without a role', socketMessage, { content: [] }, ['role: missing']],
   ['a content that is no list', socketMessage, { role: 'user', content: 'x' }, ['content: list_type']],
   [
-    'a key that is no text',
+    'a key that is not text',
     socketAuthentication,
     { type: 'auth', session_api_key: 1 },
     ['session_api_key: string_type'],

@@ -13,7 +13,7 @@ it.each<[string, unknown, string]>([
   ['an empty list', [], 'replay: Invalid length'],
   ['a step of an unknown type', [{ type: 'browse', url: 'x' }], 'replay at 0.type: '],
   [
-    'a command that is no text',
+    'a command that is not text',
     [
       { type: 'think', thought: '' },
       { type: 'terminal', command: 7 },
