@@ -88,6 +88,7 @@ async function pull(word: string, options: PullOptions, ctx: Context): Promise<v
   if (checkout !== null && options.branch !== undefined) await retriever.checkBranch(checkout.root, options.branch);
   const server = await ctx.server();
   const conversation = await findStarted(ctx, server, word);
+  if (checkout !== null) await warnOfOtherRepository(ctx, checkout, conversation);
   const diff = await readChanges(ctx, server, conversation, {
     resume: options.resume,
     command: `acs conv pull ${conversation.id}`,
@@ -127,6 +128,16 @@ async function requiredCheckout(ctx: Context): Promise<Checkout> {
   throw new AppError('usage', 'the current folder is not in a git checkout', {
     hint: 'change to the checkout, or write the changed files into a folder: -o <dir>',
   });
+}
+
+/** The same file names may be in both repositories, and a patch may apply by chance. */
+async function warnOfOtherRepository(ctx: Context, { origin }: Checkout, { repository }: Conversation): Promise<void> {
+  const here = origin?.repository ?? null;
+  if (repository === null || here === null) return;
+  const choice = await ctx.readRepository(repository).catch(() => null);
+  const retrieved = choice === null || choice.kind === 'path' ? null : choice.repository;
+  if (retrieved === null || retrieved.toLowerCase() === here.toLowerCase()) return;
+  await ctx.warn(`the conversation is on the repository ${retrieved}; origin of this checkout is ${here}`);
 }
 
 interface Work {

@@ -1,7 +1,4 @@
-import { createReadStream, existsSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server as HttpServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -12,6 +9,7 @@ import { choosePlace } from '../../../src/commands/conv/new-repository.ts';
 import { isAppError } from '../../../src/errors.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { createContext } from '../../../src/wire.ts';
+import { type GitHost, startGitHost } from '../../support/git-host.ts';
 import { PACKAGE_ROOT } from '../../support/world.ts';
 import { useNewWorld } from './new-world.ts';
 import { type ConversationJson, finish, git, json, jsonLines, makeRepository, replayFile, run } from './support.ts';
@@ -24,7 +22,7 @@ const distant = (...providers: string[]) =>
   }) as unknown as Server;
 
 let dir: string;
-let host: HttpServer;
+let host: GitHost;
 let checkout: string;
 
 // A repository at http://127.0.0.1/acme/app.git, served as plain files, and a checkout of it.
@@ -34,24 +32,12 @@ beforeAll(async () => {
   await mkdir(path.join(dir, 'served', 'acme'), { recursive: true });
   await git(dir, 'clone', '-q', '--bare', seed, path.join(dir, 'served', 'acme', 'app.git'));
   await git(path.join(dir, 'served', 'acme', 'app.git'), 'update-server-info');
-  host = createServer((request, response) => {
-    const file = path.join(dir, 'served', new URL(request.url ?? '/', 'http://host').pathname);
-    if (existsSync(file) && statSync(file).isFile()) createReadStream(file).pipe(response);
-    else response.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  host = await startGitHost(path.join(dir, 'served'));
   checkout = path.join(dir, 'checkout');
-  await git(
-    dir,
-    'clone',
-    '-q',
-    `http://user:token@127.0.0.1:${(host.address() as AddressInfo).port}/acme/app.git`,
-    checkout,
-  );
+  await git(dir, 'clone', '-q', `${host.url.replace('//', '//user:token@')}/acme/app.git`, checkout);
 });
 afterAll(async () => {
-  host.closeAllConnections();
-  await new Promise((resolve) => host.close(resolve));
+  await host.close();
   await rm(dir, { recursive: true, force: true });
 });
 

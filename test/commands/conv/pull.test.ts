@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { startGitHost } from '../../support/git-host.ts';
 import { useConvWorld } from './conv-world.ts';
 import { endedRun, errorOf, finish, git, json, makeRepository, replayFile, run } from './support.ts';
 
@@ -115,6 +116,28 @@ describe('conv pull', () => {
     expect(json<PulledJson>(merged)).toMatchObject({ conflicts: ['README.md'], changed: true });
     expect(errorOf(merged)).toMatchObject({ conflicts: ['README.md'] });
     expect(readFileSync(path.join(checkout, 'README.md'), 'utf8')).toContain('<<<<<<<');
+  });
+
+  it('warns when the conversation is on another repository than origin of the checkout', async () => {
+    const served = path.join(at.world.dir, `served-${count}`);
+    const bare = path.join(served, 'acme', 'app.git');
+    await git(checkout, 'clone', '-q', '--bare', checkout, bare);
+    await git(bare, 'update-server-info');
+    const host = await startGitHost(served);
+    const file = await replayFile(at.world, 'other-origin.json', [run('echo new > new.txt'), finish('done')]);
+    id = await endedRun(at.world, '--repo', `${host.url}/acme/app.git`, '--branch', 'main', '--replay', file);
+    await host.close();
+
+    await git(checkout, 'remote', 'add', 'origin', 'https://github.com/Acme/App.git');
+    expect((await pull('--dry-run')).err).not.toContain('warning');
+    await git(checkout, 'remote', 'set-url', 'origin', 'https://github.com/acme/web.git');
+    const { code, err } = await pull();
+
+    expect(code).toBe(0);
+    expect(err).toContain(
+      'warning: the conversation is on the repository acme/app; origin of this checkout is acme/web',
+    );
+    expect(await git(checkout, 'status', '--short')).toBe('?? new.txt');
   });
 
   it('writes nothing in a dry run', async () => {
