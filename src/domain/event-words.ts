@@ -5,7 +5,9 @@ type Payload = Pick<ConversationEvent, 'payload'>;
 
 export type EventShape = 'message' | 'command' | 'finish' | 'output' | 'error' | 'action' | 'other';
 
-export function shapeOf({ kind, text, payload, source }: ConversationEvent): EventShape {
+type Said = Pick<ConversationEvent, 'kind' | 'text' | 'payload' | 'source'>;
+
+export function shapeOf({ kind, text, payload, source }: Said): EventShape {
   if (kind === 'MessageEvent' || kind === 'action:message') return 'message';
   if (kind === 'ConversationErrorEvent' || kind === 'ServerErrorEvent' || kind === 'AgentErrorEvent') return 'error';
   if (kind === 'observation:error') return 'error';
@@ -32,7 +34,7 @@ export function isBookkeeping({ kind, payload }: Pick<ConversationEvent, 'kind' 
 }
 
 /** The status of the run in the server's word; null for other events. */
-export function statusWordOf({ signal, payload }: ConversationEvent): string | null {
+export function statusWordOf({ signal, payload }: Pick<ConversationEvent, 'signal' | 'payload'>): string | null {
   if (!signal?.startsWith('status:')) return null;
   return (string(payload, 'value') || string(member(payload, 'extras'), 'agent_state')).toLowerCase();
 }

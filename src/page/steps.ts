@@ -1,6 +1,7 @@
 /** The events of a conversation as the steps that the page shows, each complete in itself and bounded in size. */
 import { createEditReader, type Edit } from '../domain/edits.ts';
 import type { ConversationEvent } from '../domain/event.ts';
+import { eventTextV1 } from '../domain/event-text.ts';
 import {
   commandOf,
   elapsed,
@@ -34,9 +35,13 @@ export interface Step {
   failure: string | null;
 }
 
+/** An event of either dialect. Without `text` it is one of V1, whose text is made from its payload. */
+export type PageEvent = Omit<ConversationEvent, 'type' | 'conversation_id' | 'text'> & { text?: string };
+type TextEvent = PageEvent & { text: string };
+
 export interface StepReader {
   /** The step that an event is; null: it is internal to the server, or repeats another. */
-  read(event: ConversationEvent): Promise<Step | null>;
+  read(event: PageEvent): Promise<Step | null>;
 }
 
 /** @param startedAt RFC 3339; without one the clock begins with the first event */
@@ -44,7 +49,8 @@ export function createStepReader(startedAt: string | null): StepReader {
   let firstMs = parseTime(startedAt);
   const readEdit = createEditReader();
   return {
-    async read(event) {
+    async read({ text, ...read }) {
+      const event = { ...read, text: text ?? eventTextV1(read.kind, read.payload) };
       const edit = readEdit(event);
       if (isBookkeeping(event)) return null;
       const ms = parseTime(event.timestamp);
@@ -58,7 +64,7 @@ export function createStepReader(startedAt: string | null): StepReader {
 
 type Parts = Pick<Step, 'kind' | 'title' | 'body' | 'form'> & Partial<Step>;
 
-function partsOf(event: ConversationEvent): Parts {
+function partsOf(event: TextEvent): Parts {
   const text = fullText(event);
   const said = { title: '', body: clipped(text || event.text), form: 'text' as const };
   if (event.signal === 'message') return { kind: 'user', ...said };
@@ -94,7 +100,7 @@ function partsOf(event: ConversationEvent): Parts {
   }
 }
 
-function failureOf(event: ConversationEvent): string | null {
+function failureOf(event: TextEvent): string | null {
   const exitCode = exitCodeOf(event);
   if (exitCode !== null && exitCode > 0) return `exit code ${exitCode}`;
   return isErrorOf(event) ? 'failed' : null;

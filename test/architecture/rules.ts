@@ -20,7 +20,8 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
   page: { loads: ['domain', 'text'] },
   servers: { loads: ['protocol', 'domain', 'runs', 'errors', 'text'], types: ['context', 'clock'] },
   runs: { loads: ['domain', 'errors', 'text'], types: ['context', 'clock', 'servers'] },
-  service: { loads: ['protocol', 'text', 'files', 'archive'] },
+  // Of the client only how a page looks: what a server answers is read independently on both sides.
+  service: { loads: ['protocol', 'text', 'files', 'archive', 'page'] },
   protocol: { loads: [] },
   output: { loads: ['errors', 'domain', 'text'], types: ['context'] },
   profiles: { loads: ['errors', 'domain', 'text', 'files', 'processes'], types: ['context'] },

@@ -79,7 +79,7 @@ describe('the page of a conversation', () => {
       },
     });
     for (const part of [
-      '<h1>A run</h1>',
+      '<h1 id="title">A run</h1>',
       '<strong class="good">finished</strong>',
       '<dd>$0.0042</dd>',
       '<dd>1,000 input, 20 output</dd>',
