@@ -39,8 +39,8 @@ export interface FollowSocket {
 export interface FollowSource {
   /** The record now. Throws `not-found`, `auth` and the like. */
   look(): Promise<Conversation>;
-  /** The record with its reason and what only the events have. */
-  settle(conversation: Conversation): Promise<Conversation>;
+  /** The complete record: with its reason, and what only the events have. */
+  complete(conversation: Conversation): Promise<Conversation>;
   /** Stored events, oldest first, from the window's position on; known ones may come again. */
   read(window: FollowWindow): AsyncIterable<Sighting>;
   /** Waits for the last events of a run that has ended, where they come later than its state. */

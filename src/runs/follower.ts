@@ -258,7 +258,7 @@ class Follower {
       // Events that were stored before the end are delivered before it.
       yield* this.readStored();
       if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();
-      state = await this.source.settle(conversation);
+      state = await this.source.complete(conversation);
     }
     if (!again && this.reported !== null && !differs(this.reported, state)) return;
     this.reported = state;

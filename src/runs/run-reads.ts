@@ -18,7 +18,7 @@ export interface BoundServer {
 /** The record as it is now; null while it cannot be read for a reason that passes, and where the deadline aborts it. */
 export async function readUnlessPassing({ server, isOver }: BoundServer, id: string): Promise<Conversation | null> {
   try {
-    return await server.conversations.getSettled(id);
+    return await server.conversations.getComplete(id);
   } catch (error) {
     if (isOver(error) || isPassing(error)) return null;
     throw error;

@@ -263,7 +263,7 @@ class Tracker {
   /** The follower ends by itself when the sandbox is gone for good. */
   private async onEndOfItems(): Promise<TrackedRun> {
     const { server } = this.servers.late;
-    const fresh = await beforeEnd(this.ctx, this.options, server.conversations.getSettled(this.id));
+    const fresh = await beforeEnd(this.ctx, this.options, server.conversations.getComplete(this.id));
     if (fresh === 'time')
       return this.withoutOutcome(this.last, deadlinePassedUnseen(this.lastOrBlank(), this.options.waitMs));
     return this.judged(fresh, afterStanding(this.evidence)) ?? endOfItems(fresh, this.evidence);

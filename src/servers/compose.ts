@@ -14,7 +14,7 @@ const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
     start: 'stream',
     list: 'call',
     get: 'call',
-    getSettled: 'call',
+    getComplete: 'call',
     runsInSandbox: 'call',
     rename: 'call',
     remove: 'call',

@@ -113,7 +113,7 @@ export interface Server {
     /** By conversation id or start task id; throws `not-found`. */
     get(id: string): Promise<Conversation>;
     /** As get, with the last state of the run and its reason looked up where the record does not have them. */
-    getSettled(id: string): Promise<Conversation>;
+    getComplete(id: string): Promise<Conversation>;
     /** Whether the sandbox reports the run as running; false when it does not run or cannot be read. */
     runsInSandbox(id: string): Promise<boolean>;
     rename(id: string, title: string): Promise<Conversation>;

@@ -30,7 +30,7 @@ export async function findOld(server: Server, before: number): Promise<OldThings
   const alone = sandboxes.filter(({ id }) => !inUse.has(id) && !usedSince.has(id));
   const conversations: OldConversation[] = [];
   for (const { id, status } of ended) {
-    const state = status === 'paused' ? await settled(server, id) : status;
+    const state = status === 'paused' ? await statusOfRun(server, id) : status;
     const { remove } = thing(id, () => server.conversations.remove(id));
     conversations.push({
       id,
@@ -44,9 +44,9 @@ export async function findOld(server: Server, before: number): Promise<OldThings
 }
 
 /** The status of the run in a paused sandbox. Null: the conversation cannot be read or was deleted meanwhile. */
-async function settled(server: Server, id: string): Promise<ConversationStatus | null> {
+async function statusOfRun(server: Server, id: string): Promise<ConversationStatus | null> {
   try {
-    return (await server.conversations.getSettled(id)).status;
+    return (await server.conversations.getComplete(id)).status;
   } catch (error) {
     if (isAppError(error) && (error.kind === 'not-found' || error.kind === 'server')) return null;
     throw error;

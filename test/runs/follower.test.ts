@@ -85,8 +85,8 @@ describe('the start of following', () => {
   it('is retried when reading the state fails, without delivering an event again', async () => {
     source.stored = [sighting('a')];
     source.set({ status: 'finished', execution_status: 'finished' });
-    source.settledAs = (conversation) => {
-      if (source.timesOf('settle').length === 1) throw unreachable();
+    source.completedAs = (conversation) => {
+      if (source.timesOf('complete').length === 1) throw unreachable();
       return conversation;
     };
     await source.start();
@@ -102,7 +102,7 @@ describe('the start of following', () => {
     expect(source.endedWith).toMatchObject({ kind: 'auth' });
     const other = new ScriptedSource();
     other.set({ status: 'finished' });
-    other.settledAs = () => {
+    other.completedAs = () => {
       throw new AppError('not-found', 'deleted');
     };
     await other.start();
@@ -151,25 +151,25 @@ describe('following without a socket', () => {
     expect(source.lines).toEqual(['=running', '=running', '=running', '=idle']);
   });
 
-  it.each(ENDS)('settles the record of a run that is %s, and delivers its last events first', async (status) => {
+  it.each(ENDS)('completes the record of a run that is %s, and delivers its last events first', async (status) => {
     await source.start();
     source.set({ status, execution_status: status });
     source.onRead = () => {
       // Stored between the read of this round and the end.
       if (source.timesOf('read').length === 3) source.stored = [sighting('last')];
     };
-    source.settledAs = (conversation) => ({ ...conversation, status: 'stuck' });
+    source.completedAs = (conversation) => ({ ...conversation, status: 'stuck' });
     await source.clock.pass(2_000);
     expect(source.lines).toEqual(['=running', 'last', '=stuck']);
-    expect(source.timesOf('settle')).toHaveLength(status === 'stuck' ? 1 : 2);
+    expect(source.timesOf('complete')).toHaveLength(status === 'stuck' ? 1 : 2);
   });
 
   it.each(['running', 'idle', 'starting'] as const)(
-    'does not settle the record of a run that is %s',
+    'does not complete the record of a run that is %s',
     async (status) => {
       source.set({ status });
       await source.start();
-      expect([source.lines, source.timesOf('settle')]).toEqual([[`=${status}`], []]);
+      expect([source.lines, source.timesOf('complete')]).toEqual([[`=${status}`], []]);
     },
   );
 
@@ -186,28 +186,28 @@ describe('following without a socket', () => {
     expect([source.lines, source.timesOf('read').length]).toEqual([lines, reads]);
   });
 
-  it('does not deliver again a record that is settled to the same', async () => {
+  it('does not deliver again a record that is the same once it is complete', async () => {
     await source.start();
     const before: Conversation = source.record;
     source.set({ status: 'failed', execution_status: 'error' });
-    source.settledAs = () => before;
+    source.completedAs = () => before;
     await source.clock.pass(1_000);
-    expect([source.lines, source.timesOf('settle')]).toEqual([['=running'], [1_000]]);
+    expect([source.lines, source.timesOf('complete')]).toEqual([['=running'], [1_000]]);
   });
 
-  it('delivers the settled status of a conversation whose sandbox is paused once', async () => {
+  it('delivers the complete status of a conversation whose sandbox is paused once', async () => {
     source.set({ status: 'paused', execution_status: null, sandbox_status: 'paused' });
-    source.settledAs = (conversation) => ({ ...conversation, status: 'finished' });
+    source.completedAs = (conversation) => ({ ...conversation, status: 'finished' });
     await source.start();
     await source.clock.pass(3_000);
-    expect([source.lines, source.timesOf('settle')]).toEqual([['=finished'], [0]]);
+    expect([source.lines, source.timesOf('complete')]).toEqual([['=finished'], [0]]);
   });
 
   it.each<[string, Partial<Conversation>]>([
     ['whose sandbox runs', { execution_status: null, sandbox_status: 'running' }],
     ['whose sandbox is unknown', { execution_status: null, sandbox_status: null }],
     ['whose run has a status', { execution_status: 'x', sandbox_status: 'paused' }],
-  ])('compares the settled status of a conversation %s with the record', async (_, members) => {
+  ])('compares the complete status of a conversation %s with the record', async (_, members) => {
     source.set({ status: 'idle', ...members });
     await source.start();
     source.set({ status: 'starting' });

@@ -10,7 +10,7 @@ const over = new AppError('timeout', 'the deadline has passed');
 
 /** A server whose reads of one conversation all end like this. */
 function serverThat(answer: () => Promise<unknown>): reads.BoundServer {
-  const server = { conversations: { getSettled: answer, runsInSandbox: answer, get: answer } } as unknown as Server;
+  const server = { conversations: { getComplete: answer, runsInSandbox: answer, get: answer } } as unknown as Server;
   return { server, signal: new AbortController().signal, isOver: (error) => error === over };
 }
 const answers = (value: unknown) => serverThat(() => Promise.resolve(value));

@@ -124,7 +124,7 @@ describe.each(['v1', 'v0'] as const)('the local service over %s', (api) => {
     for await (const event of eachEvent(server.conversations.eventPages(conversation.id, {}))) listed.push(event.id);
     expect(listed).toEqual(ids);
     expect(await server.conversations.result(conversation.id)).toBe('all done');
-    expect((await server.conversations.getSettled(conversation.id)).status).toBe('finished');
+    expect((await server.conversations.getComplete(conversation.id)).status).toBe('finished');
     expect((await server.conversations.list({}, null)).items.map(({ id }) => id)).toContain(conversation.id);
   });
 

@@ -71,9 +71,9 @@ export function refuseWaiting({ id, status, sandbox_status }: Conversation): voi
  * run shows that the command would be refused afterwards.
  */
 export async function refuseNeedlessStart(server: Server, id: string, purpose: 'message' | 'answer'): Promise<void> {
-  const settled = await server.conversations.getSettled(id);
-  if (purpose === 'message') return refuseWaiting(settled);
-  if (hasEnded(settled.status) && !mayRecover(settled)) throw nothingWaits(id);
+  const record = await server.conversations.getComplete(id);
+  if (purpose === 'message') return refuseWaiting(record);
+  if (hasEnded(record.status) && !mayRecover(record)) throw nothingWaits(id);
 }
 
 export const PAST = { accept: 'accepted', reject: 'rejected' } as const;

@@ -272,7 +272,7 @@ async function lastRecord(
   const over = new AppError('timeout', 'the server did not return the conversation in time');
   try {
     const read = await withinLimit(ctx, server, { mostMs: LAST_LOOK_MS, over }, (bounded) =>
-      bounded.conversations.getSettled(conversation.id),
+      bounded.conversations.getComplete(conversation.id),
     );
     return { ...read, ...judged };
   } catch (error) {

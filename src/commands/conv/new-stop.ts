@@ -138,7 +138,7 @@ async function afterStop(
 ): Promise<Conversation> {
   const seen: Conversation = { ...conversation, status: 'paused', waiting_for: null, execution_status: null };
   const stopped = async (): Promise<Conversation | undefined> => {
-    const now = await server.conversations.getSettled(conversation.id);
+    const now = await server.conversations.getComplete(conversation.id);
     return hasStopped(now.status) ? now : undefined;
   };
   return await poll(stopped, { clock: ctx.clock, signal: limit, every: QUICK }).catch(() => seen);

@@ -27,7 +27,7 @@ export async function printResult(word: string, ctx: Context): Promise<void> {
   const server = await ctx.server();
   const { id } = await findStarted(ctx, server, word);
   const answer = await server.conversations.result(id);
-  if (answer === null) throw noAnswer(await server.conversations.getSettled(id));
+  if (answer === null) throw noAnswer(await server.conversations.getComplete(id));
   await ctx.out.raw(answer);
   // On a terminal the prompt that follows belongs on a line of its own.
   if (ctx.io.stdout.isTTY && ctx.globals.output === undefined && !answer.endsWith('\n')) await ctx.out.raw('\n');

@@ -47,7 +47,7 @@ export async function resumeSandboxNow(
     await progress.done();
   }
   // Right after a start the run status may be null for a moment; a pending confirmation must not be missed.
-  return await server.conversations.getSettled(conversation.id);
+  return await server.conversations.getComplete(conversation.id);
 }
 
 async function mayResume(ctx: Context, conversation: Conversation): Promise<boolean> {

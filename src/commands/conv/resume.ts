@@ -103,9 +103,9 @@ function stepsOf(server: Server, seen: Conversation) {
   const goOn = {
     what: 'continue the run unless it has ended or waits for a confirmation',
     task: async () => {
-      const settled = await server.conversations.getSettled(seen.id);
-      if (isPendingWhilePaused(settled)) return;
-      if (await canContinue(server, settled)) await server.conversations.run(seen.id);
+      const conversation = await server.conversations.getComplete(seen.id);
+      if (isPendingWhilePaused(conversation)) return;
+      if (await canContinue(server, conversation)) await server.conversations.run(seen.id);
     },
   };
   return needsResume(seen) ? [start, goOn] : [goOn];
@@ -118,14 +118,14 @@ function stepsOf(server: Server, seen: Conversation) {
  */
 async function resumeOne(ctx: Context, server: Server, seen: Conversation, isSelected?: Test): Promise<Resumed> {
   refuseGone(seen);
-  const settled = await server.conversations.getSettled(seen.id);
-  const before = settled.status;
-  if (!needsResume(settled)) return { ...(await goOn(server, settled)), before };
+  const conversation = await server.conversations.getComplete(seen.id);
+  const before = conversation.status;
+  if (!needsResume(conversation)) return { ...(await goOn(server, conversation)), before };
   // A list may show a run as paused that has ended or waits: only the events of a paused sandbox have its last state.
-  if (isSelected?.(settled) === false)
-    return { started: false, changed: false, before, after: before, record: settled };
-  const running = await resumeSandboxNow(ctx, server, settled);
-  const resumed = await goOnUnlessPending(ctx, server, running, isPendingWhilePaused(settled));
+  if (isSelected?.(conversation) === false)
+    return { started: false, changed: false, before, after: before, record: conversation };
+  const running = await resumeSandboxNow(ctx, server, conversation);
+  const resumed = await goOnUnlessPending(ctx, server, running, isPendingWhilePaused(conversation));
   return { ...resumed, changed: true, before };
 }
 
@@ -147,7 +147,7 @@ async function goOnUnlessPending(
       if (!isAppError(error) || error.details.data?.['waiting_for'] !== 'confirmation') throw error;
     }
   }
-  const record = await server.conversations.getSettled(running.id);
+  const record = await server.conversations.getComplete(running.id);
   await ctx.notice(`the sandbox was started; ${staysWaiting(record.id)}: answer it with acs conv confirm ${record.id}`);
   return { started: false, changed: true, after: record.status, record };
 }
@@ -158,8 +158,8 @@ async function goOn(server: Server, running: Conversation): Promise<Omit<Resumed
   return { started, changed: started, after: record.status, record };
 }
 
-function isPendingWhilePaused(settled: Conversation): boolean {
-  return needsResume(settled) && settled.status === 'waiting';
+function isPendingWhilePaused(conversation: Conversation): boolean {
+  return needsResume(conversation) && conversation.status === 'waiting';
 }
 
 function refuseGone({ id, status, sandbox_status }: Conversation): void {

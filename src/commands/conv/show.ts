@@ -37,7 +37,7 @@ export async function showConversation(word: string, options: ShowOptions, ctx: 
   checkWord(conversations, word);
   const server = await ctx.server();
   const found = await findOne(ctx, server, conversations, word);
-  const conversation = found.id === '' ? found : await server.conversations.getSettled(found.id);
+  const conversation = found.id === '' ? found : await server.conversations.getComplete(found.id);
   await ctx.out.item(conversationView, {
     ...conversation,
     start_task_id: conversation.start_task_id ?? found.start_task_id,

@@ -13,7 +13,7 @@ import { conversations } from './conversations.ts';
 import { staysWaiting } from '../../runs/endings.ts';
 import { conversationView, idOf } from './view.ts';
 
-const SETTLE_MS = 60_000;
+const STOP_MS = 60_000;
 
 const stop: Verb<Context, Conversation, ChangeOptions> = {
   resource: conversations,
@@ -64,10 +64,10 @@ async function untilStill(ctx: Context, server: Server, id: string): Promise<Con
   const { clock, signal } = ctx;
   let last: Conversation | null = null;
   const still = async (): Promise<Conversation | undefined> => {
-    last = await server.conversations.getSettled(id);
+    last = await server.conversations.getComplete(id);
     return hasStopped(last.status) ? last : undefined;
   };
-  const conversation = await poll(still, { clock, signal, every: STEADY, until: clock.now() + SETTLE_MS });
+  const conversation = await poll(still, { clock, signal, every: STEADY, until: clock.now() + STOP_MS });
   if (conversation !== undefined) return conversation;
   throw notStill(id, last);
 }

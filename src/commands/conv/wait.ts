@@ -135,7 +135,7 @@ async function waitForOne(
     seen = await waitForStart(timed, server, seen);
     if (seen.id === '') return failedStart(seen);
     const read = await readRun(server, seen.id);
-    seen = read.settled;
+    seen = read.record;
     const ended = mayRecover(seen) ? null : judging(seen, read.evidence);
     if (ended !== null) return { outcome: ended, failure: null };
     return await watchOne(wait, { ...read, first, judging });
@@ -152,8 +152,8 @@ function notWatched(last: Conversation, error: unknown): Waited {
   return error.kind === 'timeout' ? unbegun(seen, error) : { id: seen.id, failure: error };
 }
 
-async function readRun(server: Server, id: string): Promise<KnownRun & { settled: Conversation }> {
-  return { settled: await server.conversations.getSettled(id), ...(await readKnownRun(server, id)) };
+async function readRun(server: Server, id: string): Promise<KnownRun & { record: Conversation }> {
+  return { record: await server.conversations.getComplete(id), ...(await readKnownRun(server, id)) };
 }
 
 /** The deadline came before the tracker started: the run is read once more. */
@@ -169,9 +169,9 @@ async function atDeadline(
     return { seen, run: seen.id === '' ? null : await readRun(server, seen.id) };
   });
   if (look === null) return unbegun(named(last), deadlinePassedUnseen(named(last), deadline.waitMs));
-  const ended = look.run === null ? null : judging(look.run.settled, look.run.evidence);
+  const ended = look.run === null ? null : judging(look.run.record, look.run.evidence);
   if (ended !== null) return { outcome: ended, failure: null };
-  const seen = named(look.run?.settled ?? look.seen);
+  const seen = named(look.run?.record ?? look.seen);
   return unbegun(seen, deadlinePassed(seen, deadline.waitMs));
 }
 
@@ -181,20 +181,20 @@ function named(conversation: Conversation): Conversation {
 }
 
 interface Seen extends KnownRun {
-  settled: Conversation;
+  record: Conversation;
   first: AbortSignal;
   judging: typeof judge;
 }
 
-async function watchOne(wait: Wait, { settled, evidence, last, first, judging }: Seen): Promise<TrackedRun> {
+async function watchOne(wait: Wait, { record, evidence, last, first, judging }: Seen): Promise<TrackedRun> {
   const { ctx, timed, options } = wait;
   const { deadlineMs, waitMs } = timed.deadline;
-  if (settled.status === 'idle' && evidence.since_message === 'unknown') await noticeIdle(ctx, settled.id);
-  const progress = await ctx.progress(progressText(settled));
+  if (record.status === 'idle' && evidence.since_message === 'unknown') await noticeIdle(ctx, record.id);
+  const progress = await ctx.progress(progressText(record));
   try {
-    return await trackRun(ctx, await ctx.server(), settled.id, {
+    return await trackRun(ctx, await ctx.server(), record.id, {
       evidence,
-      seen: settled,
+      seen: record,
       since: last?.timestamp ?? null,
       deadlineMs,
       waitMs,

@@ -14,7 +14,7 @@ import { type AppError, isAppError } from '../../errors.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
-import { lastWord } from '../v1/settled.ts';
+import { lastWord } from '../v1/complete-record.ts';
 
 /** The app server learns of an event up to this long after it happened. */
 const COPY_DELAY_MS = 30_000;

@@ -13,13 +13,14 @@ import type { Reason } from '../../domain/conversation.ts';
 import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Links, WebUrl } from '../links.ts';
-import { settle } from '../v1/settled.ts';
+import { completeRecord } from '../v1/complete-record.ts';
 
 const REASON_DELAY_MS = 30_000;
 
 /** For a record whose reason was just looked for. Null where no reason arrives in this time. */
 export async function lateReason(links: Links, record: AppConversationRecord, webUrl: WebUrl): Promise<Reason | null> {
   const until = links.clock.now() + REASON_DELAY_MS;
-  const read = async (): Promise<Reason | undefined> => (await settle(links, record, webUrl)).reason ?? undefined;
+  const read = async (): Promise<Reason | undefined> =>
+    (await completeRecord(links, record, webUrl)).reason ?? undefined;
   return (await poll(read, { ...links, every: STEADY, until, readBefore: true })) ?? null;
 }

@@ -12,7 +12,7 @@ import { poll, QUICK } from '../../runs/poll.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import type { Answer } from '../transport/answer.ts';
-import { executionWord, quietly } from '../v1/settled.ts';
+import { executionWord, quietly } from '../v1/complete-record.ts';
 
 /** An accepted run reports a status within this time, also on a busy machine. */
 const MOVED_MS = 10_000;

@@ -14,7 +14,7 @@ import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
 import { getConversation } from '../v1/calls.ts';
-import { quietly } from '../v1/settled.ts';
+import { quietly } from '../v1/complete-record.ts';
 
 /** The server overwrites the title once; for a server that changes every title the tries end. */
 const TRIES = 3;

@@ -12,7 +12,7 @@ import { isAppError } from '../../errors.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import { executionWord } from '../v1/settled.ts';
+import { executionWord } from '../v1/complete-record.ts';
 import { runUntilAccepted } from './refused-run.ts';
 
 /** With these statuses the server stores a message and the agent does not run. */

@@ -23,7 +23,7 @@ export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: W
     start: (request, options) => startV0(links, webUrl, request, options),
     list: (query, page) => listV0(links, facts, webUrl, query, page),
     get,
-    getSettled: get,
+    getComplete: get,
     // The state is read from the events, which cannot contradict it.
     runsInSandbox: () => Promise.resolve(false),
     rename(id, title) {

@@ -48,7 +48,7 @@ function createSource(links: Links, webUrl: WebUrl, id: string, options: FollowO
       news ??= reader.next;
       return toConversationV0(info, state, webUrl);
     },
-    settle: (conversation) => Promise.resolve(conversation),
+    complete: (conversation) => Promise.resolve(conversation),
     async *read() {
       if (info === null || news === null) return;
       yield* earlier(info, news);

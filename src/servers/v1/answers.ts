@@ -14,7 +14,7 @@ import type { ConfirmationAnswer, RunStart } from '../server.ts';
 import { runningAgentOf } from './agent.ts';
 import { getConversation, searchAppEvents } from './calls.ts';
 import { toEvent } from './event-records.ts';
-import { lastWord } from './settled.ts';
+import { lastWord } from './complete-record.ts';
 
 const WAITING = 'waiting_for_confirmation';
 /** The pending step is among the newest events; a page more covers the messages since. */

@@ -21,7 +21,7 @@ import { renameV1 } from './rename.ts';
 import { resultV1 } from './result.ts';
 import { createSandboxes } from './sandboxes.ts';
 import { sendV1 } from './send.ts';
-import { settle } from './settled.ts';
+import { completeRecord } from './complete-record.ts';
 import { startV1 } from './start.ts';
 
 export function createConversationsV1(
@@ -35,13 +35,13 @@ export function createConversationsV1(
   return {
     start: (request, options) => startV1(links, facts, webUrl, request, options),
     ...find,
-    async getSettled(id) {
+    async getComplete(id) {
       const record = isUuid(id) ? ((await getConversations(links, [normalId(id)]))[0] ?? null) : null;
-      if (record !== null) return await settle(links, record, webUrl);
+      if (record !== null) return await completeRecord(links, record, webUrl);
       const started = await getByStart(links, facts, webUrl, id);
       if (started.id === '') return started;
-      const settled = await settle(links, await getConversation(links, started.id), webUrl);
-      return { ...settled, start_task_id: started.start_task_id };
+      const conversation = await completeRecord(links, await getConversation(links, started.id), webUrl);
+      return { ...conversation, start_task_id: started.start_task_id };
     },
     async runsInSandbox(id) {
       const agent = agentOf(links, await getConversation(links, id));

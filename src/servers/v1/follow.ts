@@ -22,7 +22,7 @@ import { keyPlaces } from '../quirks/socket-key-in-query.ts';
 import { eventRecords } from './events.ts';
 import { isNoise, toEvent } from './event-records.ts';
 import { toConversation } from './records.ts';
-import { executionWord, reasonOfEvent, settle } from './settled.ts';
+import { executionWord, reasonOfEvent, completeRecord } from './complete-record.ts';
 
 export function followV1(links: Links, webUrl: WebUrl, id: string, options: FollowOptions): AsyncIterable<FollowItem> {
   return follow(createSource(links, webUrl, id), links.clock, links.signal, options);
@@ -61,8 +61,8 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
       if (isBusy(record, reason !== null)) conversation.status = NO_STATUS;
       return conversation;
     },
-    async settle(conversation) {
-      const state = await settle(links, await latest(), webUrl, agentNow);
+    async complete(conversation) {
+      const state = await completeRecord(links, await latest(), webUrl, agentNow);
       // The record may have changed since; the status that was read before is the one to report.
       if (conversation.execution_status !== null)
         Object.assign(state, { status: conversation.status, waiting_for: conversation.waiting_for });

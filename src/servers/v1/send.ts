@@ -17,7 +17,7 @@ import type { OutgoingMessage } from '../server.ts';
 import { serverText, type Answer } from '../transport/answer.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
 import { getConversation } from './calls.ts';
-import { lastWord } from './settled.ts';
+import { lastWord } from './complete-record.ts';
 import { messageContent } from './start-body.ts';
 import { LIMITS_MS } from '../transport/time-limits.ts';
 

@@ -73,7 +73,7 @@ export class ScriptedSource implements FollowSource {
   onLook: () => void | Promise<void> = () => undefined;
   onRead: () => void = () => undefined;
   onOpen: (socket: ScriptedSocket) => void = () => undefined;
-  settledAs: (conversation: Conversation) => Conversation = (conversation) => conversation;
+  completedAs: (conversation: Conversation) => Conversation = (conversation) => conversation;
   catchUp?: FollowSource['catchUp'];
   ended: Promise<unknown> = Promise.resolve();
   endedWith: unknown = 'not ended';
@@ -84,9 +84,9 @@ export class ScriptedSource implements FollowSource {
     return this.record;
   }
 
-  settle(conversation: Conversation): Promise<Conversation> {
-    this.log('settle');
-    return Promise.resolve(this.settledAs(conversation));
+  complete(conversation: Conversation): Promise<Conversation> {
+    this.log('complete');
+    return Promise.resolve(this.completedAs(conversation));
   }
 
   async *read(window: FollowWindow): AsyncGenerator<Sighting> {
@@ -125,7 +125,7 @@ export class ScriptedSource implements FollowSource {
   }
 
   /** When the source was asked this. */
-  timesOf(what: 'look' | 'read' | 'open' | 'settle'): number[] {
+  timesOf(what: 'look' | 'read' | 'open' | 'complete'): number[] {
     return this.asked.filter((one) => one.startsWith(what)).map((one) => Number(one.split('@')[1]));
   }
 

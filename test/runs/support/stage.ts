@@ -75,7 +75,7 @@ export class Stage {
       withSignal: () => Promise.resolve(server),
       conversations: {
         follow: (_: string, from: FollowOptions) => this.follow(from),
-        getSettled: () => this.look(),
+        getComplete: () => this.look(),
         get: () => this.get(),
         runsInSandbox: () => this.inSandbox(),
       },

@@ -18,7 +18,7 @@ describe('one conversation of a server that speaks both dialects', () => {
     const message = { text: 'hello', image_urls: [] };
     const asked = [
       conversations.get(id),
-      conversations.getSettled(id),
+      conversations.getComplete(id),
       conversations.result(id),
       conversations.send(id, message),
       conversations.pending(id),
@@ -48,6 +48,6 @@ describe('one conversation of a server that speaks both dialects', () => {
       return path.startsWith(`/api/conversations/${kept.id}/`) ? { status: 422, json: { detail: 'no' } } : null;
     };
     expect(await both.server.conversations.get(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
-    expect(await both.server.conversations.getSettled(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
+    expect(await both.server.conversations.getComplete(kept.id)).toMatchObject({ id: kept.id, dialect: 'v1' });
   });
 });

@@ -37,7 +37,7 @@ describe('a record that lost its repository', () => {
     addTask();
     const expected = { repository: 'acme/shop', branch: 'next', git_provider: 'github' };
     expect(await server.conversations.get(ID)).toMatchObject(expected);
-    expect(await server.conversations.getSettled(ID)).toMatchObject(expected);
+    expect(await server.conversations.getComplete(ID)).toMatchObject(expected);
     expect(searches().map((query) => query.get('conversation_id__eq'))).toEqual([ID]);
   });
 

@@ -11,7 +11,7 @@ describe('a V1 conversation', () => {
     v1.on({ 'GET /api/v1/app-conversations/start-tasks': () => ({ json: [task] }) });
     const failed = { id: '', status: 'failed', reason: { code: 'start-failed', text: 'the clone failed' } };
     expect(await v1.server.conversations.get(OTHER_ID)).toMatchObject(failed);
-    expect(await v1.server.conversations.getSettled(OTHER_ID)).toMatchObject(failed);
+    expect(await v1.server.conversations.getComplete(OTHER_ID)).toMatchObject(failed);
   });
 
   it('lists conversations with the statuses of acs', async () => {
@@ -128,6 +128,6 @@ describe('a V1 conversation', () => {
         json: [{ ...v1.world.conversations.get(ID), ...(++looks < 4 ? { ...busy, execution_status: null } : {}) }],
       }),
     });
-    expect((await v1.server.conversations.getSettled(ID)).status).toBe('running');
+    expect((await v1.server.conversations.getComplete(ID)).status).toBe('running');
   });
 });

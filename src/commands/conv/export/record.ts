@@ -30,7 +30,7 @@ export interface ExportRecord {
 }
 
 export async function readRecord(ctx: Context, server: Server, id: string): Promise<ExportRecord> {
-  const conversation = ctx.out.redacted(await server.conversations.getSettled(id));
+  const conversation = ctx.out.redacted(await server.conversations.getComplete(id));
   const edits = createEditLog();
   return {
     conversation,

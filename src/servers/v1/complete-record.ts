@@ -23,7 +23,7 @@ const MOST_STATES = 200;
  * failure, and what it cost so far.
  * @param agentFor the agent server of the sandbox; null: it is not to be asked
  */
-export async function settle(
+export async function completeRecord(
   links: Links,
   first: AppConversationRecord,
   webUrl: WebUrl,

@@ -4,7 +4,7 @@ import { event, finish, ID, status, userMessage } from '../support/v1-world.ts';
 
 const v1 = connectedV1();
 
-describe('a settled V1 conversation', () => {
+describe('the complete record of a V1 conversation', () => {
   it('keeps a finished run finished when its sandbox is paused or gone', async () => {
     v1.world.appEvents.push(status('running'), finish('done'), status('finished'));
     for (const sandbox_status of ['PAUSED', 'MISSING']) {
@@ -14,10 +14,10 @@ describe('a settled V1 conversation', () => {
         conversation_url: null,
         session_api_key: null,
       });
-      expect((await v1.server.conversations.getSettled(ID)).status).toBe('finished');
+      expect((await v1.server.conversations.getComplete(ID)).status).toBe('finished');
     }
     v1.world.appEvents.push(status('running'));
-    expect((await v1.server.conversations.getSettled(ID)).status).toBe('archived');
+    expect((await v1.server.conversations.getComplete(ID)).status).toBe('archived');
   });
 
   it('reads the reason of a failure from the sandbox', async () => {
@@ -27,7 +27,7 @@ describe('a settled V1 conversation', () => {
       event('ConversationErrorEvent', { code: 'LLMAuthenticationError', detail: 'the key is wrong' }),
       status('error'),
     );
-    expect(await v1.server.conversations.getSettled(ID)).toMatchObject({
+    expect(await v1.server.conversations.getComplete(ID)).toMatchObject({
       status: 'failed',
       reason: { code: 'LLMAuthenticationError', text: 'the key is wrong' },
     });
