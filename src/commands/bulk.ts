@@ -65,9 +65,7 @@ export interface BulkPlan<S extends Subject, T> {
   lost: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
   past: string;
-  /** The work is to wait: that nothing was changed is not a result. */
-  waits?: true;
-  /** How many at a time: few, because servers limit requests, unless the work is to wait. */
+  /** How many at a time: few, because servers limit requests. */
   concurrency?: number;
   apply(target: S): Promise<Change<T>>;
 }
@@ -118,7 +116,7 @@ async function changeAll<S extends Subject, T>(
     return await inParallel(targets, concurrency, async (target) => {
       const item = await change(target);
       ended += 1;
-      progress.update(`${ended} of ${targets.length}: ${item.id} ${resultWord(plan, item)}`);
+      progress.update(`${ended} of ${targets.length}: ${item.id} ${resultWord(past, item)}`);
       return item;
     });
   } finally {
@@ -126,12 +124,9 @@ async function changeAll<S extends Subject, T>(
   }
 }
 
-function resultWord(
-  { past, waits }: Pick<BulkPlan<Subject, unknown>, 'past' | 'waits'>,
-  { ok, changed }: BulkItem,
-): string {
+function resultWord(past: string, { ok, changed }: BulkItem): string {
   if (!ok) return `not ${past}`;
-  return changed || waits ? past : 'unchanged';
+  return changed ? past : 'unchanged';
 }
 
 export function failedItem(id: string | null, error: unknown, profile?: string): BulkItem {

@@ -1,28 +1,26 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
-import { judge, judgeFor, type Outcome, mayRecover } from '../../runs/outcome.ts';
-import { AppError, isAppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
-import type { Progress } from '../../terminal/progress.ts';
-import { readIds } from '../bulk.ts';
-import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
-import { explain } from '../declare.ts';
-import { checkWord, finderOf, findOne, type Finder } from '../resource/find.ts';
-import { conversations } from './conversations.ts';
-import { duration, oneOf, someOf } from '../options.ts';
-import { NOT_READ } from '../../runs/endings.ts';
+import { isAppError } from '../../errors.ts';
+import type { TimedContext } from '../../runs/deadline.ts';
+import { deadlinePassed, deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
+import { judge, judgeFor, mayRecover, type Outcome } from '../../runs/outcome.ts';
 import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
-import { deadlinePassed, deadlinePassedUnseen } from '../../runs/endings.ts';
-import { idOf, outcomeView } from './view.ts';
-import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { failedStart, unbegun } from './waiting.ts';
-import { waitForStart } from './wait-for-start.ts';
-import { endAsWorst, isUnread, unreadShape, waitedView, warnOfUnread, type Unread, type Waited } from './wait-items.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { TrackedRun } from '../../runs/tracker-options.ts';
+import type { Server } from '../../servers/server.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { explain } from '../declare.ts';
+import { duration, oneOf, someOf } from '../options.ts';
+import { WORST_CODE_ORDER, waitForRecords, type Waited, type WaitVerb } from '../resource/wait.ts';
+import { addWaitTimeout, type WaitOptions } from '../wait-limit.ts';
+import { conversations } from './conversations.ts';
+import { idOf, outcomeView } from './view.ts';
+import { unreadShape, waitedView } from './wait-items.ts';
+import { waitForStart } from './wait-for-start.ts';
+import { endAs, failedStart, unbegun } from './waiting.ts';
 
-export interface WaitCommandOptions extends WaitOptions {
+interface WaitCommandOptions extends WaitOptions {
   any?: boolean;
   for?: string[];
   failOnStall?: number;
@@ -45,7 +43,7 @@ export function declareWait(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'Exits with the code of the outcome: finished 0, failed or stuck 1, waiting 8, paused 6, deleted 5.',
-      'With several ids the worst code is used, in this order: a signal, 124, the code of an id that cannot be read, 1, 5, 6, 8; 0 when all have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.',
+      `With several ids the worst code is used, in this order: ${WORST_CODE_ORDER}; 0 when all have finished. An id that cannot be read does not end the wait for the others; with --any it is a warning.`,
       'Ctrl-C and a deadline end the wait; the run continues.',
     ],
     json: ({ listForm, objectForm }) => [
@@ -64,92 +62,73 @@ export function declareWait(parent: Command, ctx: Context): void {
       },
     ],
   });
-  command.action((ids: string[], options: WaitCommandOptions) => waitForConversations(ids, options, ctx));
+  command.action((ids: string[], options: WaitCommandOptions) =>
+    waitForRecords(ctx, waitVerb(ctx, options), ids, options),
+  );
 }
 
-export async function waitForConversations(
-  given: readonly string[],
-  options: WaitCommandOptions,
-  ctx: Context,
-): Promise<void> {
-  const isOne = given.length === 1 && given[0] !== '-';
-  ctx.out.check(outcomeView, isOne ? 'item' : 'list');
-  const limits = limitsOf(ctx, options);
-  const words = await readIds(ctx, given);
-  for (const word of words) checkWord(conversations, word);
-  if (words.length === 0) {
-    await ctx.out.list(outcomeView, [], { has_more: false });
-    return;
-  }
-  const waited = await withinDeadline(ctx, limits, (timed) => waitForRuns(ctx, timed, words, options));
-  const [one] = waited;
-  if (!isOne || one === undefined) await ctx.out.list(waitedView, waited, { has_more: false });
-  else if (!isUnread(one)) await ctx.out.item(outcomeView, one.outcome);
-  await endAsWorst(ctx, waited);
+function waitVerb(ctx: Context, options: WaitCommandOptions): WaitVerb<Conversation, Outcome> {
+  const wanted = options.for;
+  const wait: Wait = {
+    ctx,
+    failOnStallMs: options.failOnStall ?? null,
+    judge: wanted ? (conversation, evidence) => judgeFor(conversation, evidence, wanted) : judge,
+    seen: new Map(),
+  };
+  return {
+    resource: conversations,
+    view: outcomeView,
+    many: 'list',
+    waitFor: (timed, server, found, first) => waitForRun(wait, timed, server, { found, first }),
+    unfound: (word, waitMs) => {
+      const unread = blankConversation(word, NOT_READ);
+      return waitedOf(unbegun(unread, deadlinePassedUnseen(unread, waitMs)));
+    },
+    printAll: (_, waited) => ctx.out.list(waitedView, waited, { has_more: false }),
+    exitCodeOf: ({ exit_code }) => exit_code,
+    endAs: (_, outcome) => endAs(ctx, { outcome, failure: null }),
+  };
 }
 
 interface Wait {
-  /** Of the command: the tracker keeps the deadline itself. */
+  /** Without the deadline, which the tracker keeps itself. */
   ctx: Context;
-  /** For what is read before the tracker starts. */
-  timed: TimedContext;
-  options: WaitCommandOptions;
+  failOnStallMs: number | null;
+  judge: typeof judge;
   /** The status shown last, by conversation id. */
   seen: Map<string, string>;
 }
 
-async function waitForRuns(
-  ctx: Context,
-  timed: TimedContext,
-  words: readonly string[],
-  options: WaitCommandOptions,
-): Promise<Waited[]> {
-  const wait: Wait = { ctx, timed, options, seen: new Map() };
-  const opened = await timed.server().catch((error: unknown) => {
-    if (timed.deadline.isOver(error)) return null;
-    throw error;
-  });
-  const finder = opened === null ? null : finderOf(timed, opened, conversations);
-  const first = new AbortController();
-  const runs = words.map((word) => waitForOne(wait, word, finder, first.signal));
-  return await (options.any ? theFirst(ctx, runs) : Promise.all(runs)).finally(async () => {
-    first.abort(needless());
-    await Promise.allSettled(runs);
-  });
+function waitedOf({ outcome, failure }: TrackedRun): Waited<Outcome> {
+  return { id: outcome.conversation_id, result: outcome, failure };
 }
 
-async function waitForOne(
+async function waitForRun(
   wait: Wait,
-  word: string,
-  finder: Finder<Conversation> | null,
-  first: AbortSignal,
-): Promise<Waited> {
-  const { timed, options } = wait;
-  const { deadline } = timed;
-  const judging = options.for ? forStates(options.for) : judge;
-  let seen = blankConversation(word, NOT_READ);
+  timed: TimedContext,
+  server: Server,
+  { found, first }: { found: Conversation; first: AbortSignal },
+): Promise<Waited<Outcome>> {
+  let seen = found;
   try {
-    if (finder === null) throw deadlinePassedUnseen(seen, deadline.waitMs);
-    const server = await timed.server();
-    seen = await finder.find(word);
     seen = await waitForStart(timed, server, seen);
-    if (seen.id === '') return failedStart(seen);
+    if (seen.id === '') return waitedOf(failedStart(seen));
     const read = await readRun(server, seen.id);
     seen = read.record;
-    const ended = mayRecover(seen) ? null : judging(seen, read.evidence);
-    if (ended !== null) return { outcome: ended, failure: null };
-    return await watchOne(wait, { ...read, first, judging });
+    const ended = mayRecover(seen) ? null : wait.judge(seen, read.evidence);
+    if (ended !== null) return waitedOf({ outcome: ended, failure: null });
+    return waitedOf(await watchRun(wait, timed, { ...read, first }));
   } catch (error) {
-    if (!deadline.isOver(error)) return notWatched(seen, error);
-    return await atDeadline(wait, word, seen, judging).catch((late: unknown) => notWatched(seen, late));
+    if (!timed.deadline.isOver(error)) return notTracked(seen, error);
+    return await atDeadline(wait, timed, server, seen).catch((late: unknown) => notTracked(seen, late));
   }
 }
 
-/** One that cannot be read does not end the wait for the others. */
-function notWatched(last: Conversation, error: unknown): Waited {
+/** A deadline leaves the outcome of a run that continues; another error is that of a conversation that was not read. */
+function notTracked(last: Conversation, error: unknown): Waited<Outcome> {
   if (!isAppError(error)) throw error;
   const seen = named(last);
-  return error.kind === 'timeout' ? unbegun(seen, error) : { id: seen.id, failure: error };
+  return error.kind === 'timeout' ? waitedOf(unbegun(seen, error)) : { id: seen.id, result: null, failure: error };
 }
 
 async function readRun(server: Server, id: string): Promise<KnownRun & { record: Conversation }> {
@@ -158,21 +137,17 @@ async function readRun(server: Server, id: string): Promise<KnownRun & { record:
 
 /** The deadline came before the tracker started: the run is read once more. */
 async function atDeadline(
-  { timed }: Wait,
-  word: string,
+  wait: Wait,
+  { deadline }: TimedContext,
+  server: Server,
   last: Conversation,
-  judging: typeof judge,
-): Promise<TrackedRun> {
-  const { deadline } = timed;
-  const look = await deadline.lastLook(await timed.server(), async (server, ctx) => {
-    const seen = last.status === NOT_READ ? await findOne(ctx, server, conversations, word) : last;
-    return { seen, run: seen.id === '' ? null : await readRun(server, seen.id) };
-  });
-  if (look === null) return unbegun(named(last), deadlinePassedUnseen(named(last), deadline.waitMs));
-  const ended = look.run === null ? null : judging(look.run.record, look.run.evidence);
-  if (ended !== null) return { outcome: ended, failure: null };
-  const seen = named(look.run?.record ?? look.seen);
-  return unbegun(seen, deadlinePassed(seen, deadline.waitMs));
+): Promise<Waited<Outcome>> {
+  const { waitMs } = deadline;
+  const read = await deadline.lastLook(server, (awake) => readRun(awake, last.id));
+  if (read === null) return waitedOf(unbegun(last, deadlinePassedUnseen(last, waitMs)));
+  const { record, evidence } = read;
+  const ended = wait.judge(record, evidence);
+  return waitedOf(ended === null ? unbegun(record, deadlinePassed(record, waitMs)) : { outcome: ended, failure: null });
 }
 
 /** By the id of its start task while it has no other. */
@@ -183,11 +158,10 @@ function named(conversation: Conversation): Conversation {
 interface Seen extends KnownRun {
   record: Conversation;
   first: AbortSignal;
-  judging: typeof judge;
 }
 
-async function watchOne(wait: Wait, { record, evidence, last, first, judging }: Seen): Promise<TrackedRun> {
-  const { ctx, timed, options } = wait;
+async function watchRun(wait: Wait, timed: TimedContext, { record, evidence, last, first }: Seen): Promise<TrackedRun> {
+  const { ctx, failOnStallMs, judge } = wait;
   const { deadlineMs, waitMs } = timed.deadline;
   if (record.status === 'idle' && evidence.since_message === 'unknown') await noticeIdle(ctx, record.id);
   const progress = await ctx.progress(progressText(record));
@@ -198,8 +172,8 @@ async function watchOne(wait: Wait, { record, evidence, last, first, judging }: 
       since: last?.timestamp ?? null,
       deadlineMs,
       waitMs,
-      failOnStallMs: options.failOnStall ?? null,
-      judge: judging,
+      failOnStallMs,
+      judge,
       signal: first,
       onState: (state) => showStatus(wait, state, progress),
     });
@@ -221,27 +195,4 @@ function showStatus({ seen }: Wait, conversation: Conversation, progress: Progre
 
 function progressText({ id, status }: Conversation): string {
   return `conversation ${id}: ${status}`;
-}
-
-function forStates(wanted: readonly string[]): typeof judge {
-  return (conversation, evidence): Outcome | null => judgeFor(conversation, evidence, wanted);
-}
-
-/** The first run that ended, with a warning for each that could not be read. Without one that ended: all of them. */
-async function theFirst(ctx: Context, runs: readonly Promise<Waited>[]): Promise<Waited[]> {
-  const unread: Unread[] = [];
-  const ended = runs.map(async (run) => {
-    const waited = await run;
-    if (!isUnread(waited)) return waited;
-    unread.push(waited);
-    throw waited.failure;
-  });
-  const first = await Promise.any(ended).catch(() => null);
-  if (first === null) return await Promise.all(runs);
-  await warnOfUnread(ctx, unread);
-  return [first];
-}
-
-function needless(): AppError {
-  return new AppError('interrupted', 'another run ended first', { exitCode: 0 });
 }

@@ -9,7 +9,7 @@ import { refuseRunsOf, runsIn } from '../resource/in-sandbox.ts';
 import type { Target } from '../resource/resource.ts';
 import { sandboxes } from './sandboxes.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { unanswered } from './settle.ts';
+import { unanswered } from './wait-for-status.ts';
 
 export type SandboxChangeOptions = ChangeOptions & WaitOptions;
 export interface SandboxVerb extends Omit<Verb<TimedContext, Sandbox, SandboxChangeOptions>, 'resource'> {

@@ -14,7 +14,8 @@ import {
   type SandboxRequest,
   type SandboxVerb,
 } from './change.ts';
-import { gone, readOrGone, settle } from './settle.ts';
+import { gone, readOrGone } from './sandboxes.ts';
+import { waitForStatus } from './wait-for-status.ts';
 
 const remove: SandboxVerb = {
   word: 'delete',
@@ -64,6 +65,6 @@ async function deleteOne(
     const isGone = now.status === 'missing';
     return { changed: now.status !== seen.status, before: seen.status, after: isGone ? null : now.status, record: now };
   }
-  await settle(ctx, { server, id, wanted: ['missing'] });
+  await waitForStatus(ctx, { server, id, wanted: ['missing'] });
   return { changed: true, before: seen.status, after: null, record: gone(id, seen) };
 }

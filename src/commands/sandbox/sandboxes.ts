@@ -4,11 +4,10 @@ import { isRunInProgress } from '../../runs/status.ts';
 import { readSandboxWord } from '../../domain/ids.ts';
 import { byId, collectPages } from '../../domain/pages.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { runsIn } from '../resource/in-sandbox.ts';
 import type { Resource, Target } from '../resource/resource.ts';
-import { gone } from './settle.ts';
 import { sandboxView } from './view.ts';
 
 export const sandboxes: Resource<Sandbox> = {
@@ -58,4 +57,30 @@ async function sandboxesWithRuns(server: Server): Promise<Set<string>> {
     id: byId,
   });
   return new Set(items.filter(isRunInProgress).flatMap(({ sandbox_id }) => sandbox_id ?? []));
+}
+
+/** The record of a sandbox that the server no longer has. */
+export function gone(id: string, before?: Sandbox): Sandbox {
+  return {
+    id,
+    status_detail: null,
+    spec_id: null,
+    created_at: null,
+    last_active_at: null,
+    conversation_ids: [],
+    repositories: [],
+    ...before,
+    status: 'missing',
+    urls: [],
+  };
+}
+
+/** As the server has it; `gone(id, before)` where it does not exist. */
+export async function readOrGone(server: Server, id: string, before?: Sandbox): Promise<Sandbox> {
+  try {
+    return await server.sandboxes.get(id);
+  } catch (error) {
+    if (isNotFound(error)) return gone(id, before);
+    throw error;
+  }
 }

@@ -8,7 +8,7 @@ import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
 import { resumeSandbox } from './resume.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, limitsOf, type WaitOptions } from '../wait-limit.ts';
-import { settleWithProgress } from './settle.ts';
+import { waitForStatusWithProgress } from './wait-for-status.ts';
 import { sandboxView } from './view.ts';
 
 interface StartOptions extends WaitOptions {
@@ -55,7 +55,7 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
   });
   if (options.wait === false) return await ctx.out.item(sandboxView, created, { changed: true });
   try {
-    const sandbox = await settleWithProgress(ctx, { server, id: created.id, wanted: ['running', 'paused'] });
+    const sandbox = await waitForStatusWithProgress(ctx, { server, id: created.id, wanted: ['running', 'paused'] });
     await ctx.out.item(sandboxView, sandbox, { changed: true });
   } catch (error) {
     throw isAppError(error) && error.exitCode !== 141 ? await afterCreation(ctx, created, error) : error;

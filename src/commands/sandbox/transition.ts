@@ -1,4 +1,4 @@
-/** Pausing and resuming: one state asked for, taken or already there, and waited for. */
+/** Pauses or resumes one sandbox, and waits until it has the status. */
 import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -6,7 +6,7 @@ import type { Change } from '../bulk.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
 import type { Target } from '../resource/resource.ts';
 import type { SandboxRequest } from './change.ts';
-import { settle, settleWithProgress, type Settling } from './settle.ts';
+import { waitForStatus, waitForStatusWithProgress, type StatusWait } from './wait-for-status.ts';
 
 export interface Transition {
   to: 'paused' | 'running';
@@ -16,7 +16,7 @@ export interface Transition {
 export const PAUSE: Transition = { to: 'paused', request: (server, id) => server.sandboxes.pause(id) };
 export const RESUME: Transition = { to: 'running', request: (server, id) => server.sandboxes.resume(id) };
 
-/** Idempotent: a sandbox that is there already is left as it is, and one on its way is only waited for. */
+/** Idempotent: a sandbox that has the status gets no request, and `resume` of one that is starting only waits. */
 export async function moveSandbox(
   ctx: TimedContext,
   transition: Transition,
@@ -29,16 +29,16 @@ export async function moveSandbox(
     return { changed: false, before: before.status, after: before.status, record: before };
   }
   if (before.status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
-  const isOnItsWay = before.status === 'starting' && transition.to === 'running';
+  const isStarting = before.status === 'starting' && transition.to === 'running';
   try {
-    if (!isOnItsWay) await transition.request(server, id);
+    if (!isStarting) await transition.request(server, id);
   } catch (error) {
-    // The server may have taken it: the look after the deadline shows.
+    // The server may have carried it out: the read after the deadline shows.
     if (!deadline.isOver(error)) throw error;
   }
   const after = await stateAfter(ctx, transition, target, request);
   // Without the wait the server may have done nothing yet.
-  const changed = !isOnItsWay && after.status !== before.status;
+  const changed = !isStarting && after.status !== before.status;
   return { changed, before: before.status, after: after.status, record: after };
 }
 
@@ -49,6 +49,6 @@ async function stateAfter(
   { options, result }: SandboxRequest,
 ): Promise<Sandbox> {
   if (options.wait === false) return await server.sandboxes.get(id);
-  const settling: Settling = { server, id, wanted: [to] };
-  return result === 'object' ? await settleWithProgress(ctx, settling) : await settle(ctx, settling);
+  const wait: StatusWait = { server, id, wanted: [to] };
+  return result === 'object' ? await waitForStatusWithProgress(ctx, wait) : await waitForStatus(ctx, wait);
 }

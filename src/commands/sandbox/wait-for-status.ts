@@ -1,39 +1,40 @@
-/** Waits for a sandbox to reach a state: servers answer a request for a change before the change is complete. */
+/** Waits until a sandbox has a status: servers answer a request for a change before the change is complete. */
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError, isNotFound } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
+import { readOrGone } from './sandboxes.ts';
 
-export interface Settling {
+export interface StatusWait {
   server: Server;
   id: string;
-  /** States that end the wait successfully. */
+  /** Statuses that end the wait successfully. */
   wanted: readonly SandboxStatus[];
   /** Called with each new status. */
   onStatus?: (status: SandboxStatus) => void;
 }
 
 /**
- * Waits until the deadline of the command; the state that is read after it counts too.
- * @returns the sandbox in one of the wanted states; one that is gone while `missing` is wanted comes as `gone` says.
- * Throws `failed` on ERROR, `not-found` when it is gone, both only where that state is not wanted, and `timeout`
- * naming the last state.
+ * Waits until the deadline of the command; the status that is read after it counts too.
+ * @returns the sandbox with one of the wanted statuses; where `missing` is wanted, `gone(id)` for one that was deleted
+ * @throws `failed` for a sandbox in error and `not-found` for one that was deleted, both only where that status is not
+ * wanted; `timeout` with the last status
  */
-export async function settle(ctx: TimedContext, { server, id, wanted, onStatus }: Settling): Promise<Sandbox> {
+export async function waitForStatus(ctx: TimedContext, { server, id, wanted, onStatus }: StatusWait): Promise<Sandbox> {
   const { deadline } = ctx;
   let status: SandboxStatus | null = null;
-  const settled = (sandbox: Sandbox): Sandbox | undefined => {
+  const ifWanted = (sandbox: Sandbox): Sandbox | undefined => {
     if (sandbox.status !== status) onStatus?.(sandbox.status);
     status = sandbox.status;
     if (wanted.includes(status)) return sandbox;
-    if (isEnd(status)) throw unreachableState(sandbox, wanted);
+    if (isEnd(status)) throw unreachableStatus(sandbox, wanted);
     return undefined;
   };
   try {
-    return await poll(async () => settled(await readOrGone(server, id)), {
+    return await poll(async () => ifWanted(await readOrGone(server, id)), {
       clock: ctx.clock,
       signal: ctx.signal,
       every: STEADY,
@@ -43,7 +44,7 @@ export async function settle(ctx: TimedContext, { server, id, wanted, onStatus }
   }
   const last = await deadline.lastLook(server, (awake) => readOrGone(awake, id));
   if (last === null) throw unanswered(id, status, deadline.waitMs);
-  const sandbox = settled(last);
+  const sandbox = ifWanted(last);
   if (sandbox !== undefined) return sandbox;
   throw timedOut(id, last.status, deadline.waitMs);
 }
@@ -64,13 +65,13 @@ export function unanswered(id: string, status: SandboxStatus | null, waitMs: num
   });
 }
 
-/** As settle, with a progress line that shows the wanted states and each new state. */
-export async function settleWithProgress(ctx: TimedContext, settling: Settling): Promise<Sandbox> {
-  const { id, wanted } = settling;
+/** As waitForStatus, with a progress line that shows the wanted statuses and each new status. */
+export async function waitForStatusWithProgress(ctx: TimedContext, wait: StatusWait): Promise<Sandbox> {
+  const { id, wanted } = wait;
   const progress = await ctx.progress(`sandbox ${id}: waiting until it is ${wanted.join(' or ')}`);
   try {
-    const sandbox = await settle(ctx, {
-      ...settling,
+    const sandbox = await waitForStatus(ctx, {
+      ...wait,
       onStatus: (status) => progress.update(`sandbox ${id}: ${status}`),
     });
     await progress.done();
@@ -81,37 +82,12 @@ export async function settleWithProgress(ctx: TimedContext, settling: Settling):
   }
 }
 
-/** The record of a sandbox that the server no longer has. */
-export function gone(id: string, before?: Sandbox): Sandbox {
-  return {
-    id,
-    status_detail: null,
-    spec_id: null,
-    created_at: null,
-    last_active_at: null,
-    conversation_ids: [],
-    repositories: [],
-    ...before,
-    status: 'missing',
-    urls: [],
-  };
-}
-
-export async function readOrGone(server: Server, id: string, before?: Sandbox): Promise<Sandbox> {
-  try {
-    return await server.sandboxes.get(id);
-  } catch (error) {
-    if (isNotFound(error)) return gone(id, before);
-    throw error;
-  }
-}
-
-/** States a sandbox leaves no more, except by being deleted. */
+/** A sandbox in error keeps this status until it is deleted. */
 function isEnd(status: SandboxStatus): boolean {
   return status === 'error' || status === 'missing';
 }
 
-function unreachableState({ id, status, status_detail }: Sandbox, wanted: readonly SandboxStatus[]): AppError {
+function unreachableStatus({ id, status, status_detail }: Sandbox, wanted: readonly SandboxStatus[]): AppError {
   if (status === 'missing')
     return new AppError('not-found', `sandbox ${id} is gone: it will not become ${wanted.join(' or ')}`);
   const detail = status_detail ? `: ${status_detail.slice(0, 500)}` : '';
