@@ -1,6 +1,6 @@
 /** The global flags: declared on the root command, read once into ctx.globals. */
 import type { Command } from 'commander';
-import { collectList, duration, invalidValue, oneOf } from './commands/options.ts';
+import { collectList, duration, invalidValue, oneOf } from './commands/option-parsers.ts';
 import type { Format, GlobalOptions } from './context.ts';
 import { AppError } from './errors.ts';
 

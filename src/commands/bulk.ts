@@ -7,7 +7,7 @@ import { AppError, isAppError, type ErrorKind } from '../errors.ts';
 import type { View } from '../output/view.ts';
 import type { Server } from '../servers/server.ts';
 import { hasSeveralProfiles } from './paging.ts';
-import type { BulkItem, BulkResult } from '../output/options.ts';
+import type { BulkItem, BulkResult } from '../output/bulk.ts';
 
 const CONCURRENCY = 4;
 

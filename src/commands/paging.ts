@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import type { Page } from '../domain/pages.ts';
 import type { View } from '../output/view.ts';
 import type { Server } from '../servers/server.ts';
-import { positiveInteger } from './options.ts';
+import { positiveInteger } from './option-parsers.ts';
 
 const DEFAULT_LIMIT = 30;
 

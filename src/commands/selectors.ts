@@ -1,7 +1,7 @@
 /** The selectors of lists and bulk commands as options: --status --older-than --idle --spec --repo and their twins. */
 import type { Command } from 'commander';
 import type { Selection } from '../domain/selectors.ts';
-import { collectList, duration, someOf } from './options.ts';
+import { collectList, duration, someOf } from './option-parsers.ts';
 
 export interface SelectorOptions {
   status?: string[];

@@ -1,7 +1,7 @@
 /** What `acs serve` prints, one view for each form. */
 import type { RecordShape, View } from '../output/view.ts';
 import type { LocalServiceStatus } from '../service-control.ts';
-import { invalidValue } from './options.ts';
+import { invalidValue } from './option-parsers.ts';
 
 export const statusView: View<LocalServiceStatus> = {
   noun: 'service status',

@@ -7,7 +7,7 @@ import type { LocalService, RunningStatus, ServeOptions } from '../service-contr
 import { explain, type CommandHelp } from './declare.ts';
 import { printWouldDo } from './dry-run.ts';
 import { unreadable } from './files.ts';
-import { duration, oneOf } from './options.ts';
+import { duration, oneOf } from './option-parsers.ts';
 import { prune } from './serve-prune.ts';
 import { refuseOtherDataDir, runningAlready } from './serve-running.ts';
 import { portNumber, pruneView, readyShape, startedView, statusView, stoppedView } from './serve-view.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import { limitsAfter, type Limits } from '../runs/deadline.ts';
-import { duration } from './options.ts';
+import { duration } from './option-parsers.ts';
 
 const OFF_TERMINAL_WAIT_MS = 3_600_000;
 

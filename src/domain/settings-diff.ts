@@ -5,7 +5,7 @@
 import { isMasked, maskMcpConfig } from './mcp-config.ts';
 import type { JsonValue, McpConfig, SettingsField, SettingsSnapshot } from './settings.ts';
 
-export interface SettingsWish {
+export interface RequestedSettings {
   set: ReadonlyMap<SettingsField, JsonValue>;
   unset: readonly SettingsField[];
 }
@@ -23,15 +23,15 @@ export interface SettingsDifference {
   shown: Difference[];
 }
 
-export function differenceOf(snapshot: SettingsSnapshot, wish: SettingsWish): SettingsDifference {
+export function differenceOf(snapshot: SettingsSnapshot, requested: RequestedSettings): SettingsDifference {
   const result: SettingsDifference = { set: {}, unset: [], shown: [] };
-  for (const [field, value] of wish.set) {
+  for (const [field, value] of requested.set) {
     const shown = field.secret ? secretChange(snapshot, field, value) : plainChange(snapshot, field, value);
     if (shown === null) continue;
     result.set[field.name] = value;
     result.shown.push(shown);
   }
-  for (const field of wish.unset) {
+  for (const field of requested.unset) {
     if (!field.secret && field.nullable && currentValue(snapshot, field) === null) continue;
     const shown = field.secret ? secretChange(snapshot, field, null) : unsetting(snapshot, field);
     if (shown === null) continue;
@@ -53,11 +53,11 @@ export interface Unstored {
 export function unstoredOf(
   after: SettingsSnapshot,
   before: SettingsSnapshot,
-  wish: SettingsWish,
+  requested: RequestedSettings,
   written: Pick<SettingsDifference, 'set' | 'unset'>,
 ): Unstored[] {
   const result: Unstored[] = [];
-  for (const [field, value] of wish.set) {
+  for (const [field, value] of requested.set) {
     if (!Object.hasOwn(written.set, field.name)) continue;
     if (field.secret) result.push(...unstoredSecret(after, field, value === null || value === '' ? 'unset' : 'set'));
     else {
@@ -66,7 +66,7 @@ export function unstoredOf(
       if (!isStored) result.push(unstored(field.name, value, found));
     }
   }
-  for (const field of wish.unset) {
+  for (const field of requested.unset) {
     if (!written.unset.includes(field.name)) continue;
     if (field.secret) result.push(...unstoredSecret(after, field, 'unset'));
     else {

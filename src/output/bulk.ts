@@ -1,6 +1,22 @@
 /** The result of a bulk command as rows: one for each thing that was matched. */
 import type { RecordShape, View } from './view.ts';
-import type { BulkItem } from './options.ts';
+
+export interface BulkItem {
+  /** Null: a server that could not be asked; nothing was matched there. */
+  id: string | null;
+  profile?: string;
+  ok: boolean;
+  changed: boolean;
+  before: string | null;
+  after: string | null;
+  error: { code: string; message: string } | null;
+}
+
+export interface BulkResult {
+  items: BulkItem[];
+  matched: number;
+  failed: number;
+}
 
 const bulkView: View<BulkItem> = {
   noun: 'bulk result',

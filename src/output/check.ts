@@ -4,7 +4,7 @@ import path from 'node:path';
 import { AppError } from '../errors.ts';
 import { chosenFields } from './fields.ts';
 import type { View } from './view.ts';
-import type { EmitterSettings, Format, OutputKind } from './options.ts';
+import type { EmitterSettings, Format, OutputKind } from './emitter-options.ts';
 
 const FORMATS: readonly Format[] = ['table', 'tsv', 'json', 'ndjson', 'id'];
 

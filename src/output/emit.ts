@@ -9,7 +9,8 @@ import { jsonLine, mapStrings } from './json.ts';
 import { createOutlet } from './outlet.ts';
 import { itemText, linesText, listText, type Shape } from './shape.ts';
 import type { View } from './view.ts';
-import type { Format, OutputKind, BulkResult, EmitterOptions } from './options.ts';
+import type { BulkResult } from './bulk.ts';
+import type { Format, OutputKind, EmitterOptions } from './emitter-options.ts';
 
 /**
  * What commands write data with. Format, --fields, --output and safety are decided here, never in a command.

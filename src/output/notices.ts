@@ -6,7 +6,7 @@ import { safeMultiline } from '../text/safe-text.ts';
 import { jsonLine, mapStrings } from './json.ts';
 import { renderParts } from './lines.ts';
 import type { LinePart } from './view.ts';
-import type { Format } from './options.ts';
+import type { Format } from './emitter-options.ts';
 
 export { noticeLine };
 

@@ -3,7 +3,7 @@ import { NO_COLORS } from '../text/palette.ts';
 import { createSafeStream, type SafeStream } from '../text/safe-text.ts';
 import { type Destination, fileDestination, streamDestination } from './destination.ts';
 import type { Look } from './render.ts';
-import type { EmitterOptions } from './options.ts';
+import type { EmitterOptions } from './emitter-options.ts';
 
 export interface Outlet {
   /** A person reads it as it comes: stdout is a terminal and no file was asked for. */

@@ -4,7 +4,7 @@ import { jsonDocument, jsonLine, jsonLines } from './json.ts';
 import { renderParts } from './lines.ts';
 import { type Look, renderIds, renderPairs, renderTable, renderTsv } from './render.ts';
 import type { Field, View } from './view.ts';
-import type { Format } from './options.ts';
+import type { Format } from './emitter-options.ts';
 
 export interface Shape {
   format: Format;

@@ -20,7 +20,7 @@ import { createPace, PACE_LIMITS, type Pace, type PaceLimit } from './transport/
 import { createRedaction } from './transport/redaction.ts';
 import type { TransportOptions } from './transport/call.ts';
 import { createTransport, type Transport } from './transport/transport.ts';
-import type { ConnectOptions } from './options.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import { LIMITS_MS } from './transport/time-limits.ts';
 
 /**

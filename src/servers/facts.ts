@@ -6,7 +6,7 @@ import { AppError, isAppError } from '../errors.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { FEATURES, type KnownFeatures, type Presence } from './features.ts';
 import type { probe, ProbeFacts } from './probe.ts';
-import type { ConnectOptions } from './options.ts';
+import type { ConnectOptions } from './connect-options.ts';
 
 const LIFETIME_MS = 24 * 3_600_000;
 

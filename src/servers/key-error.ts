@@ -1,7 +1,7 @@
 /** The error of a 401 or 403 that is about the key: names where the URL and the key came from. */
 import { sourceWords } from '../domain/target-sources.ts';
 import { AppError } from '../errors.ts';
-import type { ConnectOptions } from './options.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import type { Answer } from './transport/answer.ts';
 
 export type KeyInUse = Pick<ConnectOptions, 'key' | 'sources'>;

@@ -13,7 +13,7 @@ import { keyError, type KeyInUse } from './key-error.ts';
 import { isJsonType, type Answer } from './transport/answer.ts';
 import { RETRY_STATUSES } from './transport/retry.ts';
 import type { Transport } from './transport/transport.ts';
-import type { ConnectOptions } from './options.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import { LIMITS_MS } from './transport/time-limits.ts';
 
 export interface ProbeFacts {

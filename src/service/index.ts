@@ -6,12 +6,12 @@
  * `agent-server/` is the agent server of one sandbox, `isolation/` isolates its commands and files, `replay/` reads
  * recorded trajectories, `faults/` injects faults.
  */
-import type { ServiceOptions, RunningService } from './lifecycle/options.ts';
+import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
 export { askActivity } from './lifecycle/ask-activity.ts';
 export { defaultDataDir } from './lifecycle/data-dir.ts';
 export { checkReplay, checkScenario, ensureLocalService } from './lifecycle/ensure.ts';
-export type { RunningService, ServiceApi, ServiceOptions } from './lifecycle/options.ts';
+export type { RunningService, ServiceApi, ServiceOptions } from './lifecycle/service-options.ts';
 export { logFile } from './lifecycle/paths.ts';
 export { runningService, serviceStatus } from './lifecycle/status.ts';
 export { stopService } from './lifecycle/stop.ts';

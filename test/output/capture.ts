@@ -1,7 +1,7 @@
 /** An emitter over streams that are kept, as a terminal of so many columns or as a pipe. */
 import { createEmitter, type Emitter } from '../../src/output/emit.ts';
 import type { View } from '../../src/output/view.ts';
-import type { EmitterSettings } from '../../src/output/options.ts';
+import type { EmitterSettings } from '../../src/output/emitter-options.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
 

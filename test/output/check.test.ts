@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { capture, taskView } from './capture.ts';
-import type { EmitterSettings, OutputKind } from '../../src/output/options.ts';
+import type { EmitterSettings, OutputKind } from '../../src/output/emitter-options.ts';
 
 const refused = (settings: EmitterSettings, kind: OutputKind, view: typeof taskView | null = taskView) => {
   try {

@@ -7,7 +7,7 @@ import { renderParts } from '../../src/output/lines.ts';
 import type { LinePart } from '../../src/output/view.ts';
 import { NO_COLORS, type Palette } from '../../src/text/palette.ts';
 import { capture, TASKS, taskView } from './capture.ts';
-import type { EmitterSettings } from '../../src/output/options.ts';
+import type { EmitterSettings } from '../../src/output/emitter-options.ts';
 
 const LAYOUT = { indent: 7, longWords: 'break' } as const;
 /** Colours that can be read. */

@@ -1,7 +1,7 @@
 /** The commands as a completion needs them: read off the real tree, so that nothing can be forgotten. */
 import type { Command, Option } from 'commander';
 import { TOPICS } from '../help-topics.ts';
-import type { WithWords } from '../options.ts';
+import type { WithWords } from '../option-parsers.ts';
 
 /** What `acs __complete` prints names of. */
 export type NameKind = 'profiles' | 'conversations' | 'sandboxes' | 'specs' | 'settings' | 'model-profiles' | 'secrets';

@@ -5,7 +5,7 @@ import type { ConfirmationDecision, PendingAction } from '../../domain/confirmat
 import { AppError, isAppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
-import { oneOf } from '../options.ts';
+import { oneOf } from '../option-parsers.ts';
 import { askDecision, PAST } from './confirmation.ts';
 import type { Answerer } from '../../runs/tracker-options.ts';
 

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError } from '../../errors.ts';
 import { parseSince } from '../../text/time.ts';
-import { collectList, wholeNumber } from '../options.ts';
+import { collectList, wholeNumber } from '../option-parsers.ts';
 
 export interface FilterOptions {
   kind?: string[];

@@ -6,7 +6,7 @@ import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { checkWord } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
-import { positiveInteger } from '../options.ts';
+import { positiveInteger } from '../option-parsers.ts';
 import { eventTest, isSameEvent, readSince, type Since } from './event-filter.ts';
 import { eventView } from './event-view.ts';
 import { addFollowOptions, followConversation, type FollowOptions } from './follow.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
-import { oneOf } from '../options.ts';
+import { oneOf } from '../option-parsers.ts';
 import { checkWord } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
 import { readRecord, type ExportRecord } from './export/record.ts';

@@ -11,7 +11,7 @@ import type { Limits } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { checkWord, findOne } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
-import { duration } from '../options.ts';
+import { duration } from '../option-parsers.ts';
 import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView } from './event-view.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
-import { collect, duration, invalidValue, oneOf } from '../options.ts';
+import { collect, duration, invalidValue, oneOf } from '../option-parsers.ts';
 import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from './answering.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, type WaitOptions } from '../wait-limit.ts';
 

@@ -9,7 +9,7 @@ import { explain } from '../declare.ts';
 import { planSteps } from '../dry-run.ts';
 import { checkWord } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
-import { collect } from '../options.ts';
+import { collect } from '../option-parsers.ts';
 import { addOnConfirm, checkOnConfirm } from './answering.ts';
 import { checkRunOutput, conclude, type RunOptions } from './conclude.ts';
 import { decisionOf } from './confirm.ts';

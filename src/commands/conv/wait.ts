@@ -11,7 +11,7 @@ import type { TrackedRun } from '../../runs/tracker-options.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../declare.ts';
-import { duration, oneOf, someOf } from '../options.ts';
+import { duration, oneOf, someOf } from '../option-parsers.ts';
 import { WORST_CODE_ORDER, waitForRecords, type Waited, type WaitVerb } from '../resource/wait.ts';
 import { addWaitTimeout, type WaitOptions } from '../wait-limit.ts';
 import { conversations } from './conversations.ts';

@@ -2,7 +2,7 @@
 import type { Context } from '../../context.ts';
 import { collectPages } from '../../domain/pages.ts';
 import { isNotFound } from '../../errors.ts';
-import type { BulkItem } from '../../output/options.ts';
+import type { BulkItem } from '../../output/bulk.ts';
 import { failedItem, serversOf } from '../bulk.ts';
 import { readSelection, type SelectorOptions } from '../selectors.ts';
 import { finderOf } from './find.ts';

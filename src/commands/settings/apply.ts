@@ -5,7 +5,7 @@ import {
   differenceOf,
   unstoredOf,
   type Difference,
-  type SettingsWish,
+  type RequestedSettings,
   type Unstored,
 } from '../../domain/settings-diff.ts';
 import { AppError } from '../../errors.ts';
@@ -20,17 +20,17 @@ export interface Application {
   fields: readonly SettingsField[];
   /** The stored settings, where the caller has read them. */
   snapshot?: SettingsSnapshot;
-  wish: SettingsWish;
+  requested: RequestedSettings;
   allowLoss: boolean | undefined;
 }
 
 /** Prints the settings as they are then, with `changed`. */
-export async function applyWish(ctx: Context, application: Application): Promise<void> {
-  const { server, fields, wish, allowLoss } = application;
-  const names = namesOf(ctx, fields, wish);
+export async function applySettings(ctx: Context, application: Application): Promise<void> {
+  const { server, fields, requested, allowLoss } = application;
+  const names = namesOf(ctx, fields, requested);
   ctx.out.check(settingsView(names), 'item');
   const snapshot = application.snapshot ?? (await server.settings.read());
-  const { set, unset, shown } = differenceOf(snapshot, wish);
+  const { set, unset, shown } = differenceOf(snapshot, requested);
   if (shown.length === 0) {
     await ctx.notice('nothing to change');
     if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
@@ -41,7 +41,7 @@ export async function applyWish(ctx: Context, application: Application): Promise
   if (isDryRun) await printDifference(ctx, shown);
   const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
   if (!isDryRun) await printDifference(ctx, shown);
-  refuseUnstored(unstoredOf(after, snapshot, wish, { set, unset }));
+  refuseUnstored(unstoredOf(after, snapshot, requested, { set, unset }));
   await printSettings(ctx, { names, record: recordOf(after, fields), extra: { changed: true } });
 }
 
@@ -60,7 +60,7 @@ function refuseUnstored(unstored: readonly Unstored[]): void {
 }
 
 /** JSON is the whole object, as of every write; to people and columns only what was named is of interest. */
-function namesOf(ctx: Context, fields: readonly SettingsField[], wish: SettingsWish): string[] {
+function namesOf(ctx: Context, fields: readonly SettingsField[], requested: RequestedSettings): string[] {
   const isWhole = ctx.out.format === 'json' || ctx.out.format === 'ndjson' || ctx.globals.fields !== undefined;
-  return (isWhole ? fields : [...wish.set.keys(), ...wish.unset]).map((field) => field.name);
+  return (isWhole ? fields : [...requested.set.keys(), ...requested.unset]).map((field) => field.name);
 }

@@ -7,7 +7,7 @@ import { mapStrings } from '../../output/json.ts';
 import { redactPatterns } from '../../text/redact-patterns.ts';
 import { findField, requireField } from './fields.ts';
 import { checkedValue, placeOf } from './parse.ts';
-import { accepted } from './wish.ts';
+import { accepted } from './assignments.ts';
 
 /** Read-only members of servers' answers; a document that was saved from one may contain them. */
 const READ_ONLY = new Set([

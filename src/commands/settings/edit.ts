@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
-import { applyWish } from './apply.ts';
+import { applySettings } from './apply.ts';
 import { parseDocument, recordOf, valuesOfDocument } from './document.ts';
 import { refuseIds } from './print.ts';
 
@@ -38,7 +38,7 @@ export async function editSettings(options: EditOptions, ctx: Context): Promise<
   const [fields, snapshot] = await Promise.all([server.settings.schema(), server.settings.read()]);
   const plain = fields.filter((field) => !field.secret);
   const set = await editUntilRight(ctx, fields, recordOf(snapshot, plain));
-  await applyWish(ctx, { server, fields, snapshot, wish: { set, unset: [] }, allowLoss: options.allowLoss });
+  await applySettings(ctx, { server, fields, snapshot, requested: { set, unset: [] }, allowLoss: options.allowLoss });
 }
 
 async function editUntilRight(

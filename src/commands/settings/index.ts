@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { explain } from '../declare.ts';
-import { applyWish } from './apply.ts';
+import { applySettings } from './apply.ts';
 import { declareEdit } from './edit.ts';
 import { requireField } from './fields.ts';
 import { declareGet } from './get.ts';
@@ -68,5 +68,5 @@ async function unsetSettings(keys: readonly string[], options: UnsetOptions, ctx
   const server = await ctx.server();
   const fields = await server.settings.schema();
   const unset = [...new Set(keys.map((key) => requireField(fields, key)))];
-  await applyWish(ctx, { server, fields, wish: { set: new Map(), unset }, allowLoss: options.allowLoss });
+  await applySettings(ctx, { server, fields, requested: { set: new Map(), unset }, allowLoss: options.allowLoss });
 }

@@ -3,10 +3,10 @@ import type { Context } from '../../context.ts';
 import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
-import { applyWish } from './apply.ts';
+import { applySettings } from './apply.ts';
 import { parseDocument, recordOf, valuesOfDocument } from './document.ts';
 import { refuseIds } from './print.ts';
-import { readAssignments, readText, valuesOf } from './wish.ts';
+import { readAssignments, readText, valuesOf } from './assignments.ts';
 
 interface SetOptions {
   file?: string;
@@ -55,5 +55,5 @@ export async function setSettings(words: readonly string[], options: SetOptions,
     ...valuesOfDocument(fields, document, recordOf(snapshot, fields)),
     ...(await valuesOf(ctx, fields, assignments)),
   ]);
-  await applyWish(ctx, { server, fields, snapshot, wish: { set, unset: [] }, allowLoss: options.allowLoss });
+  await applySettings(ctx, { server, fields, snapshot, requested: { set, unset: [] }, allowLoss: options.allowLoss });
 }

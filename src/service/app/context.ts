@@ -1,6 +1,6 @@
 /** The context of the routes of the app server. */
 import type { Clock } from '../lifecycle/clock.ts';
-import type { ServiceApi } from '../lifecycle/options.ts';
+import type { ServiceApi } from '../lifecycle/service-options.ts';
 import type { ReplayStep } from '../agents/replay/steps.ts';
 import type { Store } from '../storage/index.ts';
 import type { FaultRule } from '../faults/schema.ts';

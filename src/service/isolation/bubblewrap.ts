@@ -46,7 +46,7 @@ const SYSTEM_SETTINGS = [
   'timezone',
 ];
 
-export interface BubblewrapWishes {
+export interface BubblewrapRequest {
   workspaceDir: string;
   /** Folder of the built files. */
   dist: string;
@@ -67,7 +67,7 @@ export function hiddenFolders(eventsDir: string, home: string): string[] {
 }
 
 /** The options of `bwrap` and the program to run. */
-export function bubblewrapPlan(plan: BubblewrapWishes): { options: string[]; program: string[] } {
+export function bubblewrapPlan(plan: BubblewrapRequest): { options: string[]; program: string[] } {
   const node = nodeMount(plan.node, plan.hidden);
   const options = [
     ...ownNamespaces(),

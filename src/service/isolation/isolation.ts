@@ -75,9 +75,9 @@ async function startBubblewrap(config: WorkerConfig): Promise<StartedIsolation> 
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   const connection = new IsolationConnection(child);
-  const wishes = child.stdio[3] as Writable;
-  wishes.on('error', () => undefined);
-  wishes.end(options.map((option) => `${option}\0`).join(''));
+  const optionsPipe = child.stdio[3] as Writable;
+  optionsPipe.on('error', () => undefined);
+  optionsPipe.end(options.map((option) => `${option}\0`).join(''));
   const workingDir = await connection.ready();
   const pid = child.pid ?? -1;
   return {

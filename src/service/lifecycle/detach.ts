@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs
 import path from 'node:path';
 import { inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError, type ServiceErrorCode } from './failure.ts';
-import type { ServiceOptions } from './options.ts';
+import type { ServiceOptions } from './service-options.ts';
 import { dataPaths } from './paths.ts';
 import { nodeExecutable } from './process.ts';
 import type { ServiceState } from './state-file.ts';

@@ -4,7 +4,7 @@ import { startDetached, type DetachOptions } from './detach.ts';
 import { inDataDir, prepareDataDir } from './data-dir.ts';
 import { ServiceError } from './failure.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
-import type { ServiceWishes } from './options.ts';
+import type { ServeFlags } from './service-options.ts';
 import { dataPaths } from './paths.ts';
 import { selfIdentity } from './process.ts';
 import type { ServiceState } from './state-file.ts';
@@ -51,7 +51,7 @@ export async function ensureLocalService(options: EnsureOptions): Promise<LocalS
 }
 
 /** Reads the files of a start. @throws ServiceError `scenario` or `replay` */
-async function checkFiles({ scenario, replay }: ServiceWishes): Promise<void> {
+async function checkFiles({ scenario, replay }: ServeFlags): Promise<void> {
   if (scenario !== undefined) await checkScenario(scenario);
   if (replay !== undefined) await checkReplay(replay);
 }

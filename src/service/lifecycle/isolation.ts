@@ -2,7 +2,7 @@
 import { specChoice, type SpecChoice } from '../sandboxes/specs.ts';
 import { TrialFailed, whyNoBubblewrap } from '../isolation/detect.ts';
 import { ServiceError } from './failure.ts';
-import type { ServiceOptions } from './options.ts';
+import type { ServiceOptions } from './service-options.ts';
 
 /**
  * Tries bubblewrap. It does not work when it is not installed or not permitted; then the default spec is `process`. With

@@ -22,7 +22,12 @@ import { ensureKey } from './key.ts';
 import { readPort, rememberPort } from './port-file.ts';
 import { chooseSpecs } from './isolation.ts';
 import { isHeld, takeLock, type HeldLock } from './lock.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS, type RunningService, type ServiceOptions, type ServiceWishes } from './options.ts';
+import {
+  DEFAULT_IDLE_TIMEOUT_MS,
+  type RunningService,
+  type ServiceOptions,
+  type ServeFlags,
+} from './service-options.ts';
 import { dataPaths } from './paths.ts';
 import { selfIdentity } from './process.ts';
 import { recover } from './recover.ts';
@@ -99,7 +104,7 @@ async function run(
   if (isAnyPort) rememberPort(paths.port, port, log);
   const url = `http://${reachable(host)}:${port}`;
   const { version, scenario = null, life = 'foreground' } = options;
-  const wishes = wishesOf(options);
+  const flags = flagsOf(options);
   const place = {
     host,
     port,
@@ -107,9 +112,9 @@ async function run(
     version,
     api: context.api,
     scenario,
-    replay: wishes.replay ?? null,
+    replay: flags.replay ?? null,
     life,
-    asked: wishes,
+    asked: flags,
   };
   const state = stateOf(place, clock);
   try {
@@ -241,7 +246,7 @@ function stateOf(place: Omit<ServiceState, 'pid' | 'process_start' | 'started_at
   return { pid, process_start: start, started_at: clock.stamp(), ...place };
 }
 
-function wishesOf({ host, port, api, spec, idleTimeoutMs, scenario, replay }: ServiceOptions): ServiceWishes {
+function flagsOf({ host, port, api, spec, idleTimeoutMs, scenario, replay }: ServiceOptions): ServeFlags {
   return { host, port, api, spec, idleTimeoutMs, scenario, replay };
 }
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { readHolder } from './lock.ts';
-import type { ServiceApi, ServiceWishes } from './options.ts';
+import type { ServiceApi, ServeFlags } from './service-options.ts';
 import type { dataPaths } from './paths.ts';
 import { isAlive, selfIdentity, type ProcessIdentity } from './process.ts';
 import { readSmallRecord } from './small-file.ts';
@@ -24,7 +24,7 @@ export interface ServiceState {
   /** `foreground`: runs in a terminal. Null: unknown, for a service of an older version. */
   life: 'foreground' | 'background' | null;
   /** Its options, with which a replacement is started. */
-  asked: ServiceWishes;
+  asked: ServeFlags;
 }
 
 const APIS: readonly unknown[] = ['v0', 'v1', 'both'];
@@ -65,18 +65,18 @@ export function readState(file: string): ServiceState | null {
     scenario: scenario as string | null,
     replay: replay as string | null,
     life: LIVES.includes(life) ? (life as ServiceState['life']) : null,
-    asked: wishesOf(asked),
+    asked: flagsOf(asked),
   };
 }
 
-function wishesOf(asked: unknown): ServiceWishes {
+function flagsOf(asked: unknown): ServeFlags {
   if (typeof asked !== 'object' || asked === null) return {};
   const { host, port, api, spec, idleTimeoutMs, scenario, replay } = asked as Record<string, unknown>;
   return {
     ...(typeof host === 'string' ? { host } : {}),
     ...(isPort(port) ? { port } : {}),
     ...(APIS.includes(api) ? { api: api as ServiceApi } : {}),
-    ...(SPECS.includes(spec) ? { spec: spec as NonNullable<ServiceWishes['spec']> } : {}),
+    ...(SPECS.includes(spec) ? { spec: spec as NonNullable<ServeFlags['spec']> } : {}),
     ...(typeof idleTimeoutMs === 'number' && idleTimeoutMs >= 0 ? { idleTimeoutMs } : {}),
     ...(typeof scenario === 'string' ? { scenario } : {}),
     ...(typeof replay === 'string' ? { replay } : {}),

@@ -1,6 +1,6 @@
 import type { SandboxSpecName } from '../sandboxes/worker-protocol.ts';
 import { readKey } from './key.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS } from './options.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS } from './service-options.ts';
 import { dataPaths } from './paths.ts';
 import { readRunning, type ServiceState } from './state-file.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 import { useConvWorld } from './conv-world.ts';
 import { endedRun, json, startHeldRun } from './support.ts';
 

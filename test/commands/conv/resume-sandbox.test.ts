@@ -3,7 +3,7 @@
  * have it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 import { setState } from '../../servers/support/loose-runs.ts';
 import type { Ended } from '../../support/world.ts';
 import { looseTrap, type LooseTrap } from '../../traps/support/trap.ts';

@@ -5,7 +5,7 @@ import { putToSleep } from './asleep.ts';
 import { useConvWorld } from './conv-world.ts';
 import { endedRun, json, jsonLines, startHeldRun, until, type OutcomeJson } from './support.ts';
 import { startWaitingRun, statusOf } from './waiting-run.ts';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 
 describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
   const at = useConvWorld({ api, spec: 'process' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 import { useConvWorld } from '../conv/conv-world.ts';
 import { json } from '../conv/support.ts';
 

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 import { type ProxiedWorld, useProxiedWorld } from '../../support/proxied-world.ts';
 import type { Ended, World } from '../../support/world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 import { json, useSecrets, VALUE } from './support.ts';
 
 describe.each(['v1', 'v0', 'both'] as const)('over %s', (api) => {

@@ -10,7 +10,7 @@ import {
   type ConversationJson,
   type OutcomeJson,
 } from '../../commands/conv/support.ts';
-import type { BulkResult } from '../../../src/output/options.ts';
+import type { BulkResult } from '../../../src/output/bulk.ts';
 
 interface ListJson {
   items: ConversationJson[];

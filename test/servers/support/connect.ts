@@ -2,7 +2,7 @@
 import { connect } from '../../../src/servers/connect.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import type { Clock } from '../../../src/clock.ts';
-import type { ConnectOptions } from '../../../src/servers/options.ts';
+import type { ConnectOptions } from '../../../src/servers/connect-options.ts';
 
 /** A sleep of so long is a limit of something: a busy machine must be able to answer before it is over. */
 const LIMIT_MS = 10_000;

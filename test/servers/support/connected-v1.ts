@@ -2,7 +2,7 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Conversation } from '../../../src/domain/conversation.ts';
 import type { NewConversation } from '../../../src/domain/new-conversation.ts';
-import type { ConnectOptions } from '../../../src/servers/options.ts';
+import type { ConnectOptions } from '../../../src/servers/connect-options.ts';
 import type { Server, StartProgress } from '../../../src/servers/server.ts';
 import { connectTo } from './connect.ts';
 import type { Asked, Reply } from './fake-server.ts';

@@ -4,7 +4,7 @@ import { checkModelProfileName, type ModelChoice } from '../../../domain/model-p
 import { SETTINGS_FIELDS } from '../../../domain/settings-fields.ts';
 import { AppError } from '../../../errors.ts';
 import { explain } from '../../declare.ts';
-import { readAssignments, valuesOf, type Assignment } from '../wish.ts';
+import { readAssignments, valuesOf, type Assignment } from '../assignments.ts';
 import { modelProfileView } from './view.ts';
 
 const TAKEN = ['llm_model', 'llm_base_url', 'llm_api_key'] as const;

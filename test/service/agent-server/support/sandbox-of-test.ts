@@ -1,10 +1,10 @@
 import { afterEach, beforeEach } from 'vitest';
-import { makePlace, type Place, removePlace, startTestWorker, type TestWorker, type WorkerWishes } from './worker.ts';
+import { makePlace, type Place, removePlace, startTestWorker, type TestWorker, type WorkerOptions } from './worker.ts';
 
 export interface SandboxOfTest {
   readonly place: Place;
   /** Starts a worker in these folders. */
-  start(wishes?: WorkerWishes): Promise<TestWorker>;
+  start(options?: WorkerOptions): Promise<TestWorker>;
 }
 
 /** For the tests of a file: each has folders of its own, and the workers that it started in them are ended after it. */
@@ -23,8 +23,8 @@ export function sandboxOfTest(): SandboxOfTest {
     get place() {
       return place;
     },
-    async start(wishes) {
-      const worker = await startTestWorker(place, wishes);
+    async start(options) {
+      const worker = await startTestWorker(place, options);
       started.push(worker);
       return worker;
     },

@@ -8,7 +8,7 @@ import {
   startConversation,
   startOwnWorker,
   untilStatus,
-  type WorkerWishes,
+  type WorkerOptions,
 } from './worker.ts';
 
 type Shown = Pick<Answer, 'status' | 'body'>;
@@ -47,10 +47,10 @@ export function useSharedWorker(steps: unknown[]): SharedWorker {
  * is in the workspace: for tests that need a sandbox without either, and leave no other traces.
  * @param set called with the worker before the tests
  */
-export function useEmptiedWorker(set: (worker: OwnWorker) => void, wishes: WorkerWishes = {}): void {
+export function useEmptiedWorker(set: (worker: OwnWorker) => void, options: WorkerOptions = {}): void {
   let worker: OwnWorker;
   beforeAll(async () => {
-    worker = await startOwnWorker(wishes);
+    worker = await startOwnWorker(options);
     set(worker);
   });
   afterEach(async () => {

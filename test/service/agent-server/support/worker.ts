@@ -75,7 +75,7 @@ export interface TestWorker {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-export interface WorkerWishes {
+export interface WorkerOptions {
   /** Default: bubblewrap where it works, else process. */
   spec?: SandboxSpecName;
   env?: Record<string, string>;
@@ -84,9 +84,9 @@ export interface WorkerWishes {
 }
 
 /** Starts a worker and waits until it is ready. */
-export async function startTestWorker(place: Place, wishes: WorkerWishes = {}): Promise<TestWorker> {
+export async function startTestWorker(place: Place, options: WorkerOptions = {}): Promise<TestWorker> {
   const child = spawn(process.execPath, [path.join(ROOT, 'dist', 'worker.js')], {
-    env: { ...process.env, ...wishes.env },
+    env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.on('error', () => undefined);
@@ -99,12 +99,12 @@ export async function startTestWorker(place: Place, wishes: WorkerWishes = {}): 
     `${JSON.stringify({
       sandbox_id: place.sandboxId,
       session_api_key: KEY,
-      spec: wishes.spec ?? (hasBubblewrap ? 'bubblewrap' : 'process'),
+      spec: options.spec ?? (hasBubblewrap ? 'bubblewrap' : 'process'),
       workspace_dir: place.workspace,
       events_dir: place.events,
       root: ROOT,
-      port: wishes.port,
-      initial_env: wishes.initialEnv ?? {},
+      port: options.port,
+      initial_env: options.initialEnv ?? {},
     })}\n`,
   );
   // Not at its exit: what it said last may not have come by then.
@@ -169,10 +169,10 @@ export interface OwnWorker extends TestWorker {
 }
 
 /** A worker with folders of its own, for tests that start no second worker in them. */
-export async function startOwnWorker(wishes: WorkerWishes = {}): Promise<OwnWorker> {
+export async function startOwnWorker(options: WorkerOptions = {}): Promise<OwnWorker> {
   const place = makePlace();
   try {
-    const worker = await startTestWorker(place, wishes);
+    const worker = await startTestWorker(place, options);
     const close = async (): Promise<void> => {
       await worker.end();
       removePlace(place);

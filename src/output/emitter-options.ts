@@ -1,26 +1,9 @@
-/** Options of output: from the global flags, from the environment, and from commands that change many records. */
+/** Options of the emitter: from the global flags and from the environment. */
 import type { Palette } from '../text/palette.ts';
 
 export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
 
 export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw';
-
-export interface BulkItem {
-  /** Null: a server that could not be asked; nothing was matched there. */
-  id: string | null;
-  profile?: string;
-  ok: boolean;
-  changed: boolean;
-  before: string | null;
-  after: string | null;
-  error: { code: string; message: string } | null;
-}
-
-export interface BulkResult {
-  items: BulkItem[];
-  matched: number;
-  failed: number;
-}
 
 /** The part of the global flags that is about output. */
 export interface EmitterSettings {

@@ -6,7 +6,7 @@ export type ServiceApi = 'v0' | 'v1' | 'both';
 export const DEFAULT_IDLE_TIMEOUT_MS = 30 * 60_000;
 
 /** The options of a service that its user can set. */
-export interface ServiceWishes {
+export interface ServeFlags {
   /** 0 or absent: a free one. */
   port?: number;
   /** Default 127.0.0.1. */
@@ -24,7 +24,7 @@ export interface ServiceWishes {
 }
 
 /** The options of starting a local service. Values of the environment are passed in. */
-export interface ServiceOptions extends ServiceWishes {
+export interface ServiceOptions extends ServeFlags {
   /** The one folder in which the service keeps everything; created with mode 0700. */
   dataDir: string;
   /** Package root: `<root>/dist/worker.js` is the agent server of a sandbox. */
