@@ -46,6 +46,7 @@ const TOP_FILES: Record<string, string> = {
 
 /** Each library is loaded by its owner alone; other modules use the owner. */
 const LIBRARY_OWNERS: Record<string, readonly string[]> = {
+  '@fastify/busboy': ['src/service/http/'],
   '@hono/node-server': ['src/service/'],
   '@inquirer/prompts': ['src/terminal/'],
   chalk: ['src/terminal/'],

@@ -12,7 +12,7 @@ import { infoHandlers } from './routes/info.ts';
 import { sandboxHandlers } from './routes/sandbox.ts';
 import { ConflictError } from './run-loop.ts';
 
-/** An upload and a message are read into memory whole. */
+/** A message is read into memory whole; the file of an upload is not, and has no limit. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 export function createAgentApp(worker: WorkerContext): Hono {

@@ -80,8 +80,11 @@ export interface Operations {
     gives: { data: string; size: number };
   };
   write: {
-    /** Chunks of one upload share a token; the file appears at its place with the last one. */
-    takes: { path: string; token: string; data: string; last: boolean };
+    /**
+     * Chunks of one upload share a token. With `done` the file appears at its place, with `abandoned` what was written
+     * of it is removed.
+     */
+    takes: { path: string; token: string; data: string; then: 'more' | 'done' | 'abandoned' };
     gives: Record<string, never>;
   };
   home: { takes: Record<string, never>; gives: { home: string } };

@@ -56,7 +56,8 @@ describe('an agent server', () => {
     [422, 'POST /api/conversations', KEY, 200 * KIB],
     [422, 'POST /api/file/upload', KEY, 200 * KIB],
     [400, 'POST /api/file/upload?path=relative', KEY, 200 * KIB],
-    [413, 'POST /api/file/upload?path=/workspace/x', KEY, 129 * MIB],
+    [422, 'POST /api/file/upload?path=/workspace/x', KEY, 129 * MIB],
+    [413, 'POST /api/conversations', KEY, 129 * MIB],
   ])('answers %i to %s and then the next request on the same connection', async (status, request, key, bytes) => {
     expect(await twoRequests(worker.port, request, bytes, key, '/alive')).toEqual([status, 200]);
   });

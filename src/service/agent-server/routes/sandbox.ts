@@ -4,7 +4,8 @@ import path from 'node:path';
 import type { Context } from 'hono';
 import { bashCommand, bashEventSearch, pathQuery } from '../../../protocol/agent-server/requests.ts';
 import { json, missing, refuse, SUCCESS } from '../../http/answer.ts';
-import { readForm, readJson, readQuery } from '../../http/request.ts';
+import { readFilePart } from '../../http/file-part.ts';
+import { readJson, readQuery } from '../../http/request.ts';
 import type { Handler, Handlers } from '../../http/router.ts';
 import { IsolationError } from '../../isolation/connection.ts';
 import type { AgentRoute } from '../../served-routes.ts';
@@ -138,15 +139,20 @@ async function download({ sandbox }: WorkerContext, file: string): Promise<Respo
   return new Response(size === 0 ? '' : stream, { headers });
 }
 
+/** Writes a file while it is received; after a failure or a cut connection nothing of it is left. */
 async function upload(c: Context, { sandbox }: WorkerContext, target: string): Promise<Response> {
   assertAbsolute(target);
-  const file = (await readForm(c)).get('file');
-  if (!(file instanceof File)) throw missing('body', 'file');
   const token = randomUUID();
-  for (let offset = 0, last = false; !last; offset += CHUNK) {
-    const piece = Buffer.from(await file.slice(offset, offset + CHUNK).arrayBuffer());
-    last = offset + CHUNK >= file.size;
-    await sandbox.ask('write', { path: target, token, data: piece.toString('base64'), last });
+  const write = async (data: string, then: 'more' | 'done' | 'abandoned'): Promise<void> => {
+    await sandbox.ask('write', { path: target, token, data, then });
+  };
+  try {
+    const isThere = await readFilePart(c, 'file', CHUNK, (piece) => write(piece.toString('base64'), 'more'));
+    if (!isThere) throw missing('body', 'file');
+    await write('', 'done');
+  } catch (error) {
+    await write('', 'abandoned').catch(() => undefined);
+    throw error;
   }
   return json(SUCCESS);
 }

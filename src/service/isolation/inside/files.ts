@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../../files/make-folder.ts';
+import type { Operations } from '../protocol.ts';
 import { OperationError, systemCode } from './failure.ts';
 
 interface Download {
@@ -90,12 +91,13 @@ export class UploadWriter {
     this.#workingDir = workingDir;
   }
 
-  async write(chunk: { path: string; token: string; data: string; last: boolean }): Promise<void> {
+  async write(chunk: Operations['write']['takes']): Promise<void> {
+    if (chunk.then === 'abandoned') return this.#giveUp(chunk.token);
     const target = path.resolve(this.#workingDir, chunk.path);
     try {
       const upload = this.#uploads.get(chunk.token) ?? (await this.#begin(target, chunk.token));
-      await upload.handle.write(Buffer.from(chunk.data, 'base64'));
-      if (!chunk.last) return;
+      await upload.handle.appendFile(Buffer.from(chunk.data, 'base64'));
+      if (chunk.then === 'more') return;
       await upload.handle.close();
       await rename(upload.part, target);
       this.#uploads.delete(chunk.token);

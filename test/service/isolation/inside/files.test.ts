@@ -72,16 +72,16 @@ describe('a download', () => {
 });
 
 describe('an upload', () => {
-  const write = (writer: UploadWriter, name: string, data: string, last: boolean) =>
-    writer.write({ path: name, token: 't', data: base64(data), last });
+  const write = (writer: UploadWriter, name: string, data: string, then: 'more' | 'done' | 'abandoned') =>
+    writer.write({ path: name, token: 't', data: base64(data), then });
 
   it('takes the place of the file with its last chunk, and keeps the mode', async () => {
     put('a.sh', 'old');
     chmodSync(path.join(dir, 'a.sh'), 0o750);
     const writer = new UploadWriter(dir);
-    await write(writer, 'a.sh', 'one ', false);
+    await write(writer, 'a.sh', 'one ', 'more');
     expect(readFileSync(path.join(dir, 'a.sh'), 'utf8')).toBe('old');
-    await write(writer, 'a.sh', 'two', true);
+    await write(writer, 'a.sh', 'two', 'done');
     expect(readFileSync(path.join(dir, 'a.sh'), 'utf8')).toBe('one two');
     expect(statSync(path.join(dir, 'a.sh')).mode & 0o777).toBe(0o750);
     expect(readdirSync(dir)).toEqual(['a.sh']);
@@ -89,17 +89,27 @@ describe('an upload', () => {
 
   it('makes the folders of its file, whose name may be as long as the system permits', async () => {
     for (const name of [`deep/${'n'.repeat(255)}`, `deep/${'\u540d'.repeat(85)}`]) {
-      await write(new UploadWriter(dir), name, 'x', true);
+      await write(new UploadWriter(dir), name, 'x', 'done');
       expect(readFileSync(path.join(dir, name), 'utf8')).toBe('x');
     }
   });
 
+  it('that is abandoned leaves the file as it was and no part behind, also before its first chunk', async () => {
+    put('a.txt', 'old');
+    const writer = new UploadWriter(dir);
+    await write(writer, 'a.txt', '', 'abandoned');
+    await write(writer, 'a.txt', 'new', 'more');
+    expect(readdirSync(dir)).toHaveLength(2);
+    await write(writer, 'a.txt', '', 'abandoned');
+    expect([readdirSync(dir), readFileSync(path.join(dir, 'a.txt'), 'utf8')]).toEqual([['a.txt'], 'old']);
+  });
+
   it('that fails with its last chunk leaves no part behind', async () => {
     const writer = new UploadWriter(dir);
-    await write(writer, 'a', 'new', false);
+    await write(writer, 'a', 'new', 'more');
     mkdirSync(path.join(dir, 'a'));
-    await expect(write(writer, 'a', 'more', true)).rejects.toMatchObject({ code: 'invalid' });
+    await expect(write(writer, 'a', 'more', 'done')).rejects.toMatchObject({ code: 'invalid' });
     expect(readdirSync(dir)).toEqual(['a']);
-    await expect(write(writer, 'a', 'x', true)).rejects.toMatchObject({ code: 'not-a-file' });
+    await expect(write(writer, 'a', 'x', 'done')).rejects.toMatchObject({ code: 'not-a-file' });
   });
 });

@@ -1,7 +1,20 @@
-import { readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { request } from 'node:http';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ID, KEY, step } from '../../support/worker.ts';
+import { until } from '../../../../support/until.ts';
 import { useSharedWorker } from '../../support/shared-worker.ts';
 
 const shared = useSharedWorker([step.finish()]);
@@ -16,6 +29,35 @@ describe('files', () => {
       headers: { 'X-Session-API-Key': KEY },
       body: form,
     });
+  };
+
+  /** The body of an upload in parts; a write resolves when the connection has taken it. */
+  const upstream = (name: string) => {
+    const outgoing = request({
+      ...{ host: '127.0.0.1', port: shared.worker.port, method: 'POST' },
+      path: `/api/file/upload?path=${shared.worker.workingDir}${name}`,
+      headers: { 'X-Session-API-Key': KEY, 'Content-Type': 'multipart/form-data; boundary=limit' },
+    });
+    const answered = new Promise<number>((resolve, reject) => {
+      outgoing.on('error', reject);
+      outgoing.on('response', (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      });
+    });
+    answered.catch(() => undefined);
+    const write = async (bytes: Uint8Array | string): Promise<void> => {
+      if (!outgoing.write(bytes)) await once(outgoing, 'drain');
+    };
+    outgoing.write('--limit\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n');
+    return {
+      write,
+      cut: () => outgoing.destroy(),
+      end: () => {
+        outgoing.end('\r\n--limit--\r\n');
+        return answered;
+      },
+    };
   };
 
   it('are uploaded and downloaded byte for byte, also large and binary ones', async () => {
@@ -67,6 +109,29 @@ describe('files', () => {
     expect((await upload(`${shared.worker.workingDir}/tool`, new Uint8Array())).status).toBe(200);
     const found = statSync(path.join(shared.worker.place.workspace, 'tool'));
     expect([found.size, found.mode & 0o777]).toEqual([0, 0o755]);
+  });
+
+  it('are written while they are received, whatever their size, and keep the order of their bytes', async () => {
+    const piece = Buffer.from(Uint8Array.from({ length: 1024 * 1024 + 1 }, (_, index) => (index * 31) % 256));
+    const body = upstream('/large.bin');
+    const hash = createHash('sha256');
+    for (let count = 0; count < 150; count++) {
+      hash.update(piece);
+      await body.write(piece);
+    }
+    expect(await body.end()).toBe(200);
+    const file = path.join(shared.worker.place.workspace, 'large.bin');
+    expect(createHash('sha256').update(readFileSync(file)).digest('hex')).toBe(hash.digest('hex'));
+    rmSync(file);
+  });
+
+  it('of which the connection is cut are not there, and leave no part behind', async () => {
+    const folder = path.join(shared.worker.place.workspace, 'cut');
+    const body = upstream('/cut/file.bin');
+    await body.write(Buffer.alloc(8 * 1024 * 1024));
+    await until(() => existsSync(folder) && readdirSync(folder).length === 1);
+    body.cut();
+    await until(() => readdirSync(folder).length === 0);
   });
 
   it('are refused with the messages of genuine servers', async () => {
