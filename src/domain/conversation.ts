@@ -50,6 +50,11 @@ export interface Conversation {
   start_task_id: string | null;
   title: string | null;
   status: ConversationStatus;
+  /**
+   * The status is that of a sandbox that does not answer now and may answer later: it is not the end of a run yet. Set
+   * by an adapter. Not printed.
+   */
+  may_recover?: true;
   reason: Reason | null;
   /** What `waiting` or `idle` waits for. */
   waiting_for: 'confirmation' | 'user' | null;
@@ -84,7 +89,7 @@ export function knownId({ id, chosen_id }: Pick<Conversation, 'id' | 'chosen_id'
 /** The status of the run of a conversation, and what it waits for. */
 export type RunState = Pick<Conversation, 'status' | 'waiting_for'>;
 
-/** The sandbox runs and its record has no status of the run: that passes, and is not an end. */
+/** The sandbox runs and its record has no status of the run: not an end. */
 export const NO_STATUS = 'unknown(no-status)';
 
 /** A record of a conversation of which only the id is known. */
@@ -111,6 +116,3 @@ export function blankConversation(id: string, status: Conversation['status']): C
     url: null,
   };
 }
-
-/** Code of the reason of a run that failed with its sandbox. */
-export const SANDBOX_ERROR = 'sandbox-error';

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import { beforeTime, isPassing } from './deadline.ts';
 import { poll, type Cadence } from './poll.ts';
 import { isOutcome } from './status.ts';
-import { NO_STATUS, type Conversation } from '../domain/conversation.ts';
+import type { Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
 import { createFollowWindow, type FollowWindow } from './follow-source.ts';
@@ -22,8 +22,8 @@ const FOLLOW_MS = {
   /** The longest cut. */
   longestCut: 300_000,
   longestBackoff: 5_000,
-  /** A status that is missing for longer is reported as missing. */
-  missingStatus: 15_000,
+  /** From a record that may recover to the next look. */
+  recovery: 500,
   /** A socket that was open for less was refused rather than cut: the next one waits. */
   stableSocket: 10_000,
   /** A socket that is silent for so long may be dead without a close: the stored events show it. */
@@ -56,7 +56,6 @@ class Follower {
   private socket: FollowSocket | null = null;
   private reported: Conversation | null = null;
   private word: string | null = null;
-  private nullSinceMs: number | null = null;
   private cutAtMs: number | null = null;
   private noticed = false;
   private failures = 0;
@@ -241,14 +240,9 @@ class Follower {
     const now = this.clock.now();
     // Without a socket the next connection comes first, and with it a look.
     this.lookAtMs = now + this.source.pollMs.listening;
-    if (conversation.status === NO_STATUS) {
-      this.nullSinceMs ??= now;
-      if (now - this.nullSinceMs < FOLLOW_MS.missingStatus) {
-        this.lookAtMs = now + 500;
-        return;
-      }
-    } else {
-      this.nullSinceMs = null;
+    if (conversation.may_recover) {
+      this.lookAtMs = now + FOLLOW_MS.recovery;
+      return;
     }
     // A short run may begin and end between two reads: its end is reported though the status before it was the same.
     const again = isReported && isOutcome(conversation.status);

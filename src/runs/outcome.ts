@@ -5,7 +5,7 @@
  * A run is judged by the latest user message. A status that was read before that message, or before the agent started
  * on it, is of the run before; the evidence shows which of the two it is.
  */
-import { SANDBOX_ERROR, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
+import type { Conversation, ConversationStatus, Reason } from '../domain/conversation.ts';
 import { EXIT_CODES } from '../errors.ts';
 import { NO_EVIDENCE, type RunEvidence } from './evidence.ts';
 import { isFinal, isWorking } from './status.ts';
@@ -129,17 +129,9 @@ function isStale({ status, sandbox_status }: Conversation, { since_message, in_p
   return since_message === 'none' || in_progress;
 }
 
-/**
- * Whether the record, read by itself, has a failure that may pass: a busy sandbox is in error until it answers its
- * health check. It is the follower that reports a failure of the sandbox once it lasts.
- */
-export function mayRecover({ status, sandbox_status, reason }: Conversation): boolean {
-  return status === 'failed' && sandbox_status === 'error' && reason?.code === SANDBOX_ERROR;
-}
-
-/** Null for a failure that may pass, unless the follower has delivered it. */
+/** Null for a status that may recover, unless the follower has delivered it. */
 export function lasting(read: Conversation | null, delivered: Conversation['status'] | null): Conversation | null {
-  return read !== null && mayRecover(read) && delivered !== read.status ? null : read;
+  return read?.may_recover && delivered !== read.status ? null : read;
 }
 
 /**

@@ -35,7 +35,7 @@ export async function runsInSandbox({ server, isOver }: BoundServer, id: string)
   }
 }
 
-/** The record of a busy sandbox has no status for a moment: the status before it still holds. */
+/** Where the server has no status now, the status before it still holds. */
 export function withKnownStatus(fresh: Conversation, last: Conversation | null): Conversation {
   return fresh.status === NO_STATUS ? (last ?? fresh) : fresh;
 }

@@ -2,7 +2,7 @@
 import { NO_STATUS, type Conversation, type ConversationStatus } from '../domain/conversation.ts';
 
 /**
- * `works`: the agent works or is about to; `silent`: the sandbox is too busy to report a status; `idle`: no run, or one
+ * `works`: the agent works or is about to; `silent`: the sandbox reports no status; `idle`: no run, or one
  * whose end only the events show; `halted`: before its end, and can be resumed; `closed`: its runtime was closed, and
  * over V0 a list does not show whether the run had ended before; `lost`: the sandbox or the conversation is gone.
  */
@@ -46,7 +46,7 @@ export function isWorking(status: ConversationStatus): boolean {
   return isIn(status, 'works');
 }
 
-/** Whether nothing shows that the agent still works. A sandbox without a status may be busy with the last step. */
+/** Whether nothing shows that the agent still works. A sandbox that reports no status may still execute the last step. */
 export function hasStopped(status: ConversationStatus): boolean {
   return !isIn(status, 'works', 'silent');
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NO_STATUS, type Conversation } from '../../src/domain/conversation.ts';
+import type { Conversation } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/errors.ts';
 import { ScriptedSource, sighting, unreachable } from './support/scripted-source.ts';
 
@@ -228,26 +228,16 @@ describe('following without a socket', () => {
   });
 });
 
-describe('a status that is missing', () => {
-  it('is delivered after 15 s, with the record read every 500 ms meanwhile', async () => {
+describe('a record that may recover', () => {
+  it('is not delivered, and is read again every 500 ms until it is another', async () => {
     await source.start();
-    source.set({ status: NO_STATUS, execution_status: null });
+    source.set({ status: 'failed', may_recover: true });
     await source.clock.pass(15_999);
     expect(source.lines).toEqual(['=running']);
     expect(source.timesOf('look').slice(0, 5)).toEqual([0, 1_000, 1_500, 2_000, 2_500]);
+    const { may_recover: _, ...lasting } = source.record;
+    source.record = lasting;
     await source.clock.pass(1);
-    expect(source.lines).toEqual(['=running', `=${NO_STATUS}`]);
-  });
-
-  it('is not delivered when it was missing for less, twice', async () => {
-    const { status, execution_status } = source.record;
-    await source.start();
-    for (let time = 0; time < 2; time++) {
-      source.set({ status: NO_STATUS, execution_status: null });
-      await source.clock.pass(10_000);
-      source.set({ status, execution_status });
-      await source.clock.pass(2_000);
-    }
-    expect(source.lines).toEqual(['=running']);
+    expect(source.lines).toEqual(['=running', '=failed']);
   });
 });

@@ -9,7 +9,6 @@ import {
   judge,
   judgeFor,
   lasting,
-  mayRecover,
   openOutcome,
 } from '../../src/runs/outcome.ts';
 import { conversationEvent } from './support/event.ts';
@@ -254,23 +253,10 @@ describe('a status', () => {
     expect(isOfLatestRun(conversation({ status }), NO_EVIDENCE)).toBe(true);
   });
 
-  it.each<[string, Partial<Conversation>, boolean]>([
-    ['a sandbox in error', {}, true],
-    ['a sandbox that runs', { sandbox_status: 'running' }, false],
-    ['another status', { status: 'stuck' }, false],
-    ['another reason', { reason: { code: 'LLMError', text: '' } }, false],
-    ['no reason', { reason: null }, false],
-  ])('of a failure passes where the record has %s: %s', (_, members, passes) => {
-    const read = conversation({
-      status: 'failed',
-      sandbox_status: 'error',
-      reason: { code: 'sandbox-error', text: '' },
-      ...members,
-    });
-    expect(mayRecover(read)).toBe(passes);
-    expect(lasting(read, null)).toBe(passes ? null : read);
-    expect(lasting(read, 'running')).toBe(passes ? null : read);
-    expect(lasting(read, read.status)).toBe(read);
-    expect(lasting(null, 'failed')).toBeNull();
+  it('that may recover does not count until the follower has delivered it', () => {
+    const read = conversation({ status: 'failed', may_recover: true });
+    expect([lasting(read, null), lasting(read, 'running'), lasting(read, 'failed')]).toEqual([null, null, read]);
+    const { may_recover: _, ...failed } = read;
+    expect([lasting(failed, null), lasting(null, 'failed')]).toEqual([failed, null]);
   });
 });

@@ -82,7 +82,7 @@ describe('a status that contradicts the events', () => {
   });
 
   it('is not accepted from a failure of the sandbox that may pass', async () => {
-    const busy = { sandbox_status: 'error', reason: { code: 'sandbox-error', text: '' } } as const;
+    const busy = { sandbox_status: 'error', may_recover: true } as const;
     void stage.watch();
     await stage.deliver(message(), statusEvent('running'), stage.state('finished'));
     stage.state('failed', busy);
@@ -271,7 +271,7 @@ describe('a run without events', () => {
   it('has not ended by a failure of its sandbox that may pass', async () => {
     void stage.watch();
     await stage.deliver(stage.state('running'));
-    stage.state('failed', { sandbox_status: 'error', reason: { code: 'sandbox-error', text: '' } });
+    stage.state('failed', { sandbox_status: 'error', may_recover: true });
     await stage.clock.pass(1_800_000);
     expect([stage.looks, stage.ended]).toEqual([[600_000, 1_200_000, 1_800_000], null]);
   });

@@ -4,7 +4,6 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import { AppError } from '../../errors.ts';
 import type { View } from '../../output/view.ts';
-import { mayRecover } from '../../runs/outcome.ts';
 import { hasEnded } from '../../runs/status.ts';
 import type { Server } from '../../servers/server.ts';
 
@@ -73,7 +72,7 @@ export function refuseWaiting({ id, status, sandbox_status }: Conversation): voi
 export async function refuseNeedlessStart(server: Server, id: string, purpose: 'message' | 'answer'): Promise<void> {
   const record = await server.conversations.getComplete(id);
   if (purpose === 'message') return refuseWaiting(record);
-  if (hasEnded(record.status) && !mayRecover(record)) throw nothingWaits(id);
+  if (hasEnded(record.status) && !record.may_recover) throw nothingWaits(id);
 }
 
 export const PAST = { accept: 'accepted', reject: 'rejected' } as const;

@@ -46,7 +46,7 @@ export function declareStop(parent: Command, ctx: Context): void {
 
 async function stopOne(ctx: Context, { server, seen }: Target<Conversation>): Promise<Change<Conversation>> {
   if (seen.id === '') throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
-  // A status that is missing for a moment is that of a busy run.
+  // A run whose status is not known may be in progress.
   const mayRun = isRunInProgress(seen) || isUnknown(seen.status);
   if (!mayRun) return { changed: false, before: seen.status, after: seen.status, record: seen };
   await server.conversations.stop(seen.id);

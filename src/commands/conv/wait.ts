@@ -4,7 +4,7 @@ import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } 
 import { isAppError } from '../../errors.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
 import { deadlinePassed, deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
-import { judge, judgeFor, mayRecover, type Outcome } from '../../runs/outcome.ts';
+import { judge, judgeFor, type Outcome } from '../../runs/outcome.ts';
 import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import type { TrackedRun } from '../../runs/tracker-options.ts';
@@ -115,7 +115,7 @@ async function waitForRun(
     if (seen.id === '') return waitedOf(failedStart(seen));
     const read = await readRun(server, seen.id);
     seen = read.record;
-    const ended = mayRecover(seen) ? null : wait.judge(seen, read.evidence);
+    const ended = seen.may_recover ? null : wait.judge(seen, read.evidence);
     if (ended !== null) return waitedOf({ outcome: ended, failure: null });
     return waitedOf(await watchRun(wait, timed, { ...read, first }));
   } catch (error) {

@@ -1,6 +1,6 @@
 /** What the record of a conversation may lack: the last state of a run whose sandbox does not run, why one failed, and its metrics. */
 import { isAppError } from '../../errors.ts';
-import { SANDBOX_ERROR, type Conversation, type Reason } from '../../domain/conversation.ts';
+import type { Conversation, Reason } from '../../domain/conversation.ts';
 import { hasStopped } from '../../runs/status.ts';
 import { runStateV1 } from './run-status.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
@@ -42,6 +42,7 @@ export async function completeRecord(
   if (conversation.status !== 'failed' && conversation.status !== 'stuck') return conversation;
   // The run itself had not failed: what failed is the sandbox.
   const isOfSandbox = conversation.status === 'failed' && word?.toLowerCase() !== 'error';
+  if (isOfSandbox) conversation.may_recover = true; // quirks/busy-sandbox.ts
   conversation.reason = isOfSandbox
     ? await sandboxReason(links, record)
     : await failureReason(links, record, agent, conversation.status);
@@ -111,7 +112,7 @@ async function sandboxReason(links: Links, { sandbox_id: id }: AppConversationRe
   const sandbox = id === null ? null : await quietly(() => getSandbox(links, id));
   const detail = sandbox?.status_detail ?? null;
   const text = detail === null || detail.trim() === '' ? 'the sandbox is in error' : `the sandbox failed: ${detail}`;
-  return { code: SANDBOX_ERROR, text: links.network.redaction.text(text) };
+  return { code: 'sandbox-error', text: links.network.redaction.text(text) };
 }
 
 function newestReason(events: EventRecord[], reasonOf: (event: EventRecord) => Reason | null): Reason | null {

@@ -1,6 +1,6 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
 import { isAppError } from '../../errors.ts';
-import { NO_STATUS, type Conversation } from '../../domain/conversation.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { openEventSocket, type EventSocket } from '../agent-server/socket.ts';
@@ -58,11 +58,12 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
       record = await getConversation(links, id);
       await refuseLost(record, agentNow(record));
       const conversation = toConversation(record, webUrl);
-      if (isBusy(record, reason !== null)) conversation.status = NO_STATUS;
+      if (isBusy(conversation, reason !== null)) conversation.may_recover = true;
       return conversation;
     },
     async complete(conversation) {
-      const state = await completeRecord(links, await latest(), webUrl, agentNow);
+      // The watch has let the record pass: a failure in it lasts.
+      const { may_recover: _, ...state } = await completeRecord(links, await latest(), webUrl, agentNow);
       // The record may have changed since; the status that was read before is the one to report.
       if (conversation.execution_status !== null)
         Object.assign(state, { status: conversation.status, waiting_for: conversation.waiting_for });

@@ -47,7 +47,6 @@ function statusWithoutWord(sandbox: SandboxStatus | null): ConversationStatus {
     case 'error':
       return 'failed';
     default:
-      // The record of a busy sandbox has a null status for a second: no end, and no status either.
       return NO_STATUS;
   }
 }

@@ -2,7 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { blankConversation, NO_STATUS } from '../../../src/domain/conversation.ts';
+import { createBusyWatch } from '../../../src/servers/quirks/busy-sandbox.ts';
 import { idleClock } from '../../support/idle-clock.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 import { invoke } from '../../support/world.ts';
 import { followedV1 } from '../support/followed-v1.ts';
@@ -48,6 +51,46 @@ it('conv stop reports an unknown status, not a running run, when the sandbox nev
   const { code, err } = await invoke({ args: ['conv', 'stop', ID], cwd: dir, env, clock: idleClock(30) });
   expect(code, err).toBe(124);
   expect(err).toContain('its sandbox reports no status');
+});
+
+describe('a record that a follower reads', () => {
+  const record = { ...blankConversation('c', 'failed'), sandbox_status: 'error' } as const;
+  const missing = { ...record, status: NO_STATUS, sandbox_status: 'running' } as const;
+
+  it.each([
+    ['of a sandbox in error', record, 10_000],
+    ['without a status', missing, 15_000],
+  ])('%s may recover for a limited time, each time anew', async (_, read, limitMs) => {
+    const clock = new ManualClock();
+    const isBusy = createBusyWatch(clock);
+    await clock.pass(60_000);
+    for (let time = 0; time < 2; time++) {
+      expect(isBusy(read, false)).toBe(true);
+      await clock.pass(limitMs - 1);
+      expect(isBusy(read, false)).toBe(true);
+      await clock.pass(1);
+      expect(isBusy(read, false)).toBe(false);
+      expect(isBusy({ ...record, execution_status: 'running', sandbox_status: 'running' }, false)).toBe(false);
+    }
+  });
+
+  it('of a sandbox in error has its own limit after one without a status', async () => {
+    const clock = new ManualClock();
+    const isBusy = createBusyWatch(clock);
+    expect(isBusy(missing, false)).toBe(true);
+    await clock.pass(14_000);
+    expect(isBusy(record, false)).toBe(true);
+    await clock.pass(9_999);
+    expect(isBusy(record, false)).toBe(true);
+  });
+
+  it.each([
+    ['with a reason for the failure', record, true],
+    ['with the word of the run', { ...record, execution_status: 'error' }, false],
+    ['of a sandbox that does not run', { ...record, sandbox_status: 'missing' } as const, false],
+  ])('%s is delivered', (_, read, hasReason) => {
+    expect(createBusyWatch(new ManualClock())(read, hasReason)).toBe(false);
+  });
 });
 
 describe('following', () => {
