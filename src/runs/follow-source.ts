@@ -47,6 +47,11 @@ export interface FollowSource {
   catchUp?(conversation: Conversation): Promise<'complete' | 'read-again'>;
   /** Null where there is nothing to connect to, by the record that was looked at last. */
   openSocket(window: FollowWindow): Promise<FollowSocket | null>;
+  /**
+   * One read after a socket was closed because of the key or the conversation. Throws `auth` or `not-found` when that
+   * is confirmed.
+   */
+  confirmRefusal?(): Promise<void>;
   /** How often to look without a socket, and with one. */
   pollMs: { reading: number; listening: number };
 }
@@ -59,6 +64,8 @@ const OVERLAP_MS = 2_000;
 export interface FollowWindow {
   /** False when this event was seen before. */
   isNew(id: string, timestamp: string | null): boolean;
+  /** Whether this event was seen before. */
+  has(id: string): boolean;
   /** From where to read again, milliseconds since the epoch, so much before the newest; null: from the start. */
   sinceMs(overlapMs?: number): number | null;
   readonly lastId: string | null;
@@ -82,6 +89,7 @@ export function createFollowWindow(startMs: number | null): FollowWindow {
       if (ms !== null) newestMs = Math.max(newestMs ?? ms, ms);
       return true;
     },
+    has: (id) => ids.has(id),
     sinceMs: (overlapMs = OVERLAP_MS) => (newestMs === null ? startMs : Math.max(newestMs - overlapMs, startMs ?? 0)),
     get lastId() {
       return lastId;

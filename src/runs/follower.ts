@@ -10,9 +10,10 @@ import { poll, type Cadence } from './poll.ts';
 import { isOutcome } from './status.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
-import type { FollowSocket, FollowSource, Sighting } from './follow-source.ts';
+import type { FollowSource, Sighting } from './follow-source.ts';
 import { createFollowWindow, type FollowWindow } from './follow-source.ts';
 import type { FollowItem, FollowOptions } from './follow-source.ts';
+import { backoffMs, Connection } from './connection.ts';
 import type { Clock } from '../clock.ts';
 
 /** The times of the follower, in milliseconds. */
@@ -21,13 +22,8 @@ const FOLLOW_MS = {
   silentCut: 5_000,
   /** The longest cut. */
   longestCut: 300_000,
-  longestBackoff: 5_000,
   /** From a record that may recover to the next look. */
   recovery: 500,
-  /** A socket that was open for less was refused rather than cut: the next one waits. */
-  stableSocket: 10_000,
-  /** A socket that is silent for so long may be dead without a close: the stored events show it. */
-  quietSocket: 30_000,
 } as const;
 /** For a record that is older than an event: four reads within a second. */
 const WORD_READS: Cadence = { firstMs: 125, mostMs: 500 };
@@ -53,7 +49,7 @@ class Follower {
   private readonly window: FollowWindow;
   /** Events up to this one are passed over. */
   private skipTo: string | null;
-  private socket: FollowSocket | null = null;
+  private readonly connection = new Connection();
   private reported: Conversation | null = null;
   private word: string | null = null;
   private cutAtMs: number | null = null;
@@ -61,9 +57,6 @@ class Follower {
   private failures = 0;
   private reopenAtMs = 0;
   private lookAtMs = 0;
-  private openedAtMs = 0;
-  private frameAtMs = 0;
-  private quickCuts = 0;
   private wake = (): void => undefined;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
@@ -76,8 +69,7 @@ class Follower {
   }
 
   end(): void {
-    this.socket?.close();
-    this.socket = null;
+    this.connection.close();
   }
 
   async *run(): AsyncGenerator<FollowItem, void, void> {
@@ -125,9 +117,9 @@ class Follower {
   /** One round: reconnect or read where there is no socket, look at the record when it is time. */
   private async *step(): AsyncGenerator<FollowItem, void, void> {
     try {
-      if (this.socket === null) {
+      if (!this.connection.isOpen) {
         if (this.clock.now() >= this.reopenAtMs) yield* this.reconnect();
-      } else if (this.clock.now() - this.frameAtMs >= FOLLOW_MS.quietSocket) {
+      } else if (this.connection.isQuiet(this.clock.now())) {
         yield* this.listenAgain();
       }
       if (this.word !== null || this.clock.now() >= this.lookAtMs) {
@@ -143,6 +135,7 @@ class Follower {
 
   private async *reconnect(): AsyncGenerator<FollowItem, void, void> {
     const conversation = await this.source.look();
+    if (this.connection.wasRefused) await this.source.confirmRefusal?.();
     await this.connect();
     yield* this.readStored();
     if (this.word === null) yield* this.report(conversation);
@@ -158,12 +151,11 @@ class Follower {
 
   /** Reads what a silent socket should have delivered; one that missed an event is dead. */
   private async *listenAgain(): AsyncGenerator<FollowItem, void, void> {
-    this.frameAtMs = this.clock.now();
+    this.connection.wasChecked(this.clock.now());
     const { lastId } = this.window;
     yield* this.readStored();
-    if (this.socket === null || this.window.lastId === lastId) return;
-    this.socket.close();
-    this.socket = null;
+    if (!this.connection.isOpen || this.window.lastId === lastId) return;
+    this.connection.close();
     this.reopenAtMs = this.clock.now();
   }
 
@@ -184,29 +176,31 @@ class Follower {
   }
 
   private async connect(): Promise<void> {
-    this.socket = await this.source.openSocket(this.window);
-    this.openedAtMs = this.frameAtMs = this.clock.now();
-    this.reopenAtMs = this.openedAtMs + this.source.pollMs.reading;
+    const socket = await this.source.openSocket(this.window);
+    const now = this.clock.now();
+    this.connection.opened(socket, now);
+    this.reopenAtMs = now + this.source.pollMs.reading;
   }
 
-  private async *takeFrames(): AsyncGenerator<FollowItem, void, void> {
-    if (this.socket === null) return;
-    const sightings = this.socket.take();
+  private *takeFrames(): Generator<FollowItem, void, void> {
     const now = this.clock.now();
-    if (sightings.length > 0) this.frameAtMs = now;
-    for (const sighting of sightings) yield* this.meet(sighting);
-    if (this.socket.closed === null) return;
-    // Events before the cut are delivered already; the rest is stored.
-    this.socket = null;
-    this.quickCuts = now - this.openedAtMs < FOLLOW_MS.stableSocket ? this.quickCuts + 1 : 0;
-    this.reopenAtMs = this.lookAtMs = now + (this.quickCuts < 2 ? 0 : backoffMs(this.quickCuts));
+    this.receive(now);
+    for (const sighting of this.connection.due(now)) yield* this.meet(sighting);
+  }
+
+  private receive(now: number): void {
+    const pauseMs = this.connection.receive(this.window, now);
+    if (pauseMs !== null) this.reopenAtMs = this.lookAtMs = now + pauseMs;
   }
 
   private async *readStored(): AsyncGenerator<FollowItem, void, void> {
+    const startMs = this.clock.now();
+    this.receive(startMs);
     for await (const sighting of this.source.read(this.window)) {
       this.signal.throwIfAborted();
       yield* this.meet(sighting);
     }
+    for (const sighting of this.connection.receivedBy(startMs)) yield* this.meet(sighting);
     yield* this.takeFrames();
   }
 
@@ -261,17 +255,16 @@ class Follower {
 
   private async rest(): Promise<void> {
     const now = this.clock.now();
-    const untilMs = this.socket === null ? Math.min(this.reopenAtMs, this.lookAtMs) : this.lookAtMs;
-    const waitMs = Math.max(untilMs - now, 20);
+    const { connection } = this;
+    const untilMs = connection.isOpen ? this.lookAtMs : Math.min(this.reopenAtMs, this.lookAtMs);
+    const waitMs = Math.min(Math.max(untilMs - now, 20), connection.dueMs - now);
     this.signal.throwIfAborted();
     // One listener for the whole run: a signal made for each of 100,000 waits would be kept by its parents.
     const woken = new Promise<void>((resolve) => (this.wake = resolve));
-    await beforeTime({ clock: this.clock }, waitMs, this.socket === null ? [woken] : [woken, this.socket.activity()]);
+    await beforeTime({ clock: this.clock }, waitMs, [woken, ...connection.activity()]);
+    // On a busy machine a frame may be due while older ones have arrived and are not yet read.
+    if (this.clock.now() >= connection.dueMs) await new Promise((resolve) => setImmediate(resolve));
   }
-}
-
-function backoffMs(failures: number): number {
-  return Math.min(250 * 2 ** failures, FOLLOW_MS.longestBackoff);
 }
 
 /** `reported` may have more than a plain record: what comes from the events alone does not count. */

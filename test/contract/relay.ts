@@ -5,6 +5,7 @@
 import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { linkSockets, type Faults } from '../support/faulty-link.ts';
 
 export interface Relay {
   url: string;
@@ -19,8 +20,13 @@ export interface Relay {
 
 export interface RelayOptions {
   sockets?: 'passed on' | 'refused';
-  /** An answer of the relay's own to a request; null passes it on. `count`: how many were asked before. */
-  answer?: (request: string, count: number) => OwnAnswer | null;
+  /**
+   * An answer of the relay's own to a request; `cut` ends the connection in the middle of the server's answer; null
+   * passes it on. `count`: how many were asked before.
+   */
+  answer?: (request: string, count: number) => OwnAnswer | 'cut' | null;
+  /** What happens to the frames of sockets. */
+  faults?: Faults;
 }
 
 export interface OwnAnswer {
@@ -30,7 +36,7 @@ export interface OwnAnswer {
 }
 
 /** Relays to the server at `upstream`, on loopback as everything is here. */
-export async function startRelay(upstream: string, { sockets, answer }: RelayOptions = {}): Promise<Relay> {
+export async function startRelay(upstream: string, { sockets, answer, faults }: RelayOptions = {}): Promise<Relay> {
   const appPort = new URL(upstream).port;
   const open = new Set<Duplex>();
   const relay = { requests: [] as string[], sockets: [] as string[], refusedSockets: [] as string[] };
@@ -38,8 +44,12 @@ export async function startRelay(upstream: string, { sockets, answer }: RelayOpt
     const name = `${request.method} ${pathOf(request)}`;
     const answered = answer?.(name, relay.requests.length) ?? null;
     relay.requests.push(name);
-    if (answered !== null) return answerItself(response, answered);
-    passOn(request, response, placeOf(request, appPort), (text) => rewrite(text, appPort, own()));
+    if (answered !== null && answered !== 'cut') return answerItself(response, answered);
+    const finish = answered === 'cut' ? cutAnswer : endAnswer;
+    passOn(request, response, placeOf(request, appPort), {
+      finish,
+      rewritten: (text) => rewrite(text, appPort, own()),
+    });
   });
   const own = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -47,6 +57,12 @@ export async function startRelay(upstream: string, { sockets, answer }: RelayOpt
     socket.on('error', () => {});
     if (sockets === 'refused') return socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
     const { port, path } = placeOf(request, appPort);
+    if (faults !== undefined) {
+      const target = { url: `ws://127.0.0.1:${port}${path}`, host: `127.0.0.1:${port}` };
+      open.add(socket);
+      socket.on('close', () => open.delete(socket));
+      return linkSockets(request, { socket, head }, target, faults);
+    }
     const through = connect(Number(port), '127.0.0.1', () => {
       through.write(Buffer.concat([Buffer.from(upgradeHead(request, path, port)), head]));
       join(open, socket, through);
@@ -74,6 +90,14 @@ function answerItself(response: ServerResponse, { status, headers, body }: OwnAn
   response.end(JSON.stringify(body));
 }
 
+function endAnswer(response: ServerResponse, body: Buffer): void {
+  response.end(body);
+}
+
+function cutAnswer(response: ServerResponse, body: Buffer): void {
+  response.write(body.subarray(0, Math.ceil(body.length / 2)), () => response.destroy());
+}
+
 function pathOf({ url }: IncomingMessage): string {
   return (url ?? '/').split('?', 1)[0] ?? '/';
 }
@@ -94,7 +118,7 @@ function passOn(
   request: IncomingMessage,
   response: ServerResponse,
   { port, path }: { port: string; path: string },
-  rewritten: (text: string) => string,
+  { finish, rewritten }: { finish: typeof endAnswer; rewritten: (text: string) => string },
 ): void {
   // A kept connection that the server closes just then would cut a request that acs may not repeat.
   const own = { host: `127.0.0.1:${port}`, 'accept-encoding': 'identity', connection: 'close' };
@@ -110,7 +134,7 @@ function passOn(
       const passed = isJson ? Buffer.from(rewritten(body.toString())) : body;
       const { 'transfer-encoding': _, connection: __, ...kept } = answer.headers;
       response.writeHead(answer.statusCode ?? 502, { ...kept, 'content-length': passed.length });
-      response.end(passed);
+      finish(response, passed);
     });
   });
   onward.on('error', () => response.destroy());

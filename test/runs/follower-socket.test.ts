@@ -1,8 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
+import { FrameOrder } from '../../src/runs/frame-order.ts';
 import { settled } from '../support/manual-clock.ts';
-import { ScriptedSource, sighting } from './support/scripted-source.ts';
+import { ScriptedSource, sighting, unreachable } from './support/scripted-source.ts';
 
+/** How long a frame is kept for an older one. */
+const KEPT_MS = FrameOrder.keptMs;
+const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 let source: ScriptedSource;
 beforeEach(() => {
   source = new ScriptedSource();
@@ -17,6 +21,7 @@ describe('following with a socket', () => {
     await source.start();
     const [socket] = source.sockets;
     await socket?.send(sighting('a'), sighting('a'), sighting('b'));
+    await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'a', 'b']);
     await source.clock.pass(7_000);
     expect(source.timesOf('look')).toEqual([0, 3_000, 6_000]);
@@ -28,17 +33,18 @@ describe('following with a socket', () => {
     source.set({ status: 'idle', execution_status: 'idle' });
     await source.clock.pass(100);
     await source.sockets[0]?.send(sighting('a', { word: 'idle' }), sighting('b'));
+    await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'a', 'b', '=idle']);
-    expect(source.timesOf('look')).toEqual([0, 100]);
+    expect(source.timesOf('look')).toEqual([0, 120]);
     await source.clock.pass(3_000);
-    expect(source.timesOf('look')).toEqual([0, 100, 3_100]);
+    expect(source.timesOf('look')).toEqual([0, 120, 3_120]);
   });
 
   it('reads the record four more times within a second while it is older than the event', async () => {
     await source.start();
     await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
     await source.clock.pass(2_000);
-    expect(source.timesOf('look')).toEqual([0, 0, 125, 312.5, 593.75, 1_015.625]);
+    expect(source.timesOf('look')).toEqual([0, 20, 145, 332.5, 613.75, 1_035.625]);
     expect(source.lines).toEqual(['=running', 'a']);
   });
 
@@ -49,7 +55,7 @@ describe('following with a socket', () => {
     };
     await source.sockets[0]?.send(sighting('a', { word: 'idle' }));
     await source.clock.pass(2_000);
-    expect(source.timesOf('look')).toEqual([0, 0, 125, 312.5]);
+    expect(source.timesOf('look')).toEqual([0, 20, 145, 332.5]);
     expect(source.lines).toEqual(['=running', 'a', '=idle']);
   });
 
@@ -58,7 +64,44 @@ describe('following with a socket', () => {
     source.set({ status: 'idle', execution_status: null });
     await source.sockets[0]?.send(sighting('a', { word: 'finished' }));
     await source.clock.pass(2_000);
-    expect(source.timesOf('look')).toEqual([0, 0]);
+    expect(source.timesOf('look')).toEqual([0, 20]);
+  });
+
+  it('delivers frames of at most 20 ms in the order of their times', async () => {
+    await source.start();
+    const [socket] = source.sockets;
+    await socket?.send(sighting('c', { timestamp: at(3) }));
+    await source.clock.pass(KEPT_MS - 1);
+    await socket?.send(sighting('b', { timestamp: at(2) }));
+    expect(source.lines).toEqual(['=running']);
+    await source.clock.pass(1);
+    expect(source.lines).toEqual(['=running', 'b', 'c']);
+    await socket?.send(sighting('d', { timestamp: at(4) }));
+    await source.clock.pass(KEPT_MS);
+    expect(source.lines).toEqual(['=running', 'b', 'c', 'd']);
+  });
+
+  it('delivers a frame from before a cut after the older events that the cut has lost', async () => {
+    await source.start();
+    source.stored = [sighting('a', { timestamp: at(1) }), sighting('b', { timestamp: at(2) })];
+    source.onLook = () => {
+      if (source.clock.now() < 1_000) throw unreachable();
+    };
+    await source.sockets[0]?.send(sighting('b', { timestamp: at(2) }));
+    await source.sockets[0]?.cut();
+    await source.clock.pass(900);
+    expect(source.lines).toEqual(['=running']);
+    await source.clock.pass(2_000);
+    expect(source.lines).toEqual(['=running', 'a', 'b']);
+  });
+
+  it('delivers a frame that comes during a read after the older frame that it has overtaken', async () => {
+    await source.start();
+    source.onRead = () => void source.sockets[1]?.send(sighting('c', { timestamp: at(3) }));
+    await source.sockets[0]?.cut();
+    await source.sockets[1]?.send(sighting('b', { timestamp: at(2) }));
+    await source.clock.pass(KEPT_MS);
+    expect(source.lines).toEqual(['=running', 'b', 'c']);
   });
 
   it('delivers an end that an event reports although the status before it was the same', async () => {
@@ -72,6 +115,7 @@ describe('following with a socket', () => {
   it('does not deliver again a status that is not final', async () => {
     await source.start();
     await source.sockets[0]?.send(sighting('a', { word: 'running' }));
+    await source.clock.pass(KEPT_MS);
     expect(source.lines).toEqual(['=running', 'a']);
   });
 
@@ -106,6 +150,50 @@ describe('following with a socket', () => {
     ]);
     await source.clock.pass(10_000);
     expect(source.timesOf('open')).toHaveLength(8);
+  });
+
+  it('opens another socket at once for each one that has delivered an event', async () => {
+    source.onOpen = (socket) => {
+      void socket.send(sighting(`event ${source.sockets.length}`));
+      if (source.sockets.length <= 7) socket.closed = { code: 1006 };
+    };
+    await source.start();
+    await source.clock.pass(1_000);
+    expect(source.timesOf('open')).toHaveLength(8);
+    expect(source.timesOf('open').at(-1)).toBeLessThan(300);
+  });
+
+  it.each(['a repeated event', 'no event'])('waits for another socket after ones that delivered %s', async (what) => {
+    source.stored = [sighting('a')];
+    source.onOpen = (socket) => {
+      void socket.send(
+        what === 'no event' ? sighting(`delta ${source.sockets.length}`, { event: null }) : sighting('a'),
+      );
+      if (source.sockets.length <= 5) socket.closed = { code: 1006 };
+    };
+    await source.start();
+    await source.clock.pass(10_000);
+    expect(source.timesOf('open').at(4)).toBeGreaterThanOrEqual(3_000);
+  });
+
+  it.each([4001, 4004])('asks once whether a close with %i is confirmed, and ends with the error', async (code) => {
+    const refused = new AppError(code === 4001 ? 'auth' : 'not-found', 'refused');
+    let asked = 0;
+    source.confirmRefusal = () => Promise.reject((asked += 1) === 1 ? refused : unreachable());
+    await source.start();
+    await source.sockets[0]!.cut(code);
+    expect([asked, source.endedWith]).toEqual([1, refused]);
+  });
+
+  it('goes on when the refusal is not confirmed, and asks nothing after another close', async () => {
+    let asked = 0;
+    source.confirmRefusal = () => Promise.resolve(void (asked += 1));
+    await source.start();
+    source.stored = [sighting('a')];
+    await source.sockets[0]?.cut(4001);
+    await source.sockets[1]?.cut(1001);
+    await source.clock.pass(2_000);
+    expect([asked, source.lines, source.endedWith]).toEqual([1, ['=running', 'a'], 'not ended']);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 /** A V1 conversation to follow.ts: record at the app server, events and socket at the sandbox. */
-import { isAppError } from '../../errors.ts';
+import { type AppError, isAppError } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
@@ -39,6 +39,24 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
   const agentNow = (current: AppConversationRecord): AgentClient | null =>
     avoidance.isOn() ? null : agentOf(links, current);
   const latest = async (): Promise<AppConversationRecord> => (record ??= await getConversation(links, id));
+
+  /** Throws `auth` or `not-found` when the sandbox refuses the key, or does not have the conversation, as it is now. */
+  const whenRefused = async (): Promise<'answers' | 'silent'> => {
+    try {
+      await agentNow(await latest())?.conversation();
+      return 'answers';
+    } catch (error) {
+      if (!isAppError(error) || error.kind === 'interrupted') throw error;
+      if (!isRefusal(error) || (await isReplaced())) return 'silent';
+      throw error;
+    }
+  };
+  /** Whether the sandbox, its key or its status is another by now. */
+  const isReplaced = async (): Promise<boolean> => {
+    const before = record;
+    record = await getConversation(links, id);
+    return SANDBOX_MEMBERS.some((name) => record?.[name] !== before?.[name]);
+  };
 
   const sighting = (event: EventRecord): Sighting => {
     reason = links.network.redaction.value(reasonOfEvent(event)) ?? reason;
@@ -101,22 +119,21 @@ function createSource(links: Links, webUrl: WebUrl, id: string): FollowSource {
         return toFollowSocket(socket, sighting);
       } catch (error) {
         if (!isAppError(error) || error.kind !== 'network') throw error;
-        if (await answers(agent)) keyPlace.failed();
+        if ((await whenRefused()) === 'answers') keyPlace.failed();
         else avoidance.failed(startedAtMs);
         return null;
       }
     },
+    async confirmRefusal() {
+      await whenRefused();
+    },
   };
 }
 
-async function answers(agent: AgentClient): Promise<boolean> {
-  try {
-    await agent.conversation();
-    return true;
-  } catch (error) {
-    if (!isAppError(error) || error.kind === 'interrupted') throw error;
-    return false;
-  }
+const SANDBOX_MEMBERS = ['sandbox_id', 'sandbox_status', 'conversation_url', 'session_api_key'] as const;
+
+function isRefusal({ kind }: AppError): boolean {
+  return kind === 'auth' || kind === 'not-found';
 }
 
 /** On a reconnect the server is asked to send again; the first time everything is read anyway. */

@@ -42,8 +42,8 @@ export class ScriptedSocket implements FollowSocket {
     await this.wake();
   }
 
-  async cut(): Promise<void> {
-    this.closed = { code: 1006 };
+  async cut(code = 1006): Promise<void> {
+    this.closed = { code };
     await this.wake();
   }
 
@@ -75,6 +75,7 @@ export class ScriptedSource implements FollowSource {
   onOpen: (socket: ScriptedSocket) => void = () => undefined;
   completedAs: (conversation: Conversation) => Conversation = (conversation) => conversation;
   catchUp?: FollowSource['catchUp'];
+  confirmRefusal?: FollowSource['confirmRefusal'];
   ended: Promise<unknown> = Promise.resolve();
   endedWith: unknown = 'not ended';
 
