@@ -160,7 +160,7 @@ function plainChange(snapshot: SettingsSnapshot, field: SettingsField, value: Js
   return { name, before, after: before === after ? '(changed)' : after };
 }
 
-/** Some servers then return the default, others null: both are named. */
+/** A server returns the default or null for a setting that was unset: both are shown. */
 function unsetting(snapshot: SettingsSnapshot, field: SettingsField): Difference | null {
   const shown = plainChange(snapshot, field, field.default);
   if (shown === null || field.default === null) return shown;

@@ -1,6 +1,6 @@
 /**
- * The routes over which a conversation is renamed and deleted. Those of V1 are younger than V1; a server that serves V0
- * too has them at V0's routes, which accept the ids of V1.
+ * The routes over which a conversation is renamed and deleted. Where V1 lacks them the routes of V0, which accept the
+ * ids of V1, do the same (interface 4.4).
  */
 import { AppError } from '../errors.ts';
 import { isMissingRoute, type Feature } from './features.ts';

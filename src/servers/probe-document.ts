@@ -92,7 +92,7 @@ function statedFeatures(document: Json): Pick<Features, (typeof STATED_FEATURES)
 /** Changes of one conversation of V1. */
 const ONE_CONVERSATION = /^\/api\/v1\/app-conversations\/\{\w+\}$/;
 
-/** 0.0.1 and 0.1.0 are placeholders of the framework and of the cloud, not releases. */
+/** 0.0.1 and 0.1.0 are not releases (interface 13 "Documents"). */
 function releaseOf(version: unknown): string | null {
   return typeof version === 'string' && version !== '0.0.1' && version !== '0.1.0' ? version : null;
 }

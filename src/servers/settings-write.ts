@@ -2,14 +2,14 @@
 import { AppError } from '../errors.ts';
 import { serverText, unsupportedBy, type Answer } from './transport/answer.ts';
 
-/** 400 and 422 are about the values of the user, and so is a 500 of some releases. */
+/** 400 and 422 are about the values of the user; a 500 may be (interface 2.6). */
 export function settingsRefused(answer: Answer): AppError {
   const text = serverText(answer.body) ?? `status ${answer.status}`;
   if (answer.status === 500) {
     return new AppError('server', `the server did not store the settings: ${text}`, {
       status: 500,
       request: answer.request,
-      hint: 'some releases answer so to a value they do not take',
+      hint: 'a value may be one that the server does not accept; see: acs settings schema',
     });
   }
   return new AppError('usage', `the server refuses these settings: ${text}`, {

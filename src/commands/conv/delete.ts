@@ -84,7 +84,7 @@ async function deleteOne(ctx: Context, target: Target<Conversation>, request: Re
     await check(`the sandbox of conversation ${seen.id} has another run in progress`);
     await server.conversations.remove(seen.id, { alsoGone: 'any' });
   };
-  // Some servers delete a conversation for up to a minute: a run may have started meanwhile.
+  // A deletion takes up to a minute: a run may have started meanwhile.
   const removeSandbox = async (): Promise<void> => {
     await check(`conversation ${seen.id} was deleted, but its sandbox ${seen.sandbox_id} has a run in progress`);
     await removeSandboxOf(ctx, server, seen);
@@ -112,7 +112,7 @@ function isDeletedToo(server: Server, other: Conversation, { targets, unchanged,
   return target.selector?.matches(other) !== false && !isSpared(target, other, options);
 }
 
-/** A server that deletes sandboxes whole has deleted it together with another one of this command. */
+/** The deletion of another target in the same sandbox may have deleted this one (quirk deleted-neighbours). */
 function goneResult(
   { seen }: Target<Conversation>,
   { targets, options: { ignoreNotFound } }: Request,

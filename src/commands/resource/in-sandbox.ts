@@ -9,8 +9,6 @@ export async function conversationsIn(server: Server, sandboxId: string): Promis
   const { items } = await collectPages({
     fetch: (page, pageSize) => server.conversations.list({ pageSize, sandboxId }, page),
     id: byId,
-    // Some releases ignore the condition.
-    filter: (one) => one.sandbox_id === sandboxId,
   });
   return items;
 }

@@ -23,7 +23,7 @@ export interface EventSocket {
   close(): void;
 }
 
-/** Where the key is sent: the header keeps it out of logs; servers before 1.12 read only the query. */
+/** Where the key is sent: the header keeps it out of logs. The query: quirks/socket-key-in-query.ts. */
 export type KeyPlace = 'header' | 'query';
 
 /**

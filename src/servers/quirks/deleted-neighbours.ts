@@ -27,7 +27,7 @@ export async function refuseNeighbours(
   if (sandboxId === null) return;
   const others: Conversation[] = [];
   for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page))) {
-    if (record.sandbox_id !== sandboxId || normalId(record.id) === normalId(id)) continue;
+    if (normalId(record.id) === normalId(id)) continue;
     const other = toConversation(record, webUrl);
     if (!alsoGone(other)) others.push(other);
   }

@@ -14,7 +14,7 @@ import type { AgentClient } from '../agent-server/client.ts';
 import { waitsForConfirmation } from '../confirmation.ts';
 import type { Links } from '../links.ts';
 import type { RunStart } from '../server.ts';
-import { serverText, type Answer } from '../transport/answer.ts';
+import { reasonOf, type Answer } from '../transport/answer.ts';
 import { LATE_STATE_MS } from './ignored-acceptance.ts';
 import { runUntilVisible } from './late-run.ts';
 
@@ -29,7 +29,7 @@ export async function runUntilAccepted(links: Links, agent: AgentClient): Promis
     if (status === 'running' || (refusal !== null && status === 'finished')) return 'already-running';
     refusal = await runUntilVisible(links, agent);
     if (refusal === null) return 'started';
-    const text = serverText(refusal.body) ?? 'it names no reason';
+    const text = reasonOf(refusal);
     if (/confirm/i.test(text)) throw waitsForConfirmation(id);
     if (links.clock.now() < until) return undefined;
     throw new AppError('conflict', `the sandbox refuses to continue the run: ${text}`, {

@@ -25,7 +25,9 @@ export function filteredSearch(
   id: string,
   { order, kind, since }: Filter,
 ): (page: string | null) => Promise<Page<EventRecord>> {
-  let filter: Parameters<typeof searchAppEvents>[2] = { order, kind, since };
+  // A read is else repeated after 500.
+  const final = since === undefined ? [] : [500];
+  let filter: Parameters<typeof searchAppEvents>[2] = { order, kind, since, final };
   const isFiltered = (): boolean => filter.since !== undefined || filter.kind !== undefined;
   return async (page) => {
     try {

@@ -52,6 +52,13 @@ export function serverText(body: unknown): string | null {
   return flat.length > MAX_SERVER_TEXT ? `${flat.slice(0, MAX_SERVER_TEXT)}…` : flat;
 }
 
+/** Stands in an error where the server has sent none. */
+export const NO_REASON = 'no reason given';
+
+export function reasonOf({ body }: Pick<Answer, 'body'>): string {
+  return serverText(body) ?? NO_REASON;
+}
+
 function findText(value: unknown, depth: number): string | null {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null || depth > 3) return null;

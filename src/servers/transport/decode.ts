@@ -41,7 +41,7 @@ async function decodeLayer(bytes: Uint8Array, name: string, maxBytes: number): P
 function decoderOf(name: string, bytes: Uint8Array): Decoder | null {
   if (name === 'gzip' || name === 'x-gzip') return zlib.gunzip;
   if (name === 'br') return zlib.brotliDecompress;
-  // `deflate` is the zlib format; some servers send the raw one. A zlib header has 8 in its lower four bits.
+  // `deflate` may lack the zlib header (RFC 9110, 8.4.1.2), which has 8 in its lower four bits.
   if (name === 'deflate') return ((bytes[0] ?? 0) & 0x0f) === 8 ? zlib.inflate : zlib.inflateRaw;
   return null;
 }

@@ -13,7 +13,7 @@ import type { Links } from '../links.ts';
 import { refuseStillPending } from '../quirks/ignored-rejection.ts';
 import { untilStateReported } from '../quirks/late-state-v0.ts';
 import type { ConfirmationAnswer, RunStart } from '../server.ts';
-import { serverText } from '../transport/answer.ts';
+import { reasonOf, serverText } from '../transport/answer.ts';
 import { eventsBackwardV0, getConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 import { readNews } from './news.ts';
 import { toEventV0 } from './records.ts';
@@ -106,7 +106,7 @@ async function changeAgentState(links: Links, info: ConversationInfo, state: str
   });
   if (answer.status !== 409) await untilStateReported(links, info, newest);
   if (answer.status !== 409) return 'started';
-  const text = serverText(answer.body) ?? 'it names no reason';
+  const text = reasonOf(answer);
   if (state === 'running' && /already running/i.test(text)) return 'already-running';
   // The next action has become pending since the state was read.
   if (state === 'running' && /waiting for confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);

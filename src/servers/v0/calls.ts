@@ -38,7 +38,7 @@ export async function listConversationsV0(
   return found;
 }
 
-/** An unknown one is 200 with null; some releases say 404. Throws `not-found`. */
+/** An unknown one is 200 with null (interface 3.3), or 400 or 404. Throws `not-found`. */
 export async function getConversationV0(links: Links, id: string): Promise<ConversationInfo> {
   const answer = await links.app.request({
     method: 'GET',

@@ -8,7 +8,7 @@ import type { ProbeFacts } from '../probe.ts';
 import { renameV0 } from '../quirks/overwritten-title-v0.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
 import type { Adapter, OutgoingMessage } from '../server.ts';
-import { serverText } from '../transport/answer.ts';
+import { reasonOf } from '../transport/answer.ts';
 import { answerV0, checkAnswerV0, pendingV0, refuseWaitingV0, runV0, startSandboxV0 } from './answers.ts';
 import { getConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 import { diffV0 } from './diff.ts';
@@ -88,7 +88,7 @@ async function sendV0(links: Links, id: string, message: OutgoingMessage): Promi
     accept: [409],
   });
   if (answer.status !== 409) return;
-  const text = serverText(answer.body) ?? 'it names no reason';
+  const text = reasonOf(answer);
   if (/confirmation/i.test(text)) throw waitsForConfirmation(info.conversation_id);
   throw new AppError('conflict', `the server refuses this message: ${text}`, {
     status: 409,

@@ -10,13 +10,14 @@ import {
 } from '../../protocol/v1/records.ts';
 import { readBatch, readPage } from '../../protocol/shape.ts';
 import { isUuid, normalId, noConversation } from '../ids.ts';
+import { ofSandbox } from '../quirks/ignored-sandbox-filter.ts';
 import { read, type Links } from '../links.ts';
 import type { Page } from '../../domain/pages.ts';
 import type { ListQuery } from '../server.ts';
 import type { Query } from '../transport/address.ts';
 import { statusError, unsupportedBy, type Answer } from '../transport/answer.ts';
 
-/** The most ids a batch get takes: some releases refuse 100 (interface 8.2). */
+/** The most ids of a batch (interface 8.2). */
 export const MOST_IDS = 99;
 /** The most items a page holds. */
 export const MOST_ITEMS = 100;
@@ -44,7 +45,7 @@ export async function searchConversations(
   });
   const found = read(answer, (body) => readPage(body, 'conversations', readAppConversation));
   for (const record of found.items) links.network.redaction.add(record.session_api_key);
-  return { ...found, items: await withLostRepositories(links, found.items) };
+  return { ...found, items: await withLostRepositories(links, ofSandbox(found.items, query.sandboxId)) };
 }
 
 /** Null for each unknown id. */
@@ -125,11 +126,13 @@ export interface EventFilter {
   since?: string;
   order: 'TIMESTAMP' | 'TIMESTAMP_DESC';
   limit?: number;
+  /** Statuses after which the request is not repeated. */
+  final?: readonly number[];
 }
 
 /**
- * One page of the app server's copy of the events; it lags behind the sandbox but outlives it (interface 7.1). Releases
- * before 0.63 have them at another path, and where they mount a web page it answers for the new one.
+ * One page of the app server's copy of the events; it lags behind the sandbox but outlives it. The path has changed;
+ * where the server lacks it, the answer is 404 or the page of its frontend (interface 7.1, 13 "Documents").
  */
 export async function searchAppEvents(
   links: Links,
@@ -145,7 +148,7 @@ export async function searchAppEvents(
     page_id: page,
   };
   const path = `/api/v1/conversation/${encodeURIComponent(normalId(id))}/events/search`;
-  const answer = await eventsAnswer(links, path, query);
+  const answer = await eventsAnswer(links, path, query, filter.final ?? []);
   if (answer !== null) return read(answer, (body) => readPage(body, 'events', readEvent));
   const old = { ...query, conversation_id__eq: normalId(id) };
   const answerOfOld = await links.app.request({
@@ -158,12 +161,15 @@ export async function searchAppEvents(
 }
 
 /** Null where the route is not there; an unknown conversation is an empty page. */
-async function eventsAnswer(links: Links, path: string, query: Query): Promise<Answer | null> {
-  // Release 1.6.0 answers every filter by time with 500, so that one is not repeated.
-  const accept = query['timestamp__gte'] === undefined ? [404] : [404, 500];
+async function eventsAnswer(
+  links: Links,
+  path: string,
+  query: Query,
+  final: readonly number[],
+): Promise<Answer | null> {
   try {
-    const answer = await links.app.request({ method: 'GET', path, query, safe: 'read', accept });
-    if (answer.status === 500) throw statusError(answer, { request: answer.request });
+    const answer = await links.app.request({ method: 'GET', path, query, safe: 'read', accept: [404, ...final] });
+    if (answer.status !== 404 && final.includes(answer.status)) throw statusError(answer, { request: answer.request });
     return answer.status === 404 ? null : answer;
   } catch (error) {
     if (isAppError(error) && error.kind === 'server' && error.details.status === 200) return null;

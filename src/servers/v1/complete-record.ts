@@ -10,9 +10,9 @@ import type { Links, WebUrl } from '../links.ts';
 import { allPages, byId } from '../../domain/pages.ts';
 import { afterNullFlash } from '../quirks/busy-sandbox.ts';
 import { endsWithFinish } from '../quirks/finish-without-status.ts';
+import { metricsAfterRun } from '../quirks/late-metrics.ts';
 import { agentOf } from './agent.ts';
 import { getSandbox, searchAppEvents } from './calls.ts';
-import { metricsAfterRun } from './metrics.ts';
 import { toConversation } from './records.ts';
 
 /** State updates among which the newest execution status is looked for. */

@@ -81,10 +81,10 @@ export function taskConversation(task: StartTaskRecord): Conversation {
   };
 }
 
-/** Some releases end a start without settings in ERROR with an empty detail. */
+/** The detail may be empty (interface 4.1). */
 export function startFailureText(detail: string | null): string {
   if (detail !== null && detail.trim() !== '') return detail.trim().slice(0, 500);
-  return 'the server gives no reason (some do that when no settings are stored: see acs settings get)';
+  return 'the server gives no reason; settings may be missing (see acs settings get)';
 }
 
 /** Facts of a sandbox from the records of its conversations. */

@@ -1,11 +1,11 @@
 /** Renames a V1 conversation (interface 4.4). */
-import { noConversation } from '../ids.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import { readAppConversation, type AppConversationRecord } from '../../protocol/v1/records.ts';
+import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
-import { changeOverV1, renameOverV0 } from '../change-routes.ts';
-import { read, type Links, type WebUrl } from '../links.ts';
+import { renameOverV0 } from '../change-routes.ts';
+import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
+import { renameOverV1 } from '../quirks/ignored-title.ts';
 import { mayGetTitle, renameUntilKept } from '../quirks/overwritten-title-v1.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
 import { agentOf } from './agent.ts';
@@ -45,37 +45,7 @@ async function patch(
   id: string,
   title: string,
 ): Promise<AppConversationRecord | null> {
-  const record = await patchRecord(links, facts, id, title);
+  const record = await renameOverV1(links, facts, id, title);
   if (record === null) await renameOverV0(links, facts, id, title, () => isThereV1(links, id));
   return record;
-}
-
-/** Null where this route does not change the title. Throws `not-found`. */
-async function patchRecord(
-  links: Links,
-  facts: ProbeFacts,
-  id: string,
-  title: string,
-): Promise<AppConversationRecord | null> {
-  const isElsewhere = facts.features.rename !== 'present' && facts.dialects.includes('v0');
-  const answer = await changeOverV1(links, 'rename', id, {
-    method: 'PATCH',
-    body: { title },
-    // Release 1.4.0 takes only a body with `public` here, and 1.6.0 ignores the title.
-    accept: isElsewhere ? [422] : [],
-    isThere: () => isThereV1(links, id),
-  });
-  if (answer === null) return null;
-  if (answer.status === 404) throw noConversation(id);
-  if (answer.status === 422) return await notHere(links);
-  const record = read(answer, (body) => readAppConversation(body));
-  links.network.redaction.add(record.session_api_key);
-  if (record.title !== title) return isElsewhere ? await notHere(links) : record;
-  await links.features.learn('rename', 'present');
-  return record;
-}
-
-async function notHere(links: Links): Promise<null> {
-  await links.features.learn('rename', 'absent');
-  return null;
 }

@@ -108,7 +108,7 @@ async function conversationsBySandbox(links: Links): Promise<Map<string, AppConv
 async function gather(links: Links, sandboxId?: string): Promise<AppConversationRecord[]> {
   const records = new Map<string, AppConversationRecord>();
   for await (const record of allPages(byId, (page) => searchConversations(links, { sandboxId }, page))) {
-    if (sandboxId === undefined || record.sandbox_id === sandboxId) records.set(record.id, record);
+    records.set(record.id, record);
     if (records.size >= MOST_CONVERSATIONS) break;
   }
   return [...records.values()];

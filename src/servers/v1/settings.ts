@@ -99,7 +99,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
     }
     const value = valueAt(stored, v1PathOf(field.name));
     if (field.name === 'mcp_config') values[field.name] = mcpValue(value);
-    // A model that is not set is an empty text to some servers.
+    // An empty text, as of a model, is a value that is not set.
     else values[field.name] = record === null ? field.default : value === '' ? null : (value ?? null);
   }
   for (const field of V1_FIELDS) values[field.name] = stored[field.name] ?? field.default;

@@ -11,7 +11,7 @@ import type { ProbeFacts } from '../probe.ts';
 import { refusalText } from '../refused-start.ts';
 import type { StartOptions, StartProgress } from '../server.ts';
 import { DryRunStop, plannedRequests } from '../transport/dry-run.ts';
-import type { Answer } from '../transport/answer.ts';
+import { NO_REASON, type Answer } from '../transport/answer.ts';
 import { runningAgentOf } from './agent.ts';
 import { checkRepositoryArrived } from '../quirks/missing-branch-v1.ts';
 import { refuseUnknownSpec } from '../quirks/unknown-spec.ts';
@@ -181,7 +181,7 @@ function maybeTaken(facts: ProbeFacts, conversationId: string): MaybeTaken {
 
 /** 400 and 422 are about the user's own values here; a model that is missing or of no use there is not. */
 function refusedStart({ body, status, request }: Answer, wanted: NewConversation): AppError {
-  const text = refusalText(body, wanted) ?? 'it names no reason';
+  const text = refusalText(body, wanted) ?? NO_REASON;
   if (/CONFIGURATION\$SETTINGS_NOT_FOUND|settings not found|llm_model|no model/i.test(JSON.stringify(body ?? ''))) {
     return new AppError('config', text, {
       status,

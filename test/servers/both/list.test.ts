@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListQuery } from '../../../src/servers/server.ts';
-import { connectedBoth, idOf, newestFirst } from '../support/connected-both.ts';
+import { connectedBoth, idOf, newestFirst, v1Record } from '../support/connected-both.ts';
 import { failure } from '../support/failure.ts';
 
 const both = connectedBoth();
@@ -50,7 +50,8 @@ describe('the list of a server that speaks both dialects', () => {
   it('asks V1 alone for the conversations of a sandbox, because V0 names none', async () => {
     both.newer = [{ id: idOf('b', 1), minute: 1 }];
     both.old = [{ id: idOf('a', 2), minute: 2 }];
-    expect(await listed({ sandboxId: 'some' })).toEqual([`v1 ${idOf('b', 1)}`]);
+    const { sandbox_id: sandboxId } = v1Record({ id: '', minute: 1 });
+    expect(await listed({ sandboxId })).toEqual([`v1 ${idOf('b', 1)}`]);
     expect(both.fake.lines()).toEqual(['GET /api/v1/app-conversations/search']);
   });
 

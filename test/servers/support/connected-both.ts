@@ -65,7 +65,12 @@ const timeOf = ({ minute }: Kept): string => new Date(Date.UTC(2026, 10, 21, 0, 
 
 export const newestFirst = (kept: Kept[]): Kept[] => kept.toSorted((one, other) => other.minute - one.minute);
 
-export const v1Record = (kept: Kept) => ({ ...OF_V1, id: kept.id, created_at: timeOf(kept) });
+export const v1Record = (kept: Kept) => ({
+  ...OF_V1,
+  sandbox_id: 'sandbox-1',
+  id: kept.id,
+  created_at: timeOf(kept),
+});
 
 /** The version is null where the server does not say it. */
 export const v0Record = (kept: Kept, version: 'V0' | 'V1' | null) => ({

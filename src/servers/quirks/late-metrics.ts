@@ -1,31 +1,32 @@
 /**
- * `cost_usd` and `tokens` of a V1 conversation. They are given when they are at least as new as the last event of the
- * run, else null; the two count over the whole conversation and all models it used.
+ * Reads the cost and the tokens of a conversation from its sandbox or from the newest snapshot of the state, and returns
+ * null where they may be older than the last event of the run. They count over the whole conversation and all models.
  *
- * - The record of the app server gives none. The app server writes it from events that arrive up to 30 s after they
- *   happened, and `updated_at` does not date it: 1.11.0 returns `finished` records with an `updated_at` later than the
- *   last event and the metrics of before it, 1.6.0 keeps 0 for a run that was shorter than its buffer. A list reads
- *   records alone, so both are null there.
- * - While the sandbox runs, its own record counts every answer of a model at once. It is read once the run does not go
- *   on. The newest `stats` event is no substitute: it is stored after the event that ends the run.
- * - When the sandbox does not run, the app server's copy of the events has a snapshot of the state (`full_state`), which
- *   every release writes behind the last event of a run. An event of the agent behind the newest snapshot makes it old.
+ * Servers:  openhands-ai 1.6.0 and 1.11.0
+ * Symptom:  `conv show` and the outcome of `conv wait` have a cost of before the end of the run: the app server writes
+ *           metrics up to 30 s late, `updated_at` does not date them, and 1.6.0 keeps 0 for a short run.
+ * Evidence: interface 4.3; test/servers/quirks/late-metrics.test.ts
+ * Cost:     1 request for each conversation that is shown after its run; none in lists, where both values are null
+ * Remove:   unknown
  */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import type { Links } from '../links.ts';
-import { searchAppEvents } from './calls.ts';
+import { searchAppEvents } from '../v1/calls.ts';
 
 type Metrics = Pick<Conversation, 'cost_usd' | 'tokens'>;
 
-/** A snapshot is followed by what the user did after the run, if by anything. */
+/** A snapshot is followed only by events of the user. */
 const NEWEST_EVENTS = 10;
 
 /**
- * The metrics of a conversation whose run does not go on; null where they are not known.
- * @param agent the sandbox's agent server; null: it is not to be asked
+ * The metrics of a conversation whose run does not continue; null where they are not known. The record of a sandbox
+ * counts each answer of a model at once. The copy of the events has a snapshot of the state (`full_state`) after the
+ * last event of a run; the newest `stats` event is stored only after the event that ends the run. An event of the agent
+ * after the newest snapshot makes it old.
+ * @param agent the agent server of the sandbox; null: it gets no request
  */
 export async function metricsAfterRun(
   links: Links,
