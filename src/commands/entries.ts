@@ -13,7 +13,7 @@ type Declare = (parent: Command, context: Context, words: Words) => void | Promi
 export interface Entry {
   /** As commander takes it: the name and its arguments. */
   usage: string;
-  aliases: string[];
+  aliases?: string[];
   description: string;
   /** Heading in the help of the parent. */
   group?: string;
@@ -34,13 +34,13 @@ export async function declareEntries(
       await declare(parent, context, words);
     } else {
       const stub = parent.command(entry.usage).description(entry.description);
-      for (const alias of entry.aliases.filter((name) => !name.startsWith('_'))) stub.alias(alias);
+      for (const alias of (entry.aliases ?? []).filter((name) => !name.startsWith('_'))) stub.alias(alias);
     }
   }
 }
 
 function isNamed(entry: Entry, words: readonly string[]): boolean {
-  return [nameOf(entry), ...entry.aliases].some((name) => words.includes(name));
+  return [nameOf(entry), ...(entry.aliases ?? [])].some((name) => words.includes(name));
 }
 
 /** The command below a parent that a word names, by name or alias. */

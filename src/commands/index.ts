@@ -54,21 +54,18 @@ const ENTRIES: readonly RootEntry[] = [
   },
   {
     usage: 'profile',
-    aliases: [],
     description: 'store servers and their keys under names',
     group: SETUP,
     load: async () => (await import('./profile/index.ts')).declareProfile,
   },
   {
     usage: 'whoami',
-    aliases: [],
     description: 'show the active server and the signed-in user',
     group: SETUP,
     load: async () => (await import('./whoami.ts')).declareWhoami,
   },
   {
     usage: 'serve',
-    aliases: [],
     description: 'run the local service, a server on this machine',
     group: SETUP,
     load: async () => (await import('./serve.ts')).declareServe,
@@ -83,7 +80,6 @@ const ENTRIES: readonly RootEntry[] = [
   },
   {
     usage: 'help [words...]',
-    aliases: [],
     description: 'show help for a command or a topic',
     group: SETUP,
     // The words after it name what they want help for, so that is loaded; the rest stands there as it is.
