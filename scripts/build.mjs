@@ -37,7 +37,7 @@ const GROUPS = [
     // The rules for records and the reading of ids, which most commands share: not needed before the first request. A
     // list needs neither the text of events, nor a patch, nor a wait.
     takes: (file, importers) =>
-      isSharedBy(file, importers, /^src\/(domain\/(?!event-|patch\.)|commands\/(?!wait-limit)[^/]+\.ts$)/, 8),
+      isSharedBy(file, importers, /^src\/(domain\/(?!event-|(?:text-)?patch\.)|commands\/(?!wait-limit)[^/]+\.ts$)/, 8),
   },
   {
     // The looks at conversations, and the small things that the other verbs share.

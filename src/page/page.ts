@@ -4,7 +4,15 @@
  */
 import { createHash } from 'node:crypto';
 import { markup, Markup } from './markup.ts';
-import { answerSection, changesSection, factsList, titleOf, type PageDiff, type PageFacts } from './sections.ts';
+import {
+  answerSection,
+  changesSection,
+  factsList,
+  titleHeading,
+  titleOf,
+  type PageDiff,
+  type PageFacts,
+} from './sections.ts';
 import { stepItem } from './step-item.ts';
 import { createStepReader, type PageEvent } from './steps.ts';
 import { STYLE } from './style.ts';
@@ -22,7 +30,7 @@ export interface PageRecord {
 export interface PageFrame {
   /** Between the elements of the head. */
   head: Markup | null;
-  /** The end of the body. Called when all steps have been written. */
+  /** What follows the sections, with the end of the main element. Called when all steps have been written. */
   end(): Markup;
 }
 
@@ -32,7 +40,8 @@ export function pageParts(record: PageRecord): AsyncGenerator<string, void, void
   return documentParts(record, {
     head: markup`<meta http-equiv="Content-Security-Policy" content="${policy}">
 `,
-    end: () => markup`<footer>Conversation ${record.conversation.id}, exported by acs. Secrets are redacted.</footer>`,
+    end: () =>
+      markup`</main><footer>Conversation ${record.conversation.id}, exported by acs. Secrets are redacted.</footer>`,
   });
 }
 
@@ -50,7 +59,7 @@ export async function* documentParts(record: PageRecord, frame: PageFrame): Asyn
   }
   yield markup`</ol></section>`.html;
   yield changesSection(await record.diff()).html;
-  yield markup`</main>${frame.end()}</body></html>
+  yield markup`${frame.end()}</body></html>
 `.html;
 }
 
@@ -75,9 +84,8 @@ ${more}<meta name="viewport" content="width=device-width,initial-scale=1">
 
 /** Everything before the first step. */
 function pageStart(conversation: PageFacts, answer: string | null, head: Markup | null): Markup {
-  const title = titleOf(conversation);
-  return markup`${documentHead(title, head)}<body><a class="skip" href="#timeline">Skip to the timeline</a>
-<header><h1 id="title">${title}</h1>${factsList(conversation)}
+  return markup`${documentHead(titleOf(conversation), head)}<body><a class="skip" href="#timeline">Skip to the timeline</a>
+<header>${titleHeading(conversation)}${factsList(conversation)}
 <nav aria-label="Sections"><a href="#answer">Answer</a><a href="#timeline">Timeline</a><a href="#changes">Changes</a></nav>
 </header>
 <main>${answerSection(answer)}

@@ -35,6 +35,10 @@ export function titleOf({ title, id }: Pick<PageFacts, 'title' | 'id'>): string 
   return title ?? `Conversation ${id}`;
 }
 
+export function titleHeading(conversation: Pick<PageFacts, 'title' | 'id'>): Markup {
+  return markup`<h1 id="title">${titleOf(conversation)}</h1>`;
+}
+
 const MOST_OF_ANSWER = 100_000;
 
 export function answerSection(answer: string | null): Markup {

@@ -34,6 +34,9 @@ summary{cursor:pointer}
 .files>details{margin:.4rem 0}
 ul{padding-left:1.25rem}
 ul li{display:list-item;padding:0}
+html{scroll-padding-bottom:5rem}
 footer{margin-top:3rem;color:var(--quiet);font-size:.85rem}
+#live{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:.5rem 0;background:var(--back);
+border-top:1px solid var(--line)}
 @media(max-width:36rem){body{padding:1rem .75rem 3rem}li{display:block}dl{column-gap:.6rem}}
 `;

@@ -12,6 +12,9 @@
 export const APP_ROUTES = {
   'GET /openapi.json': 'acs (probe)',
   'GET /local/activity': 'acs serve',
+  'POST /local/conversations/{conversation_id}/page-link': 'acs conv open',
+  'GET /conversations/{conversation_id}': 'browser (acs conv open)',
+  'GET /conversations/{conversation_id}/live': 'browser (acs conv open)',
 
   'POST /api/conversations': 'acs conv new',
   'GET /api/conversations': 'acs conv list',
@@ -156,9 +159,14 @@ export const AGENT_SOCKETS = {
 export type AppRoute = keyof typeof APP_ROUTES;
 export type AgentRoute = keyof typeof AGENT_ROUTES;
 
-/** Served without the key of the server. The secrets of a sandbox require the key of that sandbox instead. */
+/**
+ * Served without the key of the server. The secrets of a sandbox require the key of that sandbox instead, the page of a
+ * conversation the cookie of a one-time link.
+ */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set<AppRoute | AgentRoute>([
   'GET /openapi.json',
+  'GET /conversations/{conversation_id}',
+  'GET /conversations/{conversation_id}/live',
   'GET /api/v1/web-client/config',
   'GET /api/shared-conversations',
   'GET /api/shared-events/search',

@@ -2,26 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageParts } from '../../src/page/page.ts';
 import { type Browser, hasChromium, startChromium } from '../support/chromium.ts';
 import { event, ran, recordOf, textOf } from '../support/export-record.ts';
+import { HOSTILE } from '../support/hostile-text.ts';
+import { expectAccessible, look, LOOKS } from '../support/page-checks.ts';
 
 const pageOf = (parts: Parameters<typeof recordOf>[0]) => textOf(pageParts(recordOf(parts)));
 
-/** Each would run, load something or end its place, if it were markup. */
-const HOSTILE = [
-  '<script>globalThis.ran = 1</script>',
-  '</pre></style></title></textarea><script>globalThis.ran = 2</script>',
-  '<img src=x onerror="globalThis.ran = 3">',
-  '"><svg onload=globalThis.ran=4>',
-  ']]><!-- --!> <style>*{display:none}</style>',
-  '<link rel=stylesheet href=http://127.0.0.1:9/x.css><iframe src=http://127.0.0.1:9/></iframe>',
-  '<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/">',
-  'bidi \u202e and control \u0000\u0007\u001b[2J and a lone surrogate \ud800',
-  '../../x',
-];
 const ALL = HOSTILE.join('\n');
 
 /** A record with hostile text in every place that a server or an agent fills. */
@@ -146,13 +135,6 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
     return url;
   }
 
-  const look = async (scheme: 'light' | 'dark', width: number): Promise<void> => {
-    const { tab } = browser;
-    await tab.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
-    const size = { width, height: 900, deviceScaleFactor: 1, mobile: width < 500 };
-    await tab.send('Emulation.setDeviceMetricsOverride', size);
-  };
-  const openAll = "document.querySelectorAll('details').forEach((each) => { each.open = true; })";
   const key = async (name: string, code: number, text?: string): Promise<void> => {
     for (const type of ['keyDown', 'keyUp']) {
       const typed = type === 'keyDown' && text !== undefined ? { text } : {};
@@ -185,28 +167,14 @@ describe.runIf(hasChromium)('the page in Chromium', () => {
     expect(browser.tab.requests().filter((each) => !each.startsWith('data:'))).toEqual([url]);
   });
 
-  it.each([
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 360],
-    ['dark', 360],
-  ] as const)('has no violation of axe and fits its window: %s, %i pixels wide', async (scheme, width) => {
-    await look(scheme, width);
+  it.each(LOOKS)('has no violation of axe and fits its window: %s, %i pixels wide', async (scheme, width) => {
+    await look(browser.tab, scheme, width);
     await open(await textOf(pageParts(hostileRecord())));
-    await browser.tab.evaluate(openAll);
-    await browser.tab.evaluate(`${axe.source}; null`);
-    const rules =
-      "axe.run(document).then(({ violations, passes }) => ({ passes: passes.length, violations: violations.map(({ id, nodes }) => id + ': ' + nodes[0].html) }))";
-    const { passes, violations } = await browser.tab.evaluate<{ passes: number; violations: string[] }>(rules);
-    expect(violations).toEqual([]);
-    expect(passes).toBeGreaterThan(15);
-    expect(await browser.tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    const back = await browser.tab.evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(back).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(20, 23, 26)');
+    await expectAccessible(browser.tab, scheme);
   });
 
   it('is read with the keyboard: a link to the timeline first, and each closed block opens with Enter', async () => {
-    await look('light', 1280);
+    await look(browser.tab, 'light', 1280);
     await open(await pageOf({ events: ran('seq 100', Array.from({ length: 100 }, (_, at) => `${at}`).join('\n')) }));
     const focused = (expression: string) => browser.tab.evaluate(`document.activeElement.${expression}`);
     await key('Tab', 9);

@@ -45,6 +45,7 @@ it('every route names its callers, and a command of acs that is not planned exis
   const known = new Set([
     ...commands,
     'acs (probe)',
+    'browser (acs conv open)',
     'cloud workspace',
     'local app server',
     'openhands CLI',

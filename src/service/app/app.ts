@@ -12,6 +12,7 @@ import { conversationHandlersV0 } from './routes/v0/conversations.ts';
 import { eventHandlersV0 } from './routes/v0/events.ts';
 import { fileHandlersV0 } from './routes/v0/files.ts';
 import { gitProviderHandlersV0 } from './routes/v0/git-providers.ts';
+import { pageHandlers } from './routes/page.ts';
 import { settingsHandlersV0 } from './routes/v0/settings.ts';
 import { agentHandlers } from './routes/v1/agent.ts';
 import { conversationFileHandlers } from './routes/v1/conversation-files.ts';
@@ -37,6 +38,7 @@ export function createApp(context: AppContext): Hono {
   const handlers: AppHandlers = {
     ...(context.api === 'v1' ? {} : handlersV0(context)),
     ...(context.api === 'v0' ? {} : handlersV1(context)),
+    ...pageHandlers(context),
     'GET /local/activity': () => json(activityOf(context)),
     'GET /openapi.json': () => json(openapiDocument(Object.keys(handlers), context.version)),
   };

@@ -5,6 +5,8 @@ import type { ReplayStep } from '../agents/replay/steps.ts';
 import type { Store } from '../storage/index.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import type { EventLogs } from '../storage/event-logs.ts';
+import type { PageAccess } from './page/access.ts';
+import type { Viewers } from './page/viewers.ts';
 import type { Starter } from './starts/starter.ts';
 import type { SpecChoice } from '../sandboxes/specs.ts';
 import type { Supervisor } from '../sandboxes/supervisor.ts';
@@ -27,6 +29,8 @@ export interface AppContext {
   faults?: readonly FaultRule[];
   /** The default replay of conversations when no model is set; null: they are refused. */
   defaultReplay: ReplayStep[] | null;
+  /** Pages of conversations in browsers. */
+  pages: { access: PageAccess; viewers: Viewers };
   /**
    * Called when a request begins and when its answer is complete; without a call the service ends after its timeout.
    */

@@ -2,6 +2,8 @@
 import { createApp } from '../app/app.ts';
 import { endClones } from '../app/repositories/clone.ts';
 import type { AppContext } from '../app/context.ts';
+import { createPageAccess } from '../app/page/access.ts';
+import { createViewers, type Viewers } from '../app/page/viewers.ts';
 import { createNoticeKeeper } from '../app/conversation-notices.ts';
 import { providerAccess } from '../app/settings/providers.ts';
 import { emptySettings, gitIdentity, readSettings } from '../app/settings/record.ts';
@@ -78,6 +80,8 @@ async function run(
   });
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
+  const viewers = createViewers();
+  store.onWrite(viewers.notify);
   const { context, end } = assemble({
     options,
     key,
@@ -87,7 +91,11 @@ async function run(
     replay,
     clock,
     logs,
-    onConversation: notices.keep,
+    viewers,
+    onConversation(sandboxId, notice) {
+      notices.keep(sandboxId, notice);
+      viewers.notify();
+    },
   });
   const { activity } = context;
   const { fetch } = createApp(context);
@@ -130,11 +138,13 @@ async function run(
   const { service, settle } = createEnding({ url, key, port });
   const idle = watchIdle({
     activity,
-    // A start may take longer than the timeout, for example with a clone of a large repository.
+    // A start may take longer than the timeout, for example with a clone of a large repository. A page is a client while
+    // its browser shows it: a hidden one has no connection.
     isBusy: () =>
       store.conversations.isAnyRunning() ||
       store.startTasks.unfinished().length > 0 ||
-      context.supervisor.subscribers() > 0,
+      context.supervisor.subscribers() > 0 ||
+      viewers.count() > 0,
     timeoutMs: options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
     onIdle: () => {
       void service.close('idle timeout');
@@ -168,11 +178,12 @@ interface Parts {
   replay: ReplayStep[] | null;
   clock: Clock;
   logs: EventLogs;
+  viewers: Viewers;
   onConversation: SupervisorOptions['onConversation'];
 }
 
 /** What the routes work with, and how it is ended. */
-function assemble({ options, key, store, rules, specs, replay, clock, logs, onConversation }: Parts): {
+function assemble({ options, key, store, rules, specs, replay, clock, logs, viewers, onConversation }: Parts): {
   context: AppContext;
   end(): Promise<void>;
 } {
@@ -217,9 +228,11 @@ function assemble({ options, key, store, rules, specs, replay, clock, logs, onCo
     log,
     faults: rules.filter((rule) => rule.server === 'app'),
     defaultReplay: replay,
+    pages: { access: createPageAccess(clock), viewers },
     activity: createActivity(clock),
   };
   const end = async (): Promise<void> => {
+    viewers.close();
     await Promise.all([starter.close(), supervisor.close()]);
   };
   return { context, end };

@@ -3,7 +3,7 @@
  * Only one service writes it (lifecycle/lock.ts); the events of a conversation are in a file of their own (event-log.ts).
  */
 import { createConversationStore, type ConversationStore } from './conversations.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, type Sql } from './database.ts';
 import { createDocumentStore, type DocumentStore } from './documents.ts';
 import { createSandboxStore, type SandboxStore } from './sandboxes.ts';
 import { createSecretStore, type SecretStore } from './secrets.ts';
@@ -15,6 +15,8 @@ export interface Store {
   sandboxes: SandboxStore;
   conversations: ConversationStore;
   startTasks: StartTaskStore;
+  /** Called after each write; within a transaction before its end. */
+  onWrite(listener: () => void): void;
   /** Everything in `work` or nothing. */
   transaction<Result>(work: () => Result): Result;
   close(): void;
@@ -22,13 +24,25 @@ export interface Store {
 
 /** Opens the store of a data directory; creates it when there is none. Throws the error of the database. */
 export function openStore(file: string): Store {
-  const sql = openDatabase(file);
+  const database = openDatabase(file);
+  let written = (): void => undefined;
+  const sql: Sql = {
+    ...database,
+    run(...statement) {
+      const changes = database.run(...statement);
+      written();
+      return changes;
+    },
+  };
   return {
     documents: createDocumentStore(sql),
     secrets: createSecretStore(sql),
     sandboxes: createSandboxStore(sql),
     conversations: createConversationStore(sql),
     startTasks: createStartTaskStore(sql),
+    onWrite(listener) {
+      written = listener;
+    },
     transaction: (work) => sql.transaction(work),
     close: () => {
       sql.close();

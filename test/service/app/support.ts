@@ -6,6 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { createApp } from '../../../src/service/app/app.ts';
 import { createEventLogs } from '../../../src/service/storage/event-logs.ts';
 import type { AppContext } from '../../../src/service/app/context.ts';
+import { createPageAccess } from '../../../src/service/app/page/access.ts';
+import { createViewers } from '../../../src/service/app/page/viewers.ts';
 import { createNoticeKeeper } from '../../../src/service/app/conversation-notices.ts';
 import { providerAccess } from '../../../src/service/app/settings/providers.ts';
 import { emptySettings, readSettings } from '../../../src/service/app/settings/record.ts';
@@ -56,6 +58,8 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const log = (): void => undefined;
   const logs = createEventLogs(paths.events);
   const notices = createNoticeKeeper(store, logs, log);
+  const viewers = createViewers();
+  store.onWrite(viewers.notify);
   const { spec = null, whyNoBubblewrap = null } = options;
   // Where bubblewrap does not work, the default is `process`; tests of the app server alone need no isolation.
   const specs = specChoice(spec ?? (whyNoBubblewrap === null ? 'process' : null), whyNoBubblewrap);
@@ -68,7 +72,10 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     eventsDir: paths.events,
     env,
     log,
-    onConversation: notices.keep,
+    onConversation(sandboxId, notice) {
+      notices.keep(sandboxId, notice);
+      viewers.notify();
+    },
     defaultReplay: null,
     ...(options.maxRunning === undefined ? {} : { maxRunning: options.maxRunning }),
   });
@@ -95,6 +102,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     specs,
     log,
     defaultReplay: null,
+    pages: { access: createPageAccess(clock), viewers },
     activity: createActivity(clock),
   };
   const app = createApp(context);
@@ -112,6 +120,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       return { status: answer.status, headers: answer.headers, body: parsed(text) };
     },
     async close() {
+      viewers.close();
       await starter.close();
       await supervisor.close();
       notices.close();

@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import {
+  answerMessage,
+  endMessage,
+  factsMessage,
+  LIVE_POLICY,
+  livePageParts,
+  messagePage,
+  stepsMessage,
+} from '../../src/page/live.ts';
+import { LIVE_SCRIPT } from '../../src/page/live-script.ts';
+import type { Step } from '../../src/page/steps.ts';
+import { recordOf, textOf } from '../support/export-record.ts';
+
+/** The messages of an event stream, as a browser reads them. */
+function received(stream: string): { event: string; data: string; id: string }[] {
+  const found = [];
+  let id = '';
+  for (const block of stream.split('\n\n')) {
+    const fields = block.split('\n').map((line) => line.split(/: (.*)/s));
+    const all = (name: string) => fields.filter(([field]) => field === name).map(([, value = '']) => value);
+    id = all('id').at(-1) ?? id;
+    if (all('data').length > 0) found.push({ event: all('event').at(-1) ?? '', data: all('data').join('\n'), id });
+  }
+  return found;
+}
+
+const step = (text: string): Step => ({
+  kind: 'output',
+  timestamp: '2026-11-22T10:00:00Z',
+  clock: '0:00',
+  title: '',
+  thought: '',
+  body: { text, left: 0 },
+  form: 'code',
+  failure: null,
+});
+
+it('a message of steps has their markup and the place of the newest event', () => {
+  const [message, ...more] = received(stepsMessage([step('one'), step('two')], 12));
+  expect(more).toEqual([]);
+  expect(message).toMatchObject({ event: 'steps', id: '12' });
+  expect(message?.data.match(/<li class="output">/g)).toHaveLength(2);
+});
+
+it('events without a step advance the place and change nothing on the page', () => {
+  expect(stepsMessage([], 13)).toBe('id: 13\n\n');
+  expect(received(stepsMessage([], 13))).toEqual([]);
+});
+
+it('text of an agent stays in its message, whatever lines it has', () => {
+  const hostile = 'a\n\nevent: end\ndata: gone\rid: 99\r\n\r\n<script>globalThis.ran = 1</script>';
+  const messages = received(stepsMessage([step(hostile)], 5) + answerMessage(hostile) + endMessage('over'));
+  expect(messages.map(({ event, id }) => [event, id])).toEqual([
+    ['steps', '5'],
+    ['part', '5'],
+    ['end', '5'],
+  ]);
+  expect(messages[0]?.data).toContain('&lt;script&gt;');
+  expect(messages.map(({ data }) => data).join('')).not.toContain('<script');
+});
+
+it('a message of facts has the title, the facts and the status of the run, each with its id', () => {
+  const { conversation } = recordOf({ conversation: { status: 'running', title: '<b>' } });
+  const [{ data } = { data: '' }] = received(factsMessage(conversation));
+  expect([...data.matchAll(/ id="(\w+)"/g)].map(([, id]) => id)).toEqual(['title', 'facts', 'run']);
+  expect(data).toContain('&lt;b&gt;');
+});
+
+it('the live page is the exported page with a script of its own, which has no text of the conversation', async () => {
+  const record = recordOf({ conversation: { title: '<script>x</script>' }, answer: '</script>' });
+  const page = await textOf(livePageParts(record, () => 7));
+  const scripts = [...page.matchAll(/<script>(.*?)<\/script>/gs)].map(([, text]) => text);
+  expect(scripts).toEqual([LIVE_SCRIPT]);
+  expect(page).toContain('data-after="7"');
+  expect(page).not.toContain('http-equiv');
+});
+
+it('the policy allows the own script and style, reads of the own server, and nothing else', () => {
+  expect(LIVE_POLICY.replaceAll(/sha256-[\w+/=]+/g, 'sha256')).toBe(
+    "default-src 'none'; style-src 'sha256'; script-src 'sha256'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+});
+
+it('a page with a message names the command to run', () => {
+  const page = messagePage('This page needs a link', 'Why & how.', 'acs conv open 123');
+  expect(page).toContain('Why &amp; how. Run: <code>acs conv open 123</code>');
+  expect(messagePage('Gone', 'Deleted.', null)).not.toContain('Run:');
+});
