@@ -27,6 +27,7 @@ _acs_child() {
     'acs conv resume') REPLY='acs conv resume' ;;
     'acs conv diff') REPLY='acs conv diff' ;;
     'acs conv export') REPLY='acs conv export' ;;
+    'acs conv open') REPLY='acs conv open' ;;
     'acs conv pull') REPLY='acs conv pull' ;;
     'acs conv rename') REPLY='acs conv rename' ;;
     'acs conv delete' | 'acs conv rm' | 'acs conv remove') REPLY='acs conv delete' ;;
@@ -85,6 +86,7 @@ _acs_child() {
     'acs help conv resume') REPLY='acs help conv resume' ;;
     'acs help conv diff') REPLY='acs help conv diff' ;;
     'acs help conv export') REPLY='acs help conv export' ;;
+    'acs help conv open') REPLY='acs help conv open' ;;
     'acs help conv pull') REPLY='acs help conv pull' ;;
     'acs help conv rename') REPLY='acs help conv rename' ;;
     'acs help conv delete' | 'acs help conv rm' | 'acs help conv remove') REPLY='acs help conv delete' ;;
@@ -139,6 +141,7 @@ _acs_flags() {
     'acs conv resume') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
     'acs conv diff') REPLY='--stat --resume -h --help' ;;
     'acs conv export') REPLY='--as -h --help' ;;
+    'acs conv open') REPLY='-n --no-browser -h --help' ;;
     'acs conv pull') REPLY='--3way --branch --resume -h --help' ;;
     'acs conv rename') REPLY='-h --help' ;;
     'acs conv delete') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --force --with-sandbox --ignore-not-found -h --help' ;;
@@ -195,6 +198,7 @@ _acs_flags() {
     'acs help conv resume') REPLY='' ;;
     'acs help conv diff') REPLY='' ;;
     'acs help conv export') REPLY='' ;;
+    'acs help conv open') REPLY='' ;;
     'acs help conv pull') REPLY='' ;;
     'acs help conv rename') REPLY='' ;;
     'acs help conv delete') REPLY='' ;;
@@ -246,7 +250,7 @@ _acs_flags() {
 _acs_commands() {
   case "$1" in
     'acs') REPLY='conv sandbox specs settings secret profile whoami serve completion help' ;;
-    'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export pull rename delete' ;;
+    'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete' ;;
     'acs specs') REPLY='list show' ;;
     'acs settings') REPLY='get set unset edit schema profile' ;;
@@ -254,7 +258,7 @@ _acs_commands() {
     'acs secret') REPLY='list set delete' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
     'acs help') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
-    'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export pull rename delete' ;;
+    'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete' ;;
     'acs help specs') REPLY='list show' ;;
     'acs help settings') REPLY='get set unset edit schema profile' ;;
@@ -446,6 +450,7 @@ _acs_values() {
     'acs conv resume argument' | 'acs conv resume further') names=conversations ;;
     'acs conv diff argument') names=conversations ;;
     'acs conv export argument') names=conversations ;;
+    'acs conv open argument') names=conversations ;;
     'acs conv pull argument') names=conversations ;;
     'acs conv rename argument') names=conversations ;;
     'acs conv delete argument' | 'acs conv delete further') names=conversations ;;

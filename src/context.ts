@@ -97,6 +97,8 @@ export interface Context {
   redact(text: string): string;
   progress(text: string): Promise<Progress>;
   prompt(): Promise<Prompt>;
+  /** Opens an address in the user's browser; false when there is none. */
+  openBrowser(url: string): Promise<boolean>;
 
   /**
    * The active server, resolved and probed. Starts the local service when `local` is active and no service answers.

@@ -78,6 +78,7 @@ export function createContext(platform: Platform): Context {
       const { createPrompt } = await import('./terminal/prompt.ts');
       return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
     }),
+    openBrowser: async (url) => (await import('./terminal/browser.ts')).openInBrowser(url, platform),
     server: once(async (within?: AbortSignal) => await connections.of(await targets.plan(), within)),
     async servers(within) {
       const plans = await targets.plans();

@@ -29,6 +29,7 @@ const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
     startSandbox: 'call',
     stop: 'call',
     diff: 'call',
+    webPage: 'call',
   },
   sandboxes: {
     list: 'call',

@@ -39,6 +39,7 @@ export const FEATURES = [
   'v1-secrets',
   'events',
   'sandboxes',
+  'page-links',
   ...STATED_FEATURES,
 ] as const;
 

@@ -63,6 +63,7 @@ function featuresOf(
     'v1-secrets': presenceOf(has(/^\/api\/v1\/secrets(\/search)?$/)),
     events: presenceOf(has(/\/events(\/search)?$/)),
     sandboxes: presenceOf(has(/^\/api\/v1\/sandboxes\/search$/)),
+    'page-links': presenceOf(has(/^\/local\/conversations\/\{\w+\}\/page-link$/, 'post')),
     ...statedFeatures(document),
   };
   return { features, v1StartMembers: members === null ? null : [...members] };

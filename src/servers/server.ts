@@ -86,6 +86,12 @@ export interface WorkspaceDiff {
   omissions: string[];
 }
 
+export interface WebPage {
+  url: string;
+  /** The address can be used once, within this time; null: at any time. */
+  valid_seconds: number | null;
+}
+
 export interface StartProgress {
   start_task_id: string;
   /** Server's word for the step, lower case with dashes: `waiting-for-sandbox`. */
@@ -153,6 +159,8 @@ export interface Server {
     /** Interrupts the run where the server can, else pauses it. Resolves when the server has accepted it. */
     stop(id: string): Promise<void>;
     diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;
+    /** Where a browser shows the conversation. Throws `unsupported` where the server has no page of it. */
+    webPage(id: string): Promise<WebPage>;
   };
 
   readonly sandboxes: {

@@ -75,6 +75,7 @@ const TABLE: Record<string, Row> = {
   'conv resume': { args: [], before: finished },
   'conv diff': { args: ['--stat'], before: finished },
   'conv export': { args: ['--as', 'ndjson'], before: finished },
+  'conv open': { args: [], before: finished },
   'conv pull': { args: ['-o', 'pulled', '--dry-run'], before: finished },
   'conv rename': { args: ['One'], before: finished },
   'conv delete': { args: ['-y'], before: newConversation },
@@ -197,6 +198,7 @@ function steady(text: string): string {
     .replaceAll(world.service.url, '<url>')
     .replaceAll(world.dir, '<dir>')
     .replace(/http:\/\/127\.0\.0\.1:\d+/g, '<url>')
+    .replace(/once=[\w-]{43}/g, 'once=<token>')
     .replace(UUID, '<uuid>')
     .replace(/\b[0-9a-f]{32}\b/g, '<id>')
     .replace(/\b[0-9a-f]{40}\b/g, '<commit>')

@@ -74,6 +74,11 @@ const VERBS: readonly Entry[] = [
     load: async () => (await import('./export.ts')).declareExport,
   },
   {
+    usage: 'open <id>',
+    description: 'open the page of a conversation in a browser',
+    load: async () => (await import('./open.ts')).declareOpen,
+  },
+  {
     usage: 'pull <id>',
     description: 'retrieve the changes into the checkout, a branch or a folder',
     load: async () => (await import('./pull.ts')).declarePull,

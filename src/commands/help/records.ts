@@ -4,6 +4,7 @@ import type { JsonShape, RecordShape } from '../../output/view.ts';
 import { confirmationView } from '../conv/confirmation.ts';
 import { fileView } from '../conv/diff.ts';
 import { eventView } from '../conv/event-view.ts';
+import { webPageView } from '../conv/open.ts';
 import { pulledView } from '../conv/pull.ts';
 import { conversationView, outcomeView, startedShape } from '../conv/view.ts';
 import { ERROR_MEMBERS, unreadShape } from '../conv/wait-items.ts';
@@ -29,6 +30,7 @@ export const RECORDS: readonly RecordShape[] = [
   unreadShape,
   confirmationView,
   fileView,
+  webPageView,
   pulledView,
   sandboxView,
   specView,

@@ -9,6 +9,7 @@ import { renameV0 } from '../quirks/overwritten-title-v0.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
 import type { Adapter, OutgoingMessage } from '../server.ts';
 import { reasonOf } from '../transport/answer.ts';
+import { webPage } from '../web-page.ts';
 import { answerV0, checkAnswerV0, pendingV0, refuseWaitingV0, runV0, startSandboxV0 } from './answers.ts';
 import { getConversationV0, pathOfV0, runtimeOf, V0_TIMEOUT_MS } from './calls.ts';
 import { diffV0 } from './diff.ts';
@@ -46,6 +47,7 @@ export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: W
     startSandbox: (id) => startSandboxV0(links, id),
     stop: (id) => stopV0(links, id),
     diff: (id, options) => diffV0(links, id, options),
+    webPage: (id) => webPage(links, webUrl, id),
   };
 }
 

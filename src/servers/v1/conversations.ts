@@ -8,6 +8,7 @@ import { refuseNeighbours } from '../quirks/deleted-neighbours.ts';
 import { createCopyNotices } from '../quirks/late-copy.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
 import type { Adapter, RemovalScope } from '../server.ts';
+import { webPage } from '../web-page.ts';
 import { foundNothing } from '../transport/answer.ts';
 import { LIMITS_MS } from '../transport/time-limits.ts';
 import { agentOf, runningAgentOf } from './agent.ts';
@@ -60,6 +61,7 @@ export function createConversationsV1(
     startSandbox: (id) => startSandboxV1(links, id, resume),
     stop: (id) => stopV1(links, id),
     diff: (id, options) => diffV1(links, id, options),
+    webPage: (id) => webPage(links, webUrl, id),
   };
 }
 

@@ -15,6 +15,7 @@ const VERBS = [
   'resume',
   'diff',
   'export',
+  'open',
   'pull',
   'rename',
   'delete',

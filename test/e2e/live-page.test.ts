@@ -1,0 +1,285 @@
+/** The live page of the local service in a real browser. */
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { finish, json, replayFile, run } from '../commands/conv/support.ts';
+import { type Browser, hasChromium, startChromium } from '../support/chromium.ts';
+import { HOSTILE } from '../support/hostile-text.ts';
+import { expectAccessible, look, LOOKS } from '../support/page-checks.ts';
+import { until } from '../support/until.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld({ spec: 'process' });
+});
+afterEach(() => world.close());
+
+const edit = (members: Record<string, unknown>) => ({ action: 'edit', args: { impl_source: 'oh_aci', ...members } });
+
+/** A command that goes on until the test releases it. */
+const held = (name: string) => run(`while [ ! -e ${path.join(world.dir, name)} ]; do sleep 0.05; done; echo ${name}`);
+const release = (name: string) => writeFile(path.join(world.dir, name), '');
+
+/** Starts a run of these steps, and returns its id while it continues. */
+async function start(steps: Record<string, unknown>[], message = 'Do it.'): Promise<string> {
+  const file = await replayFile(world, `run-${steps.length}.json`, steps);
+  const { code, out, err } = await world.acs('conv', 'new', message, '--no-repo', '--replay', file, '--json');
+  if (code !== 0) throw new Error(err);
+  return json({ out }).id;
+}
+
+async function address(id: string, ...flags: string[]): Promise<string> {
+  const { out } = await world.acs('conv', 'open', id, ...flags);
+  return out.trim();
+}
+
+async function ended(id: string): Promise<void> {
+  expect((await world.acs('conv', 'wait', id)).err).not.toContain('error:');
+}
+
+/** Forwards connections to the service, and cuts those that are open. */
+async function cuttingProxy(target: string) {
+  const { port } = new URL(target);
+  const open = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    const onward = net.connect(Number(port), '127.0.0.1');
+    for (const [from, to] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      open.add(from);
+      from.pipe(to);
+      from.on('error', () => undefined);
+      from.on('close', () => {
+        open.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    cut,
+    async close() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe.runIf(hasChromium)('the live page in Chromium', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startChromium();
+  });
+  afterAll(() => browser.close());
+
+  const textOf = (selector: string) =>
+    browser.tab.evaluate<string>(`document.querySelector(${JSON.stringify(selector)}).innerText`);
+  const untilText = (selector: string, part: string) => until(async () => (await textOf(selector)).includes(part));
+  const stepTexts = () =>
+    browser.tab.evaluate<string[]>("[...document.querySelectorAll('#steps > li')].map((each) => each.innerText)");
+
+  it('shows new steps, the end of the run, the answer and the changes without a reload', async () => {
+    const id = await start([
+      held('first'),
+      edit({ command: 'create', path: 'notes.txt', file_text: 'one\ntwo\n' }),
+      held('second'),
+      finish('All is done.'),
+    ]);
+    const url = await address(id);
+    await browser.tab.open(url);
+    await untilText('#connection', 'Live.');
+    await untilText('#run', 'running');
+    expect(await textOf('#steps')).not.toContain('notes.txt');
+    expect(await textOf('#answer')).toContain('The agent has not answered the latest message.');
+    await browser.tab.evaluate("globalThis.mark = 'the same document'");
+    await release('first');
+    await untilText('#steps', 'notes.txt');
+    await release('second');
+    await untilText('#run', 'finished');
+    await untilText('#facts', 'finished');
+    await untilText('#answer', 'All is done.');
+    await untilText('#changes', '1 file changed, lines added: 2, removed: 0');
+    expect(await browser.tab.evaluate('globalThis.mark')).toBe('the same document');
+    expect(await browser.tab.evaluate('location.search')).toBe('');
+    const clean = url.replace(/\?.*/, '');
+    expect(browser.tab.requests()).toEqual([clean, expect.stringMatching(/\/live\?after=\d+$/)]);
+  });
+
+  it('has the steps of the exported page, loaded at once or one by one', async () => {
+    const id = await start([
+      held('go'),
+      edit({ command: 'create', path: 'a', file_text: 'x' }),
+      run('ls'),
+      finish('Ok.'),
+    ]);
+    await browser.tab.open(await address(id));
+    await untilText('#connection', 'Live.');
+    await release('go');
+    await untilText('#run', 'finished');
+    await untilText('#answer', 'Ok.');
+    const steps = () => browser.tab.evaluate<string>("document.getElementById('steps').innerHTML");
+    const live = await steps();
+    await browser.tab.open(await address(id));
+    expect(await steps()).toBe(live);
+    const exported = (await world.acs('conv', 'export', id, '--as', 'html')).out;
+    const template = `const page = new DOMParser().parseFromString(${JSON.stringify(exported)}, 'text/html');`;
+    expect(await browser.tab.evaluate(`${template} page.getElementById('steps').innerHTML`)).toBe(live);
+  });
+
+  it('runs nothing and requests nothing of hostile text, loaded at once or live', async () => {
+    const all = HOSTILE.join('\n').replaceAll('\0', '');
+    await writeFile(path.join(world.dir, 'hostile'), all);
+    const steps = [
+      run(`cat ${path.join(world.dir, 'hostile')}`),
+      held('go'),
+      run(`cat ${path.join(world.dir, 'hostile')}`),
+    ];
+    const id = await start([...steps, finish(all)], all);
+    await browser.tab.open(await address(id));
+    await untilText('#connection', 'Live.');
+    await release('go');
+    await untilText('#run', 'finished');
+    await untilText('#answer', HOSTILE[0] ?? '');
+    expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
+    const clean = `${world.service.url}/conversations/${id}`;
+    expect(browser.tab.requests().map((each) => each.replace(/\?.*/, ''))).toEqual([clean, `${clean}/live`]);
+    const markup = "document.querySelectorAll('img, svg, iframe, link, meta[http-equiv], script').length";
+    expect(await browser.tab.evaluate(markup)).toBe(1);
+    const text = await browser.tab.evaluate<string>('document.body.textContent');
+    for (const part of HOSTILE.slice(0, 7)) expect(text).toContain(part);
+  });
+
+  it('has a policy under which inserted markup could neither run nor load nor leave', async () => {
+    const id = await start([finish('Ok.')]);
+    await ended(id);
+    await browser.tab.open(await address(id));
+    await untilText('#connection', 'Live.');
+    const before = browser.tab.requests();
+    const attack = `<img src=x onerror="globalThis.ran = 1"><a href="javascript:globalThis.ran = 2">x</a><iframe srcdoc="<script>parent.ran = 3</script>"></iframe>`;
+    await browser.tab.evaluate(
+      `document.getElementById('steps').insertAdjacentHTML('beforeend', ${JSON.stringify(attack)})`,
+    );
+    await browser.tab.evaluate("document.querySelector('a[href^=javascript]').click()");
+    const inline =
+      "const script = document.createElement('script'); script.textContent = 'globalThis.ran = 4'; document.body.append(script);";
+    await browser.tab.evaluate(`{ ${inline} }`);
+    const out = `fetch('http://127.0.0.1:9/', { mode: 'no-cors' }).then(() => 'sent', () => 'blocked')`;
+    expect(await browser.tab.evaluate(out)).toBe('blocked');
+    expect(await browser.tab.evaluate('globalThis.ran ?? null')).toBeNull();
+    expect(browser.tab.requests().filter((each) => !each.startsWith('about:'))).toEqual(before);
+  });
+
+  it('continues after a cut with the step that follows the last one, and shows none twice', async () => {
+    const proxy = await cuttingProxy(world.service.url);
+    const names = ['one', 'two'];
+    const id = await start([...names.map(held), finish('Ok.')]);
+    await browser.tab.open(await address(id, '--base-url', proxy.url));
+    for (const name of names) {
+      await untilText('#connection', 'Live.');
+      proxy.cut();
+      await untilText('#connection', 'The connection is lost');
+      await release(name);
+    }
+    await untilText('#run', 'finished');
+    await untilText('#answer', 'Ok.');
+    const steps = await stepTexts();
+    for (const name of names) expect(steps.filter((each) => each.endsWith(`\n${name}`))).toHaveLength(1);
+    await browser.tab.open(await address(id));
+    expect(await stepTexts()).toEqual(steps);
+    await proxy.close();
+  });
+
+  it('has no connection while it is hidden, and catches up when it is shown again', async () => {
+    const id = await start([held('go'), finish('Ok.')]);
+    await browser.tab.open(await address(id));
+    await untilText('#connection', 'Live.');
+    const show = (hidden: boolean) =>
+      browser.tab.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    await show(true);
+    await release('go');
+    await ended(id);
+    expect(await textOf('#run')).toContain('running');
+    await show(false);
+    await untilText('#run', 'finished');
+    await untilText('#answer', 'Ok.');
+    expect((await stepTexts()).filter((each) => each.includes('Ok.'))).toHaveLength(1);
+  });
+
+  it('says so when the service ends, and keeps what it shows', async () => {
+    const id = await start([finish('Ok.')]);
+    await ended(id);
+    await browser.tab.open(await address(id));
+    await untilText('#connection', 'Live.');
+    await world.service.close('the test ends it');
+    await untilText('#connection', 'The local service has ended.');
+    expect(await textOf('#answer')).toContain('Ok.');
+  });
+
+  it('shows the stored events of a paused sandbox, and that it is paused', async () => {
+    const id = await start([run('echo kept'), held('never'), finish('Ok.')]);
+    await until(async () => (await world.acs('conv', 'events', id)).out.includes('kept'));
+    await browser.tab.open(await address(id));
+    await untilText('#run', 'running');
+    const { sandbox_id: sandbox } = json(await world.acs('conv', 'show', id, '--json'));
+    await world.acs('sandbox', 'pause', sandbox ?? '');
+    await untilText('#run', 'paused');
+    await browser.tab.open(await address(id));
+    expect(await textOf('#steps')).toContain('kept');
+    expect(await textOf('#run')).toContain('paused');
+  });
+
+  it('opens with a link once: the second use is refused in words', async () => {
+    const id = await start([finish('Ok.')]);
+    const url = await address(id);
+    await browser.tab.open(url);
+    await browser.tab.open(url);
+    expect(await textOf('main')).toContain('The link was used before, or is older than 60 seconds.');
+    expect(await textOf('main')).toContain(`acs conv open ${id}`);
+    await browser.tab.open(url.replace(/\?.*/, ''));
+    expect(await textOf('#answer')).toContain('Answer');
+  });
+
+  it('reaches the newest step with the keyboard', async () => {
+    const id = await start([...Array.from({ length: 30 }, (_, number) => run(`seq ${number}`)), finish('Ok.')]);
+    await ended(id);
+    await look(browser.tab, 'light', 1280);
+    await browser.tab.open(await address(id));
+    await browser.tab.evaluate("document.getElementById('newest').focus()");
+    for (const type of ['keyDown', 'keyUp']) {
+      const enter = {
+        type,
+        key: 'Enter',
+        code: 'Enter',
+        windowsVirtualKeyCode: 13,
+        ...(type === 'keyDown' ? { text: '\r' } : {}),
+      };
+      await browser.tab.send('Input.dispatchKeyEvent', enter);
+    }
+    const isVisible = `{ const { top, bottom } = document.getElementById('steps').lastElementChild.getBoundingClientRect(); top >= 0 && bottom <= innerHeight }`;
+    await until(() => browser.tab.evaluate<boolean>(isVisible));
+    expect(await browser.tab.evaluate('scrollY')).toBeGreaterThan(0);
+  });
+
+  it.each(LOOKS)('has no violation of axe and fits its window: %s, %i pixels wide', async (scheme, width) => {
+    await look(browser.tab, scheme, width);
+    const all = HOSTILE.join('\n').replaceAll('\0', '');
+    const id = await start([edit({ command: 'create', path: 'a', file_text: all }), held('never')], all);
+    await browser.tab.open(await address(id));
+    await untilText('#connection', 'Live.');
+    await untilText('#steps', 'while [');
+    await expectAccessible(browser.tab, scheme);
+    await browser.tab.open(`${world.service.url}/conversations/${id}?once=used`);
+    await expectAccessible(browser.tab, scheme, 10);
+  });
+});
