@@ -1,6 +1,6 @@
 /**
  * Every route of the local service, and who calls it. A route is served when a command of `acs`, openhands-sdk, its cloud
- * workspace, the `openhands` CLI or @openhands/typescript-client calls it, or a user who wants a file from it.
+ * workspace, the `openhands` CLI or @openhands/typescript-client calls it. Below `/local/` are the service's own routes.
  * `npm run generate` writes docs/served-routes.md from these tables; a test compares them with what app server and agent
  * server answer.
  *
@@ -25,7 +25,6 @@ export const APP_ROUTES = {
   'POST /api/conversations/{conversation_id}/stop': 'acs conv stop',
   'GET /api/conversations/{conversation_id}/events': 'acs conv events, acs conv export, acs conv follow',
   'POST /api/conversations/{conversation_id}/events': 'acs conv send, acs conv confirm, acs conv resume',
-  'GET /api/conversations/{conversation_id}/trajectory': 'user (trajectory for --replay)',
   'GET /api/conversations/{conversation_id}/git/changes': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/git/diff': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/list-files': 'acs sandbox cp (planned)',
@@ -100,6 +99,7 @@ export const APP_ROUTES = {
 
 /** Routes of the agent server of a sandbox. `local app server`: the app server of the service sends it for a client. */
 export const AGENT_ROUTES = {
+  'POST /local/conversations/{conversation_id}/user_command': 'local app server',
   'GET /alive': 'typescript-client',
   'GET /health': 'sdk, cloud workspace, typescript-client',
   'GET /ready': 'typescript-client',
@@ -118,7 +118,6 @@ export const AGENT_ROUTES = {
   'POST /api/conversations/{conversation_id}/run': 'acs conv resume, sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/pause': 'acs conv stop, sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/interrupt': 'acs conv stop, sdk, typescript-client',
-  'POST /api/conversations/{conversation_id}/user_command': 'local app server',
   'POST /api/conversations/{conversation_id}/ask_agent': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/secrets': 'sdk, typescript-client',
   'POST /api/conversations/{conversation_id}/confirmation_policy': 'acs conv new, sdk, typescript-client',

@@ -52,7 +52,6 @@ it('every route names its callers, and a command of acs that is not planned exis
     'sdk',
     'sdk 1.11.5',
     'typescript-client',
-    'user (trajectory for --replay)',
   ]);
   const rows = Object.entries({ ...APP_ROUTES, ...AGENT_ROUTES, ...AGENT_SOCKETS });
   const callers = rows.flatMap(([route, text]) => text.split(', ').map((caller) => [route, caller] as const));

@@ -86,7 +86,7 @@ export const updateConversation = record({
   tags: v.nullish(mapOf(text())),
 });
 
-/** `POST …/user_command`, a route of the local service alone. */
+/** `POST /local/…/user_command`, a route of the local service alone. */
 export const userCommand = record({ command: text() });
 
 export const askAgent = record({ question: text() });

@@ -30,7 +30,7 @@ export function createAgentApp(worker: WorkerContext): Hono {
     maxBodyBytes: MAX_BODY_BYTES,
     faults: worker.faultRules,
     onBegin: (path) => {
-      if (path.startsWith('/api/')) lastUse = worker.nowMicroseconds();
+      if (/^\/(api|local)\//.test(path)) lastUse = worker.nowMicroseconds();
     },
     errorOf: agentErrorOf,
     log: worker.log,

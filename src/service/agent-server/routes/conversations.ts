@@ -83,7 +83,7 @@ function runHandlers({ conversations, sandbox }: WorkerContext): Handlers<AgentR
     'POST /api/conversations/{conversation_id}/run': change((loop) => loop.start()),
     'POST /api/conversations/{conversation_id}/pause': change((loop) => loop.pause()),
     'POST /api/conversations/{conversation_id}/interrupt': change((loop) => loop.interrupt()),
-    'POST /api/conversations/{conversation_id}/user_command': async (c) => {
+    'POST /local/conversations/{conversation_id}/user_command': async (c) => {
       const { conversation } = entryOf(c, conversations);
       runForUser(conversation, sandbox, (await readJson(c, userCommand)).command);
       return json(SUCCESS);

@@ -25,8 +25,6 @@ export function eventHandlersV0(context: AppContext): Handlers<AppRoute> {
       const ordered = query.reverse ? range.reverse() : range;
       return json({ events: ordered.slice(0, query.limit), has_more: ordered.length > query.limit });
     },
-    'GET /api/conversations/{conversation_id}/trajectory': (c) =>
-      json({ trajectory: reader.read(knownConversation(context, c)) }),
     'POST /api/conversations/{conversation_id}/events': async (c) => {
       const { action, args } = await readJson(c, eventPost);
       return act(context, c, (row) => perform(context, row, action, args));
@@ -50,7 +48,7 @@ function perform(
       return changeState(context, row, String(args.agent_state));
     case 'run':
       if (typeof args.command !== 'string') throw refuse(400, 'A run needs args.command');
-      return post(context, row, 'user_command', { command: args.command });
+      return sendTo(context, row, `/local/conversations/${row.id}/user_command`, { command: args.command });
     default:
       throw refuse(
         400,
@@ -71,8 +69,12 @@ async function act(context: AppContext, c: Context, work: (row: ConversationRow)
   return json({ success: true });
 }
 
-async function post(context: AppContext, row: ConversationRow, path: string, body: unknown): Promise<void> {
-  const request = { method: 'POST' as const, path: `/api/conversations/${row.id}/${path}`, json: body };
+function post(context: AppContext, row: ConversationRow, path: string, body: unknown): Promise<void> {
+  return sendTo(context, row, `/api/conversations/${row.id}/${path}`, body);
+}
+
+async function sendTo(context: AppContext, row: ConversationRow, path: string, body: unknown): Promise<void> {
+  const request = { method: 'POST' as const, path, json: body };
   const answer = await reached(context.supervisor.send(row.sandbox_id ?? '', request));
   if (answer.status < 400) return;
   const isPassedOn = answer.status < 500 || answer.status === 507;
