@@ -16,6 +16,7 @@ export interface ConversationJson {
   repository: string | null;
   branch: string | null;
   model: string | null;
+  url: string | null;
   cost_usd: number | null;
   tokens: { input: number; output: number } | null;
   changed?: boolean;

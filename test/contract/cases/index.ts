@@ -7,6 +7,7 @@ import { EXPORTING } from './exporting.ts';
 import { FAILURES } from './failures.ts';
 import { FOLLOWING } from './following.ts';
 import { LISTS } from './lists.ts';
+import { OPENING } from './opening.ts';
 import { REPOSITORIES } from './repositories.ts';
 import { RESTART } from './restart.ts';
 import { SANDBOXES } from './sandboxes.ts';
@@ -27,6 +28,7 @@ export const CASES: readonly ContractCase[] = [
   ...CHANGING,
   ...REPOSITORIES,
   ...EXPORTING,
+  ...OPENING,
   ...FAILURES,
   ...LISTS,
   ...RESTART,

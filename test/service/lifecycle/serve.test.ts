@@ -3,12 +3,22 @@ import http from 'node:http';
 import path from 'node:path';
 import WebSocket from 'ws';
 import { describe, expect, it } from 'vitest';
-import { serviceStatus, startService } from '../../../src/service/index.ts';
+import { serviceStatus, startService, type RunningService } from '../../../src/service/index.ts';
 import { freeBlock } from '../../support/ports.ts';
 import { conversation, countEvents, startedTask, until } from '../app/support.ts';
 import { clientOf, NO_DATABASE, servicesOfEachTest } from './support.ts';
 
 const services = servicesOfEachTest();
+
+/** The stream of the page of a new conversation, as a browser opens it. */
+async function openPage(service: RunningService, signal?: AbortSignal): Promise<Response> {
+  const client = clientOf(service);
+  const { app_conversation_id: id } = await startedTask(client, { replay_json: 'demo' });
+  const link = await client.call('POST', `/local/conversations/${id}/page-link`);
+  const opened = await fetch(service.url + (link.body as { path: string }).path, { redirect: 'manual' });
+  const cookie = opened.headers.get('set-cookie')?.replace(/;.*/, '') ?? '';
+  return await fetch(`${service.url}/conversations/${id}/live`, { headers: { cookie }, signal });
+}
 
 describe('a service', () => {
   it('keeps its files private, reports where it listens, and leaves no file behind', async () => {
@@ -125,6 +135,30 @@ describe('a service', () => {
     expect(isOver).toBe(false);
     follower.terminate();
     expect(await service.ended).toContain('idle timeout');
+  });
+
+  it('does not end while a browser shows a page', async () => {
+    const idleTimeoutMs = 4_000;
+    const service = await services.start({ idleTimeoutMs });
+    const page = new AbortController();
+    const stream = await openPage(service, page.signal);
+    let isOver = false;
+    void service.ended.then(() => (isOver = true));
+    const begun = performance.now();
+    await until(
+      () => performance.now() - begun,
+      (passed) => passed > 1.5 * idleTimeoutMs,
+    );
+    expect({ isOver, status: stream.status }).toEqual({ isOver: false, status: 200 });
+    page.abort();
+    expect(await service.ended).toContain('idle timeout');
+  });
+
+  it('ends on request while a browser shows a page, and the last message of its stream says so', async () => {
+    const service = await services.start({ idleTimeoutMs: 0 });
+    const stream = await openPage(service);
+    const [text] = await Promise.all([stream.text(), service.close()]);
+    expect(text).toMatch(/event: end\ndata: The local service has ended\.[^\n]*\n\n$/);
   });
 
   it('serves settings, conversations, events and a workspace to resume after a restart', async () => {

@@ -29,7 +29,8 @@ export function livePage(context: AppContext, row: ConversationRow): AsyncGenera
           yield events;
         }
       },
-      answer: () => Promise.resolve(reader.answer()),
+      // What the agent says during a run is not its answer yet.
+      answer: () => Promise.resolve(row.execution_status === 'running' ? null : reader.answer()),
       diff: () => changesOf(reader, row),
     },
     () => place,

@@ -56,6 +56,14 @@ it('the page has all events of the log, and the place of the newest one', async 
   expect(page).toContain('step-449-');
 });
 
+it('the page of a run has no answer yet, whatever the agent has said', async () => {
+  add(said('do it', 'user'), said('I begin.'));
+  app.store.conversations.update(id, { execution_status: 'running' });
+  expect(await textOf(livePage(app.context, row()))).toContain('The agent has not answered the latest message.');
+  app.store.conversations.update(id, { execution_status: 'finished' });
+  expect(await textOf(livePage(app.context, row()))).not.toContain('The agent has not answered the latest message.');
+});
+
 it('a stream sends what follows the page, in order, and then each new event once', async () => {
   add(said('one'), said('two'), said('three'));
   const { next } = follow(1);
