@@ -2,12 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 /**
  * The tests that run for each changed piece of code: they call the source directly, and start neither a server nor a
- * process. Those that do are named here; each of them would run for hundreds of changes.
+ * process. Those that do, or that read docs/, are named here; each of them would run for hundreds of changes.
  */
 const SLOW = [
   'test/domain/pages.test.ts',
   'test/profiles/{lock,open-store}.test.ts',
   'test/runs/tracker-hangs.test.ts',
+  'test/runs/transitions.test.ts',
   'test/text/{key-variables,simple-width}.test.ts',
 ];
 

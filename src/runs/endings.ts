@@ -1,12 +1,10 @@
 /** Errors and outcomes of tracking that ends before the run: by a deadline, a silence or a signal. */
 import type { Conversation, ConversationStatus } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
-import type { RunEvidence } from './evidence.ts';
-import { openOutcome } from './outcome.ts';
+import { outcomeOf, type RunEvidence, type TrackedRun } from './outcome.ts';
 import { AppError, EXIT_CODES } from '../errors.ts';
 import { formatDuration } from '../text/duration.ts';
 import { staysSo } from './status.ts';
-import type { TrackedRun } from './tracker-options.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
   const passed = formatDuration(waitMs);
@@ -41,21 +39,32 @@ function deadlineError(passed: string, { id, status }: Conversation): AppError {
 }
 
 export function noEvents({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): AppError {
-  const action = last === null ? '' : `; the last was: ${last.text}`;
-  return new AppError('timeout', `no event of conversation ${id} for ${formatDuration(quietMs)}${action}`, {
+  return new AppError('timeout', `no event of conversation ${id} for ${formatDuration(quietMs)}${lastOf(last)}`, {
     hint: goOnHint(id, status),
     data: { reason: 'no-events', id, last_status: status },
   });
 }
 
+/** The same while the run is tracked further, in whole minutes. */
+export function noEventsNotice({ id, status }: Conversation, quietMs: number, last: ConversationEvent | null): string {
+  const quiet = formatDuration(Math.floor(quietMs / 60_000) * 60_000);
+  const state = status === 'running' ? '' : `, and its status is ${status}`;
+  return `no event of ${id} for ${quiet}${state}${lastOf(last)}`;
+}
+
+function lastOf(event: ConversationEvent | null): string {
+  return event === null ? '' : `; the last was: ${event.text}`;
+}
+
 /** The signal's own error, with what became of the run. */
-export function interruption(error: AppError, id: string, last: Conversation | null): AppError {
-  const state = last === null ? 'continues' : `(${last.status}) ${future(last.status)}`;
+export function interruption(error: AppError, { id, status }: Conversation): AppError {
+  const isUnknown = status === NOT_READ;
+  const state = isUnknown ? 'continues' : `(${status}) ${future(status)}`;
   return new AppError('interrupted', `${error.message}; conversation ${id} ${state}`, {
     ...error.details,
     exitCode: error.exitCode,
-    hint: goOnHint(id, last?.status ?? null),
-    data: { reason: 'interrupted', id, ...(last === null ? {} : { last_status: last.status }) },
+    hint: goOnHint(id, status),
+    data: { reason: 'interrupted', id, ...(isUnknown ? {} : { last_status: status }) },
   });
 }
 
@@ -93,7 +102,7 @@ function future(status: ConversationStatus): string {
 }
 
 /** A run that waits for a confirmation is answered: over V1 a stop would change nothing of it. */
-function goOnHint(id: string, status: string | null): string {
+function goOnHint(id: string, status: string): string {
   const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
   return `follow it: acs conv follow ${id}   ${end}`;
 }
@@ -102,13 +111,13 @@ function goOnHint(id: string, status: string | null): string {
 export function openRun(conversation: Conversation, evidence: RunEvidence, failure: AppError): TrackedRun {
   const code = failure.details.data?.['reason'];
   const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
-  return { outcome: openOutcome(conversation, evidence, failure.exitCode, reason), failure };
+  return { outcome: outcomeOf(conversation, evidence, failure.exitCode, reason), failure };
 }
 
 /** The follower has ended by itself with a status that is not an end of a run. */
 export function endOfItems(conversation: Conversation, evidence: RunEvidence): TrackedRun {
   const reason = { code: conversation.status, text: `the conversation is ${conversation.status}` };
-  return { outcome: openOutcome(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };
+  return { outcome: outcomeOf(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };
 }
 
 /** The status of a conversation whose latest run has not been read. */

@@ -7,7 +7,7 @@
 import { AppError } from '../errors.ts';
 import { beforeTime, isPassing } from './deadline.ts';
 import { poll, type Cadence } from './poll.ts';
-import { isOutcome } from './status.ts';
+import { endOfStatus } from './status.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import { parseTime } from '../text/time.ts';
 import type { FollowSource, Sighting } from './follow-source.ts';
@@ -239,10 +239,10 @@ class Follower {
       return;
     }
     // A short run may begin and end between two reads: its end is reported though the status before it was the same.
-    const again = isReported && isOutcome(conversation.status);
+    const again = isReported && endOfStatus(conversation.status) !== null;
     if (!again && this.reported !== null && !differs(this.reported, conversation)) return;
     let state = conversation;
-    if (isOutcome(conversation.status)) {
+    if (endOfStatus(conversation.status) !== null) {
       // Events that were stored before the end are delivered before it.
       yield* this.readStored();
       if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();

@@ -1,38 +1,63 @@
-/** What the status of a conversation alone says about its run; `outcome.ts` judges by the events too. */
-import { NO_STATUS, type Conversation, type ConversationStatus } from '../domain/conversation.ts';
+/**
+ * What the status of a conversation alone says about its run: one table for everything that asks. `outcome.ts` judges by
+ * the events too.
+ */
+import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
 
 /**
- * `works`: the agent works or is about to; `silent`: the sandbox reports no status; `idle`: no run, or one
- * whose end only the events show; `halted`: before its end, and can be resumed; `closed`: its runtime was closed, and
- * over V0 a list does not show whether the run had ended before; `lost`: the sandbox or the conversation is gone.
+ * `works`: the agent works or is about to; `silent`: the sandbox reports no status; `idle`: no run, or one whose end only
+ * the events show; `halted`: before its end, and can be resumed; `closed`: its runtime was closed, and over V0 a list
+ * does not show whether the run had ended before; `lost`: the sandbox or the conversation is gone.
  */
 type Stage = 'works' | 'silent' | 'idle' | 'halted' | 'closed' | 'ended' | 'lost' | 'unclear';
+
+/** How a run ends; `kind` gives the exit code. */
+export interface End {
+  kind: 'ok' | 'failed' | 'needs-input' | 'conflict';
+  /** Where the record has none. */
+  reason: Reason | null;
+  waitingFor: 'confirmation' | 'user' | null;
+}
 
 interface Row {
   stage: Stage;
   /** What a resume requests. A server refuses to run what is lost; a conversation without a message has no run. */
   onResume: 'run' | 'run-if-message' | 'nothing';
+  /** Null: the status alone is not an end. */
+  end: End | null;
 }
 
 type Known = Exclude<ConversationStatus, `unknown(${string})`> | typeof NO_STATUS;
 
+const FINISHED: End = { kind: 'ok', reason: null, waitingFor: null };
+const FAILED = end('failed', 'failed', 'the server gives no reason');
+const STUCK = end('failed', 'stuck', 'the agent did the same step again and again');
+const WAITING = end('needs-input', 'confirmation', 'the agent waits for a confirmation', 'confirmation');
+const PAUSED = end('conflict', 'paused', 'the run was paused before its end');
+const STOPPED = end('conflict', 'stopped', 'the run was stopped before its end');
+const ARCHIVED = end('conflict', 'archived', 'the sandbox is gone, and the run had not ended');
+
 const ROWS: Partial<Record<ConversationStatus, Row>> = {
-  starting: { stage: 'works', onResume: 'nothing' },
-  running: { stage: 'works', onResume: 'run' },
-  [NO_STATUS]: { stage: 'silent', onResume: 'run' },
-  idle: { stage: 'idle', onResume: 'run-if-message' },
-  waiting: { stage: 'halted', onResume: 'run' },
-  paused: { stage: 'halted', onResume: 'run' },
-  stopped: { stage: 'closed', onResume: 'run' },
-  finished: { stage: 'ended', onResume: 'nothing' },
-  failed: { stage: 'ended', onResume: 'run' },
-  stuck: { stage: 'ended', onResume: 'run' },
-  archived: { stage: 'lost', onResume: 'run' },
-  deleted: { stage: 'lost', onResume: 'run' },
+  starting: { stage: 'works', onResume: 'nothing', end: null },
+  running: { stage: 'works', onResume: 'run', end: null },
+  [NO_STATUS]: { stage: 'silent', onResume: 'run', end: null },
+  idle: { stage: 'idle', onResume: 'run-if-message', end: null },
+  waiting: { stage: 'halted', onResume: 'run', end: WAITING },
+  paused: { stage: 'halted', onResume: 'run', end: PAUSED },
+  stopped: { stage: 'closed', onResume: 'run', end: STOPPED },
+  finished: { stage: 'ended', onResume: 'nothing', end: FINISHED },
+  failed: { stage: 'ended', onResume: 'run', end: FAILED },
+  stuck: { stage: 'ended', onResume: 'run', end: STUCK },
+  archived: { stage: 'lost', onResume: 'run', end: ARCHIVED },
+  deleted: { stage: 'lost', onResume: 'run', end: null },
 } satisfies Record<Known, Row>;
 
 /** A word that a later server invented. */
-const UNCLEAR: Row = { stage: 'unclear', onResume: 'run' };
+const UNCLEAR: Row = { stage: 'unclear', onResume: 'run', end: null };
+
+function end(kind: End['kind'], code: string, text: string, waitingFor: End['waitingFor'] = null): End {
+  return { kind, reason: { code, text }, waitingFor };
+}
 
 function rowOf(status: ConversationStatus): Row {
   return ROWS[status] ?? UNCLEAR;
@@ -40,6 +65,11 @@ function rowOf(status: ConversationStatus): Row {
 
 function isIn(status: ConversationStatus, ...stages: Stage[]): boolean {
   return stages.includes(rowOf(status).stage);
+}
+
+/** The end that the status by itself is, as `idle` is not; null for none. */
+export function endOfStatus(status: ConversationStatus): End | null {
+  return rowOf(status).end;
 }
 
 export function isWorking(status: ConversationStatus): boolean {
@@ -64,11 +94,6 @@ export function isUnfinished(status: ConversationStatus): boolean {
 /** Whether the status changes only after a new message or a resume. */
 export function isFinal(status: ConversationStatus): boolean {
   return isIn(status, 'ended', 'closed', 'lost');
-}
-
-/** Whether the status by itself is an outcome, as `idle` is not: all events before it are to be delivered first. */
-export function isOutcome(status: ConversationStatus): boolean {
-  return isFinal(status) || isUnfinished(status);
 }
 
 /** Whether a run that has not ended stays as it is without an order. */

@@ -3,7 +3,7 @@ import { blankConversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 import { AppError } from '../../src/errors.ts';
 import * as endings from '../../src/runs/endings.ts';
-import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
+import { NO_EVIDENCE } from '../../src/runs/outcome.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const running = blankConversation(ID, 'running');
@@ -29,7 +29,7 @@ describe('a command that leaves a run', () => {
       message: `conversation ${ID} is still ${status} after 1m; it ${future}`,
       details: { hint, data: { reason: 'timeout', id: ID, last_status: status } },
     });
-    expect(endings.interruption(signal(), ID, conversation)).toMatchObject({
+    expect(endings.interruption(signal(), conversation)).toMatchObject({
       kind: 'interrupted',
       message: `interrupted by SIGINT; conversation ${ID} (${status}) ${future}`,
       details: { hint, data: { reason: 'interrupted', id: ID, last_status: status } },
@@ -41,7 +41,7 @@ describe('a command that leaves a run', () => {
       message: `conversation ${ID} shows no status of the run that was requested after 1m`,
       details: { hint: followAndStop, data: { last_status: 'unknown(not-read)' } },
     });
-    const { exitCode, message, details } = endings.interruption(signal(143), ID, null);
+    const { exitCode, message, details } = endings.interruption(signal(143), blankConversation(ID, endings.NOT_READ));
     expect([exitCode, message]).toEqual([143, `interrupted by SIGINT; conversation ${ID} continues`]);
     expect(details).toMatchObject({ hint: followAndStop, server: 'http://127.0.0.1:9' });
     expect(details.data).toEqual({ reason: 'interrupted', id: ID });

@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
-import { afterEvent, afterStanding, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
 import {
+  NO_EVIDENCE,
+  afterEvent,
+  withoutContradiction,
   deletedOutcome,
   exitCodeOfStatus,
   isOfLatestRun,
   judge,
   judgeFor,
-  lasting,
-  openOutcome,
+  outcomeOf,
+  type RunEvidence,
 } from '../../src/runs/outcome.ts';
 import { conversationEvent } from './support/event.ts';
 
@@ -77,7 +79,7 @@ describe('the outcome of a run', () => {
   it('of a run that may continue has the record, and the exit code and the reason that are given', () => {
     const reason = { code: 'timeout', text: 'too late' };
     const open = conversation({ status: 'waiting', waiting_for: 'confirmation', cost_usd: 2 });
-    expect(openOutcome(open, { ...NO_EVIDENCE, last_event_id: 'e' }, 124, reason)).toEqual({
+    expect(outcomeOf(open, { ...NO_EVIDENCE, last_event_id: 'e' }, 124, reason)).toEqual({
       type: 'outcome',
       conversation_id: 'c',
       status: 'waiting',
@@ -144,7 +146,7 @@ describe('an agent that awaits the user without an answer of its own', () => {
   it('has ended with 8 once that was stable, and not at once', () => {
     const evidence = known(said, running(), action(), ...started);
     expect(judge(conversation({}), evidence)).toBeNull();
-    expect(judge(conversation({}), afterStanding(evidence))).toMatchObject({
+    expect(judge(conversation({}), withoutContradiction(evidence))).toMatchObject({
       exit_code: 8,
       waiting_for: 'user',
       reason: { code: 'awaiting-user', text: 'the agent stopped without an answer and waits for a message' },
@@ -153,8 +155,8 @@ describe('an agent that awaits the user without an answer of its own', () => {
 
   it('has not ended without a user message, or after a further one', () => {
     for (const evidence of [known(event('status:starting'), ...started), known(said, ...started, said)])
-      expect(judge(conversation({}), afterStanding(evidence))).toBeNull();
-    expect(judge(conversation({}), afterStanding(known(said, ...started, said, running())))).toBeNull();
+      expect(judge(conversation({}), withoutContradiction(evidence))).toBeNull();
+    expect(judge(conversation({}), withoutContradiction(known(said, ...started, said, running())))).toBeNull();
   });
 });
 
@@ -251,12 +253,5 @@ describe('a status', () => {
   ] as const)('right after a message is of the latest run when it is %s: %s', (status, is) => {
     expect(isOfLatestRun(conversation({ status }), known(message()))).toBe(is);
     expect(isOfLatestRun(conversation({ status }), NO_EVIDENCE)).toBe(true);
-  });
-
-  it('that may recover does not count until the follower has delivered it', () => {
-    const read = conversation({ status: 'failed', may_recover: true });
-    expect([lasting(read, null), lasting(read, 'running'), lasting(read, 'failed')]).toEqual([null, null, read]);
-    const { may_recover: _, ...failed } = read;
-    expect([lasting(failed, null), lasting(null, 'failed')]).toEqual([failed, null]);
   });
 });

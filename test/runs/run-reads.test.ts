@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { blankConversation, NO_STATUS, type Conversation } from '../../src/domain/conversation.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
 import { AppError, type ErrorKind } from '../../src/errors.ts';
-import { NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
+import { NO_EVIDENCE } from '../../src/runs/outcome.ts';
 import * as reads from '../../src/runs/run-reads.ts';
 import type { Server } from '../../src/servers/server.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const over = new AppError('timeout', 'the deadline has passed');
 
@@ -16,8 +17,6 @@ function serverThat(answer: () => Promise<unknown>): reads.BoundServer {
 const answers = (value: unknown) => serverThat(() => Promise.resolve(value));
 const fails = (error: unknown) => serverThat(() => Promise.reject(error));
 const failure = (kind: ErrorKind) => new AppError(kind, kind);
-
-const record = (members: Partial<Conversation>): Conversation => ({ ...blankConversation('c', 'running'), ...members });
 
 describe('the record of a run', () => {
   it('is read', async () => {
@@ -34,20 +33,6 @@ describe('the record of a run', () => {
 
   it.each(['not-found', 'auth', 'timeout', 'interrupted'] as const)('is not read after %s', async (kind) => {
     await expect(reads.readUnlessPassing(fails(failure(kind)), 'c')).rejects.toMatchObject({ kind });
-  });
-
-  it('that has no status for a moment does not replace the one before it', () => {
-    const [before, blank, next] = [record({}), record({ status: NO_STATUS }), record({ status: 'finished' })];
-    expect(reads.withKnownStatus(blank, before)).toBe(before);
-    expect(reads.withKnownStatus(blank, null)).toBe(blank);
-    expect(reads.withKnownStatus(next, before)).toBe(next);
-  });
-
-  it('is of the latest run unless the status may be older than the newest message', () => {
-    const finished = record({ status: 'finished' });
-    expect(reads.ofLatestRun(finished, NO_EVIDENCE)).toBe(finished);
-    expect(reads.ofLatestRun(finished, { ...NO_EVIDENCE, since_message: 'none' })).toBeNull();
-    expect(reads.ofLatestRun(null, NO_EVIDENCE)).toBeNull();
   });
 });
 
@@ -70,26 +55,9 @@ describe('the state of a run in its sandbox', () => {
 
 describe('a conversation', () => {
   it('is gone when its record is not found, and not after another error', async () => {
-    expect(await reads.isGone(fails(failure('not-found')).server, 'c')).toBe(true);
-    expect(await reads.isGone(fails(failure('network')).server, 'c')).toBe(false);
-    expect(await reads.isGone(answers('the record').server, 'c')).toBe(false);
-  });
-});
-
-describe('a status that is stable', () => {
-  const started: RunEvidence = { ...NO_EVIDENCE, since_message: 'none' };
-  const startedAfter = null;
-
-  it('of a running sandbox does not count for a run that the command has started and that has no event', () => {
-    expect(reads.standing({ startedAfter }, started, record({ sandbox_status: 'running' }))).toBe(started);
-  });
-
-  it.each([
-    ['of a run that another client has started', {}, started, 'running'],
-    ['of a run that has events', { startedAfter }, { ...started, since_message: 'some' }, 'running'],
-    ['of a sandbox that does not run', { startedAfter }, started, 'paused'],
-  ] as const)('%s counts', (_, options, evidence, sandbox_status) => {
-    expect(reads.standing(options, evidence, record({ sandbox_status })).since_message).toBe('unknown');
+    expect(await reads.isGone(fails(failure('not-found')), 'c')).toBe(true);
+    expect(await reads.isGone(fails(failure('network')), 'c')).toBe(false);
+    expect(await reads.isGone(answers('the record'), 'c')).toBe(false);
   });
 });
 
@@ -165,20 +133,51 @@ describe('a run of more than 300 events', () => {
   });
 });
 
-describe('an event', () => {
-  const end = event('end', null, '2026-01-01T00:00:01Z');
+let clock: ManualClock;
+let interruption: AbortController;
+beforeEach(() => {
+  clock = new ManualClock();
+  interruption = new AbortController();
+});
 
-  it.each([
-    ['the same event', event('end', null, null), end, true],
-    ['an older one', event('other', null, '2026-01-01T00:00:00.9Z'), end, true],
-    ['one of the same time', event('other', null, end.timestamp), end, false],
-    ['a newer one', event('other', null, '2026-01-01T00:00:02Z'), end, false],
-    ['a newer one of the same second', event('other', null, '2026-01-01T00:00:01.5Z'), end, false],
-    ['an older one of the same second', end, event('other', null, '2026-01-01T00:00:01.5Z'), true],
-    ['one without a time', event('other', null, null), end, false],
-    ['one where the end has no time', event('other', null, end.timestamp), event('end', null, null), false],
-    ['one where there is no end', end, null, false],
-  ])('is up to another: %s', (_, one, other, is) => {
-    expect(reads.isUpTo(one, other)).toBe(is);
+describe('the servers of a tracker', () => {
+  const server = { withSignal: (signal: AbortSignal) => Promise.resolve({ signal }) } as unknown as Server;
+  const opened = (members: { signal?: AbortSignal } = {}): Promise<reads.BoundServers> =>
+    reads.bindServers({ clock, signal: interruption.signal }, server, { deadlineMs: 60_000, ...members });
+
+  it('are aborted at the deadline, except the one for what is read after it', async () => {
+    await clock.pass(10_000);
+    const servers = await opened();
+    const { timed, late } = servers;
+    expect([timed.server, late.server]).toEqual([{ signal: timed.signal }, { signal: late.signal }]);
+    await clock.pass(49_999);
+    expect(timed.signal.aborted).toBe(false);
+    await clock.pass(1);
+    expect([timed.signal.aborted, late.signal.aborted]).toEqual([true, false]);
+    expect(timed.signal.reason).toMatchObject({ kind: 'timeout', message: 'the deadline has passed' });
+    for (const { isOver } of [timed, late])
+      expect([isOver(timed.signal.reason), isOver(new AppError('timeout', 'another'))]).toEqual([true, false]);
+  });
+
+  it('are both aborted by a stop, which leaves no timer', async () => {
+    const servers = await opened();
+    expect(clock.sleeping).toBe(1);
+    servers.stop();
+    expect([servers.timed.signal.aborted, servers.late.signal.aborted]).toEqual([true, true]);
+    await clock.pass(0);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('are both aborted by the signal of the command', async () => {
+    const { timed, late } = await opened();
+    interruption.abort();
+    expect([timed.signal.aborted, late.signal.aborted]).toEqual([true, true]);
+  });
+
+  it('are both aborted by the signal of the tracking', async () => {
+    const other = new AbortController();
+    const { timed, late } = await opened({ signal: other.signal });
+    other.abort();
+    expect([timed.signal.aborted, late.signal.aborted]).toEqual([true, true]);
   });
 });

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { CONVERSATION_STATUSES, NO_STATUS, type ConversationStatus } from '../../src/domain/conversation.ts';
 import {
   actionOnResume,
+  endOfStatus,
   hasEnded,
   hasStopped,
   isFinal,
-  isOutcome,
   isRunInProgress,
   isUnfinished,
   isUnknown,
@@ -37,7 +37,11 @@ describe('each predicate holds for its statuses and for no other', () => {
     ['hasEnded', hasEnded, ['finished', 'failed', 'stuck']],
     ['isUnfinished', isUnfinished, ['waiting', 'paused']],
     ['isFinal', isFinal, ['finished', 'failed', 'stuck', 'stopped', 'archived', 'deleted']],
-    ['isOutcome', isOutcome, ['waiting', 'paused', 'finished', 'failed', 'stuck', 'stopped', 'archived', 'deleted']],
+    [
+      'endOfStatus',
+      (status) => endOfStatus(status) !== null,
+      ['waiting', 'paused', 'finished', 'failed', 'stuck', 'stopped', 'archived'],
+    ],
     ['staysSo', staysSo, ['idle', 'waiting', 'paused', 'stopped']],
     ['isUnknown', isUnknown, [NO_STATUS, 'unknown(thinking)']],
   ])('%s', (_, holds, expected) => {

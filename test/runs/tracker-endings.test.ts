@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/errors.ts';
-import type { Answerer } from '../../src/runs/tracker-options.ts';
+import type { Answerer } from '../../src/runs/tracker.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
 
 const onEvent = (): Promise<void> => Promise.resolve();

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { trackRun } from '../../src/runs/tracker.ts';
-import type { TrackOptions } from '../../src/runs/tracker-options.ts';
+import { NO_EVIDENCE } from '../../src/runs/outcome.ts';
+import { trackRun, type TrackOptions } from '../../src/runs/tracker.ts';
 import type { Context } from '../../src/context.ts';
-import { NO_EVIDENCE } from '../../src/runs/evidence.ts';
 import type { Server } from '../../src/servers/server.ts';
 import { connectTo } from '../servers/support/connect.ts';
 import {

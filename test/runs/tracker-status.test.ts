@@ -1,7 +1,7 @@
 /** A status that may be older than the events: when the record is read again, and when the status is accepted. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
-import { beforeRun } from '../../src/runs/evidence.ts';
+import { beforeRun } from '../../src/runs/outcome.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
 
 const onEvent = (): Promise<void> => Promise.resolve();

@@ -7,7 +7,7 @@ import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
 import { oneOf } from '../option-parsers.ts';
 import { askDecision, PAST } from './confirmation.ts';
-import type { Answerer } from '../../runs/tracker-options.ts';
+import type { Answerer } from '../../runs/tracker.ts';
 
 export type OnConfirm = 'ask' | 'accept' | 'reject' | 'exit';
 

@@ -2,18 +2,17 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
-import { beforeRun } from '../../runs/evidence.ts';
-import { isOfLatestRun } from '../../runs/outcome.ts';
+import { beforeRun, isOfLatestRun } from '../../runs/outcome.ts';
+import { readKnownRun } from '../../runs/run-reads.ts';
+import { trackRun } from '../../runs/tracker.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Limits } from '../../runs/deadline.ts';
 import { answerer, type OnConfirmOptions } from './answering.ts';
 import { eventView } from './event-view.ts';
-import { readKnownRun } from '../../runs/run-reads.ts';
 import { showOutcome, showRun } from './follow.ts';
 import { conversationView, outcomeView } from './view.ts';
 import type { WaitOptions } from '../wait-limit.ts';
 import { beforeWatch, endAs } from './waiting.ts';
-import { trackRun } from '../../runs/tracker.ts';
 
 export interface RunOptions extends WaitOptions, OnConfirmOptions {
   wait?: boolean;

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import type { ConversationEvent } from '../../domain/event.ts';
+import { type ConversationEvent, isUpTo } from '../../domain/event.ts';
 import { isBookkeeping } from '../../domain/event-words.ts';
-import { beforeRun, NO_EVIDENCE } from '../../runs/evidence.ts';
-import type { Outcome } from '../../runs/outcome.ts';
+import { NO_EVIDENCE, beforeRun, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
+import { readKnownRun } from '../../runs/run-reads.ts';
+import { trackRun, type TrackOptions } from '../../runs/tracker.ts';
 import { EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Limits } from '../../runs/deadline.ts';
@@ -15,14 +16,11 @@ import { duration } from '../option-parsers.ts';
 import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView } from './event-view.ts';
-import { isUpTo, readKnownRun } from '../../runs/run-reads.ts';
 import { outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
 import { beforeWatch, endAs, failedStart } from './waiting.ts';
 import { waitForStart } from './wait-for-start.ts';
-import { trackRun } from '../../runs/tracker.ts';
-import type { TrackedRun, TrackOptions } from '../../runs/tracker-options.ts';
 
 export interface FollowOptions extends FilterOptions, WaitOptions, OnConfirmOptions {
   failOnStall?: number;

@@ -3,8 +3,7 @@ import { access, constants, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../context.ts';
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
-import { NO_EVIDENCE } from '../../runs/evidence.ts';
-import { openOutcome } from '../../runs/outcome.ts';
+import { NO_EVIDENCE, outcomeOf, type TrackedRun } from '../../runs/outcome.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { rememberLast } from '../resource/find.ts';
@@ -13,7 +12,6 @@ import { showOutcome } from './follow.ts';
 import type { NewOptions } from './new-options.ts';
 import { conversationView, idOf } from './view.ts';
 import { endAs } from './waiting.ts';
-import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /** `changed`: false when the conversation was there before. */
 export type AnnounceOptions = Pick<NewOptions, 'idFile' | 'follow'> & { changed: boolean };
@@ -114,7 +112,7 @@ export class Announcer {
       start_task_id: this.startTaskId,
       reason: { code, text: failure.message },
     };
-    const outcome = openOutcome({ ...record, id: idOf(record) }, NO_EVIDENCE, failure.exitCode, record.reason);
+    const outcome = outcomeOf({ ...record, id: idOf(record) }, NO_EVIDENCE, failure.exitCode, record.reason);
     if (format === 'json') {
       await this.ctx.out.item(conversationView, record, { changed: true, outcome, ...errorMember(failure) });
     }

@@ -5,7 +5,8 @@
 import type { Context } from '../../context.ts';
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
-import { NO_EVIDENCE } from '../../runs/evidence.ts';
+import { NO_EVIDENCE, type TrackedRun } from '../../runs/outcome.ts';
+import { trackRun } from '../../runs/tracker.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -20,8 +21,6 @@ import { Announcer } from './new-announce.ts';
 import { afterStopping, stopIfAsked } from './new-stop.ts';
 import { named, type StartLimit } from './new-title.ts';
 import { interruption } from '../../runs/endings.ts';
-import { trackRun } from '../../runs/tracker.ts';
-import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
 export type StartOptions = NewOptions &
@@ -174,7 +173,7 @@ async function afterFailedStart(ctx: Context, server: Server, error: unknown, op
   const last = blankConversation(named, 'starting');
   const failure =
     error.kind === 'interrupted'
-      ? interruption(error, named, last)
+      ? interruption(error, last)
       : new AppError(error.kind, `${error.message}${mayGoOn(error) ? `; the run may continue as ${named}` : ''}`, {
           ...error.details,
           hint: mayGoOn(error)

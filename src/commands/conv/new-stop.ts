@@ -9,7 +9,7 @@ import { formatDuration } from '../../text/duration.ts';
 import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
 import type { NewOptions } from './new-options.ts';
 import { notStopped, stoppedInstead } from '../../runs/endings.ts';
-import type { TrackedRun } from '../../runs/tracker-options.ts';
+import type { TrackedRun } from '../../runs/outcome.ts';
 
 export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> & { waitMs: number };
 

@@ -24,7 +24,7 @@ export async function waitForStart(
   } catch (error) {
     const named = { ...current, id: knownId(current) ?? idOf(current) };
     if (ctx.deadline.isOver(error)) throw deadlinePassed(named, ctx.deadline.waitMs);
-    throw isAppError(error) && error.kind === 'interrupted' ? interruption(error, named.id, named) : error;
+    throw isAppError(error) && error.kind === 'interrupted' ? interruption(error, named) : error;
   }
 }
 

@@ -4,10 +4,9 @@ import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } 
 import { isAppError } from '../../errors.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
 import { deadlinePassed, deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
-import { judge, judgeFor, type Outcome } from '../../runs/outcome.ts';
+import { judge, judgeFor, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
 import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
 import { trackRun } from '../../runs/tracker.ts';
-import type { TrackedRun } from '../../runs/tracker-options.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { explain } from '../declare.ts';

@@ -1,14 +1,12 @@
 /** Options and steps shared by the commands that wait for a run. */
 import type { Context } from '../../context.ts';
 import { blankConversation, type Conversation } from '../../domain/conversation.ts';
-import { NO_EVIDENCE } from '../../runs/evidence.ts';
-import { openOutcome } from '../../runs/outcome.ts';
+import { NO_EVIDENCE, outcomeOf, type TrackedRun } from '../../runs/outcome.ts';
 import type { Server } from '../../servers/server.ts';
 import { withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { deadlinePassedBefore, deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
 import type { AppError } from '../../errors.ts';
 import { idOf } from './view.ts';
-import type { TrackedRun } from '../../runs/tracker-options.ts';
 
 /**
  * What is done before the tracker starts, which keeps the deadline itself.
@@ -55,7 +53,7 @@ export function failedStart(conversation: Conversation): TrackedRun {
 /** The deadline came before there was a run to wait for, or before one could be read. */
 export function unbegun(conversation: Conversation, failure: AppError): TrackedRun {
   const reason = { code: 'timeout', text: failure.message };
-  return { outcome: openOutcome(conversation, NO_EVIDENCE, failure.exitCode, reason), failure };
+  return { outcome: outcomeOf(conversation, NO_EVIDENCE, failure.exitCode, reason), failure };
 }
 
 /**

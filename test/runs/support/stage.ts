@@ -1,10 +1,9 @@
 import type { Context } from '../../../src/context.ts';
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
 import type { RunSignal } from '../../../src/domain/event.ts';
-import { NO_EVIDENCE } from '../../../src/runs/evidence.ts';
+import { NO_EVIDENCE, type TrackedRun } from '../../../src/runs/outcome.ts';
+import { trackRun, type TrackOptions } from '../../../src/runs/tracker.ts';
 import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
-import { trackRun } from '../../../src/runs/tracker.ts';
-import type { TrackedRun, TrackOptions } from '../../../src/runs/tracker-options.ts';
 import type { Server } from '../../../src/servers/server.ts';
 import { ManualClock, settled } from '../../support/manual-clock.ts';
 import { conversationEvent } from './event.ts';
@@ -34,6 +33,7 @@ export class Stage {
   inSandbox: () => Promise<boolean> = () => Promise.resolve(false);
   /** What the conversation is when it is only read by its id. */
   get: () => Promise<Conversation> = () => Promise.resolve(this.record);
+  follower: (from: FollowOptions) => AsyncIterable<FollowItem> = (from) => this.follow(from);
   /** What the tracker has returned, and when. */
   ended: { run: TrackedRun; atMs: number } | null = null;
   lastEventId: string | null = null;
@@ -74,7 +74,7 @@ export class Stage {
     const server: Server = {
       withSignal: () => Promise.resolve(server),
       conversations: {
-        follow: (_: string, from: FollowOptions) => this.follow(from),
+        follow: (_: string, from: FollowOptions) => this.follower(from),
         getComplete: () => this.look(),
         get: () => this.get(),
         runsInSandbox: () => this.inSandbox(),

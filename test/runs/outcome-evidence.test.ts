@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationEvent, RunSignal } from '../../src/domain/event.ts';
-import { afterEvent, afterStanding, beforeRun, NO_EVIDENCE, type RunEvidence } from '../../src/runs/evidence.ts';
+import { NO_EVIDENCE, afterEvent, withoutContradiction, beforeRun, type RunEvidence } from '../../src/runs/outcome.ts';
 import { conversationEvent } from './support/event.ts';
 
 const event = (signal: RunSignal | null): ConversationEvent => conversationEvent('new', { signal });
@@ -69,7 +69,7 @@ describe('the evidence', () => {
       in_progress: true,
       awaits_user,
     };
-    expect(afterStanding(known)).toEqual({
+    expect(withoutContradiction(known)).toEqual({
       ...known,
       since_message: 'unknown',
       in_progress: false,
