@@ -291,7 +291,7 @@ _acs_values() {
     'acs conv new --instructions') files=1 ;;
     'acs conv new --suggested-task') files=1 ;;
     'acs conv new --microagent') files=1 ;;
-    'acs conv new --replay') files=1 ;;
+    'acs conv new --replay') files=1 REPLY='demo' ;;
     'acs conv new --model') : ;;
     'acs conv new --spec') names=specs ;;
     'acs conv new --sandbox') names=sandboxes ;;
@@ -437,7 +437,7 @@ _acs_values() {
     'acs serve --spec') names=specs ;;
     'acs serve --idle-timeout') : ;;
     'acs serve --scenario') files=1 ;;
-    'acs serve --replay') files=1 ;;
+    'acs serve --replay') files=1 REPLY='demo' ;;
     'acs conv new argument') : ;;
     'acs conv show argument') names=conversations ;;
     'acs conv follow argument') names=conversations ;;
@@ -515,14 +515,22 @@ _acs() {
   fi
   if [ -n "$files" ]; then
     compopt -o filenames 2>/dev/null
+    COMPREPLY=($(compgen -W "$REPLY" -- "$current"))
     local IFS=$'\n'
-    COMPREPLY=($(compgen -f -- "$current"))
+    COMPREPLY+=($(compgen -f -- "$current"))
     return
   fi
   # Without titles; bash breaks a word at a colon, so that such a name cannot be completed.
   [ -n "$names" ] && REPLY="$(acs __complete "$names" ${server[@]+"${server[@]}"} 2>/dev/null | cut -f 1 | grep -v :)"
-  # Of several values separated by commas the last one is completed.
-  case "$current" in *,*) prefix="${current%,*}," ;; esac
+  # Of several values separated by commas the last one is completed, and the others are not offered again.
+  if [[ "$current" == *,* ]]; then
+    prefix="${current%,*},"
+    local words=$REPLY
+    REPLY=''
+    for word in $words; do
+      [[ ",$prefix" == *",$word,"* ]] || REPLY="$REPLY $word"
+    done
+  fi
   COMPREPLY=($(compgen -P "$prefix" -W "$REPLY" -- "${current#"$prefix"}"))
 }
 

@@ -292,7 +292,7 @@ _acs_values() {
     'acs conv new --instructions') files=1 ;;
     'acs conv new --suggested-task') files=1 ;;
     'acs conv new --microagent') files=1 ;;
-    'acs conv new --replay') files=1 ;;
+    'acs conv new --replay') files=1 reply=('demo') ;;
     'acs conv new --model') : ;;
     'acs conv new --spec') names=specs ;;
     'acs conv new --sandbox') names=sandboxes ;;
@@ -438,7 +438,7 @@ _acs_values() {
     'acs serve --spec') names=specs ;;
     'acs serve --idle-timeout') : ;;
     'acs serve --scenario') files=1 ;;
-    'acs serve --replay') files=1 ;;
+    'acs serve --replay') files=1 reply=('demo') ;;
     'acs conv new argument') : ;;
     'acs conv show argument') names=conversations ;;
     'acs conv follow argument') names=conversations ;;
@@ -483,23 +483,28 @@ _acs_values() {
   esac
 }
 
-# Offers what _acs_values has found; of several values separated by commas the last one is completed.
+# Offers what _acs_values has found; of several values separated by commas the last one is completed, and the others
+# are not offered again.
 _acs_offer() {
   local line
   if [[ -n "$files" ]]; then
+    ((${#reply})) && compadd -- "${reply[@]}"
     _files
     return
   fi
   compset -P '*,'
+  local -a before=("${(@s:,:)IPREFIX##*=}")
   if [[ -n "$names" ]]; then
     for line in "${(@f)$(acs __complete "$names" "${server[@]}" 2>/dev/null)}"; do
       [[ -n "$line" ]] || continue
       word="${line%%$'\t'*}"
+      ((${before[(Ie)$word]})) && continue
       line="${line#"$word"}"
       reply+=("${word//:/\\:}${line:+:${line#$'\t'}}")
     done
     ((${#reply})) && _describe 'value' reply
   else
+    reply=("${(@)reply:|before}")
     ((${#reply})) && compadd -- "${reply[@]}"
   fi
 }

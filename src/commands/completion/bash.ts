@@ -78,14 +78,22 @@ _acs() {
   fi
   if [ -n "$files" ]; then
     compopt -o filenames 2>/dev/null
+    COMPREPLY=($(compgen -W "$REPLY" -- "$current"))
     local IFS=$'\\n'
-    COMPREPLY=($(compgen -f -- "$current"))
+    COMPREPLY+=($(compgen -f -- "$current"))
     return
   fi
   # Without titles; bash breaks a word at a colon, so that such a name cannot be completed.
   [ -n "$names" ] && REPLY="$(acs __complete "$names" \${server[@]+"\${server[@]}"} 2>/dev/null | cut -f 1 | grep -v :)"
-  # Of several values separated by commas the last one is completed.
-  case "$current" in *,*) prefix="\${current%,*}," ;; esac
+  # Of several values separated by commas the last one is completed, and the others are not offered again.
+  if [[ "$current" == *,* ]]; then
+    prefix="\${current%,*},"
+    local words=$REPLY
+    REPLY=''
+    for word in $words; do
+      [[ ",$prefix" == *",$word,"* ]] || REPLY="$REPLY $word"
+    done
+  fi
   COMPREPLY=($(compgen -P "$prefix" -W "$REPLY" -- "\${current#"$prefix"}"))
 }
 
@@ -100,7 +108,7 @@ function reply(values: Values): string {
     case 'names':
       return `names=${values.of}`;
     case 'files':
-      return 'files=1';
+      return values.words.length === 0 ? 'files=1' : `files=1 REPLY=${quote(values.words.join(' '))}`;
     case 'free':
       return ':';
   }

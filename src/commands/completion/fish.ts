@@ -86,7 +86,8 @@ function flagLine(flag: CompletionFlag, condition: string | null): string {
 
 function valueWords(values: Values): string[] {
   if (values.kind === 'free') return ['-x'];
-  return values.kind === 'files' ? ['-r', '-F'] : ['-x', '-a', candidates(values)];
+  if (values.kind !== 'files') return ['-x', '-a', candidates(values)];
+  return ['-r', '-F', ...(values.words.length === 0 ? [] : ['-a', quote(values.words.join(' '))])];
 }
 
 function candidates(values: Extract<Values, { kind: 'names' | 'choices' }>): string {

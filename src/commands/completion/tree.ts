@@ -10,7 +10,8 @@ export type NameKind = 'profiles' | 'conversations' | 'sandboxes' | 'specs' | 's
 export type Values =
   | { kind: 'choices'; words: readonly string[] }
   | { kind: 'names'; of: NameKind }
-  | { kind: 'files' }
+  /** `words` can stand instead of a file. */
+  | { kind: 'files'; words: readonly string[] }
   | { kind: 'free' };
 
 export interface CompletionFlag {
@@ -105,6 +106,8 @@ const NAMES_OF_FLAGS: Readonly<Record<string, NameKind>> = {
   '--not-spec': 'specs',
 };
 
+const WORDS_BESIDE_FILES: Readonly<Record<string, readonly string[]>> = { '--replay': ['demo'] };
+
 /**
  * The words that the flag's reader takes, or those of its own form: `--api <v0|v1|both>`. `<file|->` and `<path>` are
  * files; `<id>` and `<n>` are free.
@@ -115,7 +118,8 @@ function valuesOf(option: Option): Values {
   const { words } = (option.parseArg ?? {}) as Partial<WithWords>;
   if (words !== undefined) return { kind: 'choices', words };
   const forms = /[<[]([^>\]]+)[>\]]/.exec(option.flags)?.[1]?.split('|') ?? [];
-  return forms.some((form) => /^(file|path|dir|.*\.json)$/.test(form)) ? { kind: 'files' } : { kind: 'free' };
+  if (!forms.some((form) => /^(file|path|dir|.*\.json)$/.test(form))) return { kind: 'free' };
+  return { kind: 'files', words: WORDS_BESIDE_FILES[option.long ?? ''] ?? [] };
 }
 
 const NAMES_OF_ARGUMENTS: readonly (readonly [path: RegExp, argument: RegExp, of: NameKind])[] = [

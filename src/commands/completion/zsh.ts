@@ -46,23 +46,28 @@ ${valueLines(root, all, reply).join('\n')}
   esac
 }
 
-# Offers what _acs_values has found; of several values separated by commas the last one is completed.
+# Offers what _acs_values has found; of several values separated by commas the last one is completed, and the others
+# are not offered again.
 _acs_offer() {
   local line
   if [[ -n "$files" ]]; then
+    ((\${#reply})) && compadd -- "\${reply[@]}"
     _files
     return
   fi
   compset -P '*,'
+  local -a before=("\${(@s:,:)IPREFIX##*=}")
   if [[ -n "$names" ]]; then
     for line in "\${(@f)$(acs __complete "$names" "\${server[@]}" 2>/dev/null)}"; do
       [[ -n "$line" ]] || continue
       word="\${line%%$'\\t'*}"
+      ((\${before[(Ie)$word]})) && continue
       line="\${line#"$word"}"
       reply+=("\${word//:/\\\\:}\${line:+:\${line#$'\\t'}}")
     done
     ((\${#reply})) && _describe 'value' reply
   else
+    reply=("\${(@)reply:|before}")
     ((\${#reply})) && compadd -- "\${reply[@]}"
   fi
 }
@@ -120,7 +125,7 @@ function reply(values: Values): string {
     case 'names':
       return `names=${values.of}`;
     case 'files':
-      return 'files=1';
+      return values.words.length === 0 ? 'files=1' : `files=1 reply=(${values.words.map(quote).join(' ')})`;
     case 'free':
       return ':';
   }

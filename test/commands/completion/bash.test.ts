@@ -61,6 +61,23 @@ describe('in bash', () => {
     expect(bash('conv', 'new', 'acs')).toEqual([]);
   });
 
+  it('the word demo is offered beside files for a replay', () => {
+    expect(bash('conv', 'new', '--replay', '')).toEqual(expect.arrayContaining(['demo', 'acs.bash']));
+    expect(bash('serve', '--replay', 'de')).toEqual(['demo']);
+    expect(bash('serve', '--replay', 'acs.b')).toEqual(['acs.bash']);
+  });
+
+  it('values of a list are not offered again', () => {
+    expect(bash('sandbox', 'list', '--status', 'running,')).toEqual([
+      'running,starting',
+      'running,paused',
+      'running,error',
+      'running,missing',
+    ]);
+    expect(bash('conv', 'list', '--status', 'idle,stuck,st')).toEqual(['idle,stuck,starting', 'idle,stuck,stopped']);
+    expect(bash('-p', 'work,w')).toEqual(['work,workshop']);
+  });
+
   it('statuses are offered, after a comma too', () => {
     expect(bash('conv', 'list', '--status', 'st')).toEqual(['starting', 'stuck', 'stopped']);
     expect(bash('conv', 'list', '--status', 'idle,wa')).toEqual(['idle,waiting']);

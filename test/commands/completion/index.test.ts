@@ -112,6 +112,11 @@ describe.each(['zsh'].filter(found))('in %s', (shell) => {
     ['acs conv show aa', 'acs conv show aa11'],
     ['acs --profile work conv show c', 'acs --profile work conv show cc33'],
     ['acs conv list --status idle,wai', 'acs conv list --status idle,waiting'],
+    ['acs conv list --status starting,stuck,st', 'acs conv list --status starting,stuck,stopped'],
+    ['acs conv list --status=starting,stuck,st', 'acs conv list --status=starting,stuck,stopped'],
+    ['acs -p work,w', 'acs -p work,workshop'],
+    ['acs conv new --replay de', 'acs conv new --replay demo'],
+    ['acs conv new --replay acs.z', 'acs conv new --replay acs.zsh'],
     ['acs help conv rena', 'acs help conv rename'],
     ['acs settings get lan', 'acs settings get language'],
   ])('%s becomes %s', (typed, completed) => {
