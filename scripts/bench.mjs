@@ -1,7 +1,8 @@
 // `npm run bench`: how long a command takes, as a multiple of what Node itself takes to start. Absolute times belong to a
 // machine and an hour; the ratio of runs that took turns belongs to the program. What the local service starts is shown
 // in milliseconds beside its goals, which are those of two idle cores. A long read is measured as a multiple of a raw loop
-// over the same pages; `npm run bench -- events` measures that alone. Exit 1 when a budget is broken.
+// over the same pages; `npm run bench -- events` measures that alone. `npm run bench -- follow` measures the delay and the
+// memory of `conv follow`, and nothing else does. Exit 1 when a budget is broken.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,11 +11,12 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { timeEvents } from './bench/events.mjs';
+import { measureMemory, timeDelays } from './bench/follow.mjs';
 import { timeLocalService } from './bench/local-service.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const acs = path.join(root, 'bin', 'acs.cjs');
-const only = process.argv[2] === 'events' ? 'events' : null;
+const only = ['events', 'follow'].find((name) => name === process.argv[2]) ?? null;
 const rounds = Number((only === null ? process.argv[2] : process.argv[3]) ?? 25);
 
 // Budgets hold on Node 20, the floor. Newer ones start twice as fast and are better in every absolute figure, but worse in
@@ -31,6 +33,8 @@ const goals = [
   { name: 'a sandbox that runs', key: 'sandbox', goalMs: 300 },
   { name: 'a conversation that is READY', key: 'conversation', goalMs: 600 },
 ];
+
+const delayGoalMs = 50;
 
 const eventRounds = Math.min(rounds, 3);
 const eventsBudget = 2;
@@ -61,7 +65,10 @@ try {
     bareMs = median(times.values().next().value);
     process.exitCode = report(times);
   }
-  if (reportEvents(await timeEvents(acs, plain, eventRounds)) > 0) process.exitCode = 1;
+  if (only === 'follow') {
+    reportDelays(await timeDelays(acs, path.join(folder, 'service')));
+    reportMemory(await measureMemory(acs, plain));
+  } else if (reportEvents(await timeEvents(acs, plain, eventRounds)) > 0) process.exitCode = 1;
   if (bareMs !== null) reportStarts(await timeLocalService(acs, path.join(folder, 'service'), rounds), bareMs);
 } finally {
   server.kill();
@@ -172,6 +179,26 @@ function reportStarts(times, bareMs) {
     const all = times[key];
     const ratio = (median(all) / bareMs).toFixed(1);
     rows.push([name, `${median(all).toFixed(0)} ms`, `${Math.min(...all).toFixed(0)} ms`, ratio, `≤ ${goalMs} ms`]);
+  }
+  process.stdout.write('\n');
+  print(rows);
+}
+
+function reportDelays(delays) {
+  const rows = [['conv follow: from an event to its line', 'events', 'median', '95 %', 'goal of the median']];
+  for (const [dialect, all] of Object.entries(delays)) {
+    const sorted = all.toSorted((a, b) => a - b);
+    const ms = (figure) => `${figure.toFixed(1)} ms`;
+    const most = ms(sorted[Math.floor(sorted.length * 0.95)]);
+    rows.push([dialect, String(all.length), ms(median(sorted)), most, `≤ ${delayGoalMs} ms`]);
+  }
+  print(rows);
+}
+
+function reportMemory(used) {
+  const rows = [['conv follow: most memory', 'events', 'all', 'with an old space of 40 MB']];
+  for (const { way, events, rssMb, boundRssMb } of used) {
+    rows.push([`over ${way}`, String(events), ...[rssMb, boundRssMb].map((figure) => `${figure.toFixed(0)} MB`)]);
   }
   process.stdout.write('\n');
   print(rows);

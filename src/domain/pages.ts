@@ -1,5 +1,6 @@
 /** The one reader of lists that servers give page by page: lazily, bounded, and with an error for a list without an end. */
 import { AppError } from '../errors.ts';
+import type { IdSet } from './seen-ids.ts';
 
 export interface Page<T> {
   items: T[];
@@ -26,7 +27,7 @@ export interface PageOptions {
    */
   ahead?: 'none' | 'next';
   /** Ids that count as known; those of the list are added. */
-  known?: Set<string>;
+  known?: IdSet;
 }
 
 /**
@@ -57,7 +58,7 @@ export async function* eachPage<T>(
 }
 
 /** Adds an id; false where it was known. One search of the set for both: a long list makes it the larger part of a page. */
-function addNew(known: Set<string>, id: string): boolean {
+function addNew(known: IdSet, id: string): boolean {
   const before = known.size;
   return id === '' || known.add(id).size > before;
 }

@@ -2,6 +2,7 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import { parseTime } from '../text/time.ts';
+import { SeenIds } from '../domain/seen-ids.ts';
 
 /** What a follower yields: each event once and in order, and every change of the record. */
 export type FollowItem =
@@ -52,15 +53,17 @@ export interface FollowSource {
    * is confirmed.
    */
   confirmRefusal?(): Promise<void>;
-  /** How often to look without a socket, and with one. */
-  pollMs: { reading: number; listening: number };
+  /**
+   * How often to look without a socket, and with one. `afterEvent`: how soon without a socket after an event; the pause
+   * then grows with the time since the event.
+   */
+  pollMs: { reading: number; listening: number; afterEvent?: number };
 }
 
-const MOST_IDS = 20_000;
 /** An event may be stored a little after one that is younger; reading starts this much before the newest. */
 const OVERLAP_MS = 2_000;
 
-/** The events that a follower has seen: enough of their ids to know a repeated one. */
+/** The events that a follower has seen. */
 export interface FollowWindow {
   /** False when this event was seen before. */
   isNew(id: string, timestamp: string | null): boolean;
@@ -72,18 +75,13 @@ export interface FollowWindow {
 }
 
 export function createFollowWindow(startMs: number | null): FollowWindow {
-  const ids = new Set<string>();
+  const ids = new SeenIds();
   let newestMs: number | null = null;
   let lastId: string | null = null;
   return {
     isNew(id, timestamp) {
-      if (ids.has(id)) return false;
-      ids.add(id);
-      if (ids.size > MOST_IDS)
-        for (const oldest of ids) {
-          ids.delete(oldest);
-          break;
-        }
+      const { size } = ids;
+      if (ids.add(id).size === size) return false;
       lastId = id;
       const ms = parseTime(timestamp);
       if (ms !== null) newestMs = Math.max(newestMs ?? ms, ms);

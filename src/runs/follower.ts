@@ -57,6 +57,7 @@ class Follower {
   private failures = 0;
   private reopenAtMs = 0;
   private lookAtMs = 0;
+  private eventAtMs = Number.NEGATIVE_INFINITY;
   private wake = (): void => undefined;
 
   constructor(source: FollowSource, clock: Clock, signal: AbortSignal, options: FollowOptions) {
@@ -179,7 +180,13 @@ class Follower {
     const socket = await this.source.openSocket(this.window);
     const now = this.clock.now();
     this.connection.opened(socket, now);
-    this.reopenAtMs = now + this.source.pollMs.reading;
+    this.reopenAtMs = now + this.readingMs(now);
+  }
+
+  /** The pause before the next read without a socket: a fifth of the time since the newest event, within bounds. */
+  private readingMs(now: number): number {
+    const { reading, afterEvent = reading } = this.source.pollMs;
+    return Math.min(reading, Math.max(afterEvent, (now - this.eventAtMs) / 5));
   }
 
   private *takeFrames(): Generator<FollowItem, void, void> {
@@ -206,6 +213,9 @@ class Follower {
 
   private *meet(sighting: Sighting): Generator<FollowItem, void, void> {
     if (!this.window.isNew(sighting.id, sighting.timestamp)) return;
+    this.eventAtMs = this.clock.now();
+    if (!this.connection.isOpen)
+      this.reopenAtMs = Math.min(this.reopenAtMs, this.eventAtMs + this.readingMs(this.eventAtMs));
     if (sighting.word !== null) this.word = sighting.word;
     if (this.skipTo !== null) {
       if (sighting.id === this.skipTo) this.skipTo = null;

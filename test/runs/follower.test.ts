@@ -121,6 +121,18 @@ describe('following without a socket', () => {
     expect(source.clock.pauses).toEqual([1_000, 1_000, 1_000]);
   });
 
+  it('reads again soon after an event where the source has it so, and less often the longer none comes', async () => {
+    const quick = Object.assign(source, { pollMs: { reading: 1_000, listening: 1_000, afterEvent: 100 } });
+    await quick.start();
+    await quick.clock.pass(2_500);
+    quick.stored = [sighting('a')];
+    await quick.clock.pass(4_000);
+    expect(quick.timesOf('read').map((at) => Math.round(at))).toEqual([
+      0, 1_000, 2_000, 3_000, 3_100, 3_200, 3_300, 3_400, 3_500, 3_600, 3_720, 3_864, 4_037, 4_244, 4_493, 4_792, 5_150,
+      5_580, 6_096,
+    ]);
+  });
+
   it('delivers each change of the status and of the title once', async () => {
     await source.start();
     source.set({ title: 'another' });

@@ -12,13 +12,17 @@ import type { AgentClient } from './client.ts';
 import { LIMITS_MS } from '../transport/time-limits.ts';
 
 /** Characters of the frames that wait to be taken. */
-const MOST_WAITING = 64 * 1024 * 1024;
+const MOST_WAITING = 16 * 1024 * 1024;
+
+/** Frames that are parsed at once: parsed ones take several times as much memory. */
+const MOST_TAKEN = 200;
 
 export interface EventSocket {
-  /** Frames that came since the last call, in order. */
+  /** The next frames, in order. */
   take(): EventRecord[];
   /** Resolves when there are frames, or the socket is closed. */
   activity(): Promise<void>;
+  /** Set when the socket is closed and its frames have been taken. */
   readonly closed: { code: number } | null;
   close(): void;
 }
@@ -70,7 +74,7 @@ async function opened(links: Links, socket: WebSocket, baseUrl: string): Promise
 }
 
 function createReader(socket: WebSocket): EventSocket {
-  let frames: EventRecord[] = [];
+  let frames: string[] = [];
   let waiting = 0;
   let closed: { code: number } | null = null;
   let wake: (() => void) | null = null;
@@ -80,9 +84,7 @@ function createReader(socket: WebSocket): EventSocket {
   };
   socket.addEventListener('message', ({ data }: { data: unknown }) => {
     if (typeof data !== 'string' || closed !== null) return;
-    const event = parseFrame(data);
-    if (event === null) return;
-    frames.push(event);
+    frames.push(data);
     waiting += data.length;
     if (waiting > MOST_WAITING) {
       closed = { code: 1013 };
@@ -98,17 +100,17 @@ function createReader(socket: WebSocket): EventSocket {
   socket.addEventListener('error', () => ended(1006));
   return {
     take() {
-      const taken = frames;
-      frames = [];
-      waiting = 0;
-      return taken;
+      const taken = frames.slice(0, MOST_TAKEN);
+      frames = frames.slice(taken.length);
+      waiting -= taken.reduce((sum, { length }) => sum + length, 0);
+      return taken.flatMap((frame) => parseFrame(frame) ?? []);
     },
     activity() {
       if (frames.length > 0 || closed !== null) return Promise.resolve();
       return new Promise((resolve) => (wake = resolve));
     },
     get closed() {
-      return closed;
+      return frames.length > 0 ? null : closed;
     },
     close() {
       closed ??= { code: 1000 };

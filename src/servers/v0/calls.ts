@@ -10,6 +10,7 @@ import { readPage } from '../../protocol/shape.ts';
 import { normalId, noConversation } from '../ids.ts';
 import { read, type Links } from '../links.ts';
 import { eachPage, type Page } from '../../domain/pages.ts';
+import { SeenIds } from '../../domain/seen-ids.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A V0 server that waits for its model answers no request for minutes (interface 12). */
@@ -122,12 +123,13 @@ export function eventPagesForwardV0(
   info: ConversationInfo,
   start: number,
 ): AsyncGenerator<EventRecordV0[], void, void> {
-  return eachPage(byNumber, async (page) => {
+  const fetchPage = async (page: string | null) => {
     const first = page === null ? start : Number(page);
     const { events, has_more } = await eventsPageV0(links, info, { start: first, reverse: 'false' });
     const last = events.at(-1);
     return { items: events, next: has_more ? String(last === undefined ? first : last.id + 1) : null };
-  });
+  };
+  return eachPage(byNumber, fetchPage, { known: new SeenIds() });
 }
 
 /** All events, newest first. */

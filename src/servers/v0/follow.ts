@@ -41,7 +41,9 @@ function createSource(links: Links, webUrl: WebUrl, id: string, options: FollowO
     before = end;
   }
   return {
-    pollMs: links.app.loopback ? { reading: 400, listening: 400 } : { reading: 2_000, listening: 2_000 },
+    pollMs: links.app.loopback
+      ? { reading: 400, listening: 400, afterEvent: 25 }
+      : { reading: 2_000, listening: 2_000 },
     async look() {
       info = await getConversationV0(links, id);
       const state = await reader.read(info);

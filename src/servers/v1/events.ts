@@ -6,6 +6,7 @@ import { naiveTime } from '../quirks/naive-times.ts';
 import type { AppConversationRecord, EventRecord } from '../../protocol/v1/records.ts';
 import type { AgentClient } from '../agent-server/client.ts';
 import { byId, eachPage } from '../../domain/pages.ts';
+import { SeenIds } from '../../domain/seen-ids.ts';
 import type { EventQuery } from '../server.ts';
 import type { Links } from '../links.ts';
 import { filteredSearch } from '../quirks/rejected-event-filters.ts';
@@ -44,7 +45,7 @@ async function* wholeRecords(
   query: RecordQuery,
 ): AsyncGenerator<EventRecord[], void, void> {
   const agent = agentOf(links, record);
-  const known = new Set<string>();
+  const known = new SeenIds();
   let last: EventRecord | null = null;
   let since = query.since;
   if (agent === null) await copy.asleep(record);
@@ -106,7 +107,7 @@ export async function* eventRecords(
 function agentEventPages(
   agent: AgentClient,
   query: RecordQuery,
-  known = new Set<string>(),
+  known = new SeenIds(),
 ): AsyncGenerator<EventRecord[], void, void> {
   const order = query.order === 'newest-first' ? 'TIMESTAMP_DESC' : 'TIMESTAMP';
   const since = query.since === undefined ? undefined : naiveTime(query.since);
@@ -119,7 +120,7 @@ async function* appEventPages(links: Links, id: string, query: RecordQuery): Asy
   const since = query.since === undefined ? undefined : naiveTime(query.since);
   const sinceMs = parseTime(query.since ?? null);
   const fetchPage = filteredSearch(links, id, { order, kind, since });
-  for await (const page of eachPage(byId, fetchPage, { ahead: 'next' })) {
+  for await (const page of eachPage(byId, fetchPage, { ahead: 'next', known: new SeenIds() })) {
     yield sinceMs === null ? page : page.filter((event) => (parseTime(event.timestamp) ?? Infinity) >= sinceMs);
   }
 }

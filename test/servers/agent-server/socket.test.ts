@@ -63,7 +63,7 @@ describe('following', () => {
     expect(events()).toEqual(['too large for a frame']);
   });
 
-  it('closes a socket whose frames are not taken at 64 MiB, and shows each event once', async () => {
+  it('closes a socket whose frames are not taken at 16 MiB, and shows each event once', async () => {
     const items = v1.server.conversations.follow(ID, { signal: v1.stop.signal })[Symbol.asyncIterator]();
     v1.following = items.next().then(() => undefined);
     await until(() => v1.world.fake.sockets.length === 1);
@@ -71,7 +71,7 @@ describe('following', () => {
     const sent = Array.from({ length: 5 }, (_, index) => finish(`step ${index}`));
     v1.world.agentEvents.push(...sent);
     const [socket] = v1.world.fake.sockets;
-    for (const one of sent) socket?.send(JSON.stringify({ ...one, padding: 'x'.repeat(16 * MIB) }));
+    for (const one of sent) socket?.send(JSON.stringify({ ...one, padding: 'x'.repeat(4 * MIB) }));
     await until(() => socket?.readyState === socket?.CLOSED);
     const shown: string[] = [];
     while (shown.length < sent.length) {
