@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { folderOfEachTest } from './support/temporary-folder.ts';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const run = promisify(execFile);
@@ -166,5 +167,27 @@ describe('the documentation of the package', () => {
 
   it('has an entry of this version in the changelog', () => {
     expect(read('CHANGELOG.md')).toContain(`## [${manifest.version}]`);
+  });
+});
+
+describe('.ci/run', () => {
+  const folder = folderOfEachTest();
+
+  it.each([
+    [{ numPassedTests: 7, numFailedTests: 1, numPendingTests: 2 }, '2 cases not run\n7 passed, 1 failed\n'],
+    [{ numPassedTests: 7, numFailedTests: 0, numPendingTests: 1 }, '1 case not run\n7 passed, 0 failed\n'],
+    [{ numPassedTests: 7, numFailedTests: 0 }, '7 passed, 0 failed\n'],
+  ])('ends with the counts of %j', async (report, printed) => {
+    const functionOf = (name: string) =>
+      new RegExp(`^${name}\\(\\) \\{\n.*?^\\}`, 'ms').exec(read('.ci/run'))?.[0] ?? '';
+    const file = path.join(folder.path, 'report.json');
+    writeFileSync(file, JSON.stringify(report));
+    const script = [
+      'set -euo pipefail; passed=0 failed=0 not_run=0',
+      functionOf('add_counts'),
+      functionOf('summary'),
+      'add_counts "$1"; add_counts /nonexistent; summary',
+    ].join('\n');
+    expect((await run('bash', ['-c', script, 'bash', file])).stdout).toBe(printed);
   });
 });
