@@ -1,8 +1,7 @@
 /** Errors and outcomes of tracking that ends before the run: by a deadline, a silence or a signal. */
 import type { Conversation, ConversationStatus } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
-import { outcomeOf, type RunEvidence, type TrackedRun } from './outcome.ts';
-import { AppError, EXIT_CODES } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import { formatDuration } from '../text/duration.ts';
 import { staysSo } from './status.ts';
 
@@ -73,29 +72,6 @@ export function staysWaiting(id: string): string {
   return `conversation ${id} waits for a confirmation and does not run until it is answered`;
 }
 
-/**
- * The failure of a command that has also stopped the run, as it was asked to.
- * @param why what ended the waiting, in words
- */
-export function stoppedInstead(failure: AppError, why: string, { id, status }: Conversation): AppError {
-  const stands = status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
-  return new AppError(failure.kind, `${why}; ${stands}`, {
-    ...failure.details,
-    hint: `see its status: acs conv show ${id}`,
-    data: { ...failure.details.data, id, last_status: status },
-  });
-}
-
-/** As stoppedInstead, of a run that could not be stopped. */
-export function notStopped(failure: AppError, why: string, id: string, cause: string): AppError {
-  return new AppError(failure.kind, `${why}; conversation ${id} could not be stopped (${cause}) and continues`, {
-    ...failure.details,
-    exitCode: failure.exitCode,
-    hint: `stop it: acs conv stop ${id}   follow it: acs conv follow ${id}`,
-    data: { ...failure.details.data, id },
-  });
-}
-
 /** Whether a run continues after tracking has ended: a paused, stopped, idle or waiting one does not. */
 function future(status: ConversationStatus): string {
   return staysSo(status) ? 'does not change by itself' : 'continues';
@@ -105,19 +81,6 @@ function future(status: ConversationStatus): string {
 function goOnHint(id: string, status: string): string {
   const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
   return `follow it: acs conv follow ${id}   ${end}`;
-}
-
-/** The result of tracking that ended before the run. */
-export function openRun(conversation: Conversation, evidence: RunEvidence, failure: AppError): TrackedRun {
-  const code = failure.details.data?.['reason'];
-  const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
-  return { outcome: outcomeOf(conversation, evidence, failure.exitCode, reason), failure };
-}
-
-/** The follower has ended by itself with a status that is not an end of a run. */
-export function endOfItems(conversation: Conversation, evidence: RunEvidence): TrackedRun {
-  const reason = { code: conversation.status, text: `the conversation is ${conversation.status}` };
-  return { outcome: outcomeOf(conversation, evidence, EXIT_CODES.conflict, reason), failure: null };
 }
 
 /** The status of a conversation whose latest run has not been read. */

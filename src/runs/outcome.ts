@@ -8,7 +8,7 @@
 import { blankConversation, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
 import type { ConversationEvent, RunSignal } from '../domain/event.ts';
 import { type AppError, EXIT_CODES } from '../errors.ts';
-import { type End, endOfStatus, isFinal, isWorking } from './status.ts';
+import { type End, endOfStatus, endWith, isFinal, isWorking } from './status.ts';
 
 /** What the events say about the latest run. */
 export interface RunEvidence {
@@ -127,16 +127,9 @@ function endOf({ status }: Conversation, { rejected, awaits_user }: RunEvidence)
   return awaits_user === 'yes' ? AWAITS_USER : null;
 }
 
-const REJECTED: End = {
-  kind: 'needs-input',
-  reason: { code: 'rejected', text: 'an action was rejected; the agent waits for a message' },
-  waitingFor: 'user',
-};
-const AWAITS_USER: End = {
-  kind: 'needs-input',
-  reason: { code: 'awaiting-user', text: 'the agent stopped without an answer and waits for a message' },
-  waitingFor: 'user',
-};
+const REJECTED = endWith('needs-input', 'rejected', 'an action was rejected; the agent waits for a message', 'user');
+const NO_ANSWER = 'the agent stopped without an answer and waits for a message';
+const AWAITS_USER = endWith('needs-input', 'awaiting-user', NO_ANSWER, 'user');
 
 /** Whether the status is one of the latest run, as far as the events show: not left over from the run before. */
 export function isOfLatestRun(conversation: Conversation, evidence: RunEvidence): boolean {

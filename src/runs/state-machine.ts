@@ -4,21 +4,14 @@
  */
 import { blankConversation, NO_STATUS, type Conversation } from '../domain/conversation.ts';
 import { type ConversationEvent, isUpTo } from '../domain/event.ts';
-import type { AppError } from '../errors.ts';
+import { type AppError, EXIT_CODES } from '../errors.ts';
 import { LAST_LOOK_MS } from './deadline.ts';
-import {
-  deadlinePassed,
-  deadlinePassedUnseen,
-  endOfItems,
-  noEvents,
-  noEventsNotice,
-  NOT_READ,
-  openRun,
-} from './endings.ts';
+import { deadlinePassed, deadlinePassedUnseen, noEvents, noEventsNotice, NOT_READ } from './endings.ts';
 import {
   afterEvent,
   isOfLatestRun,
   type Outcome,
+  outcomeOf,
   type RunEvidence,
   type TrackedRun,
   withoutContradiction,
@@ -86,7 +79,9 @@ export function newestOf(state: RunState): Conversation {
 
 /** The result of tracking that ends before the run. */
 export function unfinished(state: RunState, failure: AppError): TrackedRun {
-  return openRun(newestOf(state), state.evidence, failure);
+  const code = failure.details.data?.['reason'];
+  const reason = { code: typeof code === 'string' ? code : failure.kind, text: failure.message };
+  return { outcome: outcomeOf(newestOf(state), state.evidence, failure.exitCode, reason), failure };
 }
 
 export function advance(before: RunState, input: Input, nowMs: number): Step {
@@ -103,7 +98,7 @@ export function advance(before: RunState, input: Input, nowMs: number): Step {
     case 'answered':
       return wait({ ...state, readAtMs: nowMs + MS.soon });
     case 'over':
-      return state.held === null ? read({ ...state, phase: 'over', readAtMs: nowMs }) : end(state, state.held);
+      return next(state, { do: 'end', run: state.held ?? runOf(state) });
     case 'time':
       return onTime(state);
   }
@@ -222,7 +217,9 @@ function recordOf({ record, rules }: RunState): Conversation {
 function runOf(state: RunState): TrackedRun {
   const record = recordOf(state);
   const outcome = state.rules.judge(record, state.evidence) ?? acceptedOf(state, record);
-  return outcome === null ? endOfItems(record, state.evidence) : { outcome, failure: null, record };
+  const reason = { code: record.status, text: `the conversation is ${record.status}` };
+  const unclear = (): Outcome => outcomeOf(record, state.evidence, EXIT_CODES.conflict, reason);
+  return { outcome: outcome ?? unclear(), failure: null, record };
 }
 
 /** While a confirmation is answered the run is tracked further, until the deadline. */
@@ -273,12 +270,12 @@ function quietDueMs(state: RunState): number {
 /** After a read that has not ended the run: a long time without an event is reported, or ends the tracking. */
 function afterQuiet(step: Step, conversation: Conversation | null): Step {
   const { state } = step;
-  const { nowMs, quietSinceMs, lastEvent, rules, evidence } = state;
+  const { nowMs, quietSinceMs, lastEvent, rules } = state;
   if (step.next.do !== 'wait' || nowMs < quietDueMs(state)) return step;
   const quietMs = nowMs - quietSinceMs;
   const limitMs = rules.failOnStallMs ?? Infinity;
   if (conversation !== null && quietMs >= limitMs && isWorking(conversation.status))
-    return end(state, openRun(conversation, evidence, noEvents(conversation, limitMs, lastEvent)));
+    return next(state, { do: 'end', run: unfinished(state, noEvents(conversation, limitMs, lastEvent)) });
   if (conversation === null || quietMs >= limitMs) return wait({ ...state, ...quietFrom(nowMs) });
   // An old server may report `starting` for the whole run, and a later one a word that acs does not know.
   const isReported = isWorking(conversation.status) || isUnknown(conversation.status);

@@ -30,32 +30,34 @@ interface Row {
 type Known = Exclude<ConversationStatus, `unknown(${string})`> | typeof NO_STATUS;
 
 const FINISHED: End = { kind: 'ok', reason: null, waitingFor: null };
-const FAILED = end('failed', 'failed', 'the server gives no reason');
-const STUCK = end('failed', 'stuck', 'the agent did the same step again and again');
-const WAITING = end('needs-input', 'confirmation', 'the agent waits for a confirmation', 'confirmation');
-const PAUSED = end('conflict', 'paused', 'the run was paused before its end');
-const STOPPED = end('conflict', 'stopped', 'the run was stopped before its end');
-const ARCHIVED = end('conflict', 'archived', 'the sandbox is gone, and the run had not ended');
 
 const ROWS: Partial<Record<ConversationStatus, Row>> = {
-  starting: { stage: 'works', onResume: 'nothing', end: null },
-  running: { stage: 'works', onResume: 'run', end: null },
-  [NO_STATUS]: { stage: 'silent', onResume: 'run', end: null },
-  idle: { stage: 'idle', onResume: 'run-if-message', end: null },
-  waiting: { stage: 'halted', onResume: 'run', end: WAITING },
-  paused: { stage: 'halted', onResume: 'run', end: PAUSED },
-  stopped: { stage: 'closed', onResume: 'run', end: STOPPED },
-  finished: { stage: 'ended', onResume: 'nothing', end: FINISHED },
-  failed: { stage: 'ended', onResume: 'run', end: FAILED },
-  stuck: { stage: 'ended', onResume: 'run', end: STUCK },
-  archived: { stage: 'lost', onResume: 'run', end: ARCHIVED },
-  deleted: { stage: 'lost', onResume: 'run', end: null },
+  starting: row('works', 'nothing'),
+  running: row('works', 'run'),
+  [NO_STATUS]: row('silent', 'run'),
+  idle: row('idle', 'run-if-message'),
+  waiting: row(
+    'halted',
+    'run',
+    endWith('needs-input', 'confirmation', 'the agent waits for a confirmation', 'confirmation'),
+  ),
+  paused: row('halted', 'run', endWith('conflict', 'paused', 'the run was paused before its end')),
+  stopped: row('closed', 'run', endWith('conflict', 'stopped', 'the run was stopped before its end')),
+  finished: row('ended', 'nothing', FINISHED),
+  failed: row('ended', 'run', endWith('failed', 'failed', 'the server gives no reason')),
+  stuck: row('ended', 'run', endWith('failed', 'stuck', 'the agent did the same step again and again')),
+  archived: row('lost', 'run', endWith('conflict', 'archived', 'the sandbox is gone, and the run had not ended')),
+  deleted: row('lost', 'run'),
 } satisfies Record<Known, Row>;
 
 /** A word that a later server invented. */
-const UNCLEAR: Row = { stage: 'unclear', onResume: 'run', end: null };
+const UNCLEAR = row('unclear', 'run');
 
-function end(kind: End['kind'], code: string, text: string, waitingFor: End['waitingFor'] = null): End {
+function row(stage: Stage, onResume: Row['onResume'], end: End | null = null): Row {
+  return { stage, onResume, end };
+}
+
+export function endWith(kind: End['kind'], code: string, text: string, waitingFor: End['waitingFor'] = null): End {
   return { kind, reason: { code, text }, waitingFor };
 }
 

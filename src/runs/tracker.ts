@@ -3,12 +3,12 @@
  * machine, and does what that returns.
  */
 import type { Context } from '../context.ts';
-import { blankConversation, type Conversation } from '../domain/conversation.ts';
+import type { Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
 import { isAppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
-import { interruption, NOT_READ } from './endings.ts';
+import { interruption } from './endings.ts';
 import type { FollowItem } from './follow-source.ts';
 import { deletedOutcome, isOfLatestRun, judge, type RunEvidence, type TrackedRun } from './outcome.ts';
 import {
@@ -32,11 +32,9 @@ export interface Answerer {
   close(): void;
 }
 
-export interface TrackOptions extends Omit<Rules, 'judge' | 'seen' | 'showsEvents' | 'answers'> {
+export interface TrackOptions extends Omit<Rules, 'judge' | 'showsEvents' | 'answers'> {
   evidence: RunEvidence;
   judge?: Rules['judge'];
-  /** The record as it was read before: reported where tracking ends before it has read another. */
-  seen?: Conversation;
   /** Where to start, inclusive; null: at the beginning. */
   since: string | null;
   afterEventId?: string;
@@ -86,7 +84,6 @@ class Tracker {
     const rules: Rules = {
       ...options,
       judge: options.judge ?? judge,
-      seen: options.seen ?? blankConversation(id, NOT_READ),
       showsEvents: options.onEvent !== undefined,
       answers: options.answer !== undefined,
     };
@@ -136,7 +133,7 @@ class Tracker {
 
   /** The next item, or `time` when something else is due first, such as the deadline, which aborts the follower. */
   private async nextOrTime(): Promise<Taken> {
-    const awaited = [...this.following.awaited, ...(this.question === null ? [] : [this.question.answer])];
+    const awaited = [this.following.next(), ...(this.question === null ? [] : [this.question.answer])];
     const taken = await beforeTime(this.ctx, dueMs(this.state) - this.ctx.clock.now(), awaited).catch(
       (error: unknown) => {
         if (!this.server.isOver(error)) throw error;
@@ -144,7 +141,7 @@ class Tracker {
       },
     );
     if (taken === 'time') return { type: 'time' };
-    if (taken.type !== 'answered' && taken.type !== 'left') this.following.taken(taken);
+    if (taken.type !== 'answered' && taken.type !== 'left') this.following.taken();
     return taken;
   }
 
@@ -209,7 +206,6 @@ function restOf(options: Start, last: ConversationEvent | null): Start {
 class Following {
   private readonly items: AsyncIterator<FollowItem>;
   private pending: Promise<Taken> | null = null;
-  private isOver = false;
 
   constructor({ server, signal }: BoundServer, id: string, { since, afterEventId }: Start) {
     const from = since === null ? {} : { since };
@@ -217,15 +213,12 @@ class Following {
     this.items = server.conversations.follow(id, { ...from, ...after, signal })[Symbol.asyncIterator]();
   }
 
-  get awaited(): readonly Promise<Taken>[] {
-    if (this.isOver) return [];
-    this.pending ??= this.items.next().then((item): Taken => (item.done === true ? { type: 'over' } : item.value));
-    return [this.pending];
+  next(): Promise<Taken> {
+    return (this.pending ??= this.items.next().then((item) => (item.done === true ? { type: 'over' } : item.value)));
   }
 
-  taken({ type }: Taken): void {
+  taken(): void {
     this.pending = null;
-    this.isOver = type === 'over';
   }
 
   /** Waits for what is in flight; called after its server was stopped. */

@@ -10,9 +10,9 @@ import type { Outcome, RunEvidence, TrackedRun } from './outcome.ts';
 /**
  * `open`: the newest record is not an end. `doubted`: it is one, and the events contradict it. `stable`: that for 1.5 s,
  * or 5 s without an event since the message. `ended`: the outcome is known, and the last events are waited for. `late`:
- * the deadline has passed, and the record is read for the last time. `over`: the follower has ended.
+ * the deadline has passed, and the record is read for the last time.
  */
-export type Phase = 'open' | 'doubted' | 'stable' | 'ended' | 'late' | 'over';
+export type Phase = 'open' | 'doubted' | 'stable' | 'ended' | 'late';
 
 /**
  * What an input says of the newest record: an end of the run, one that the events contradict, or none (`open`). After an
@@ -26,7 +26,7 @@ export const FACTS = [
 export type Fact = (typeof FACTS)[number];
 
 /**
- * `end`: the outcome of the record, or where that is not an end 6; where events are shown, after those before it.
+ * `end`: the outcome of the record; where events are shown, after those before it.
  * `accept`: the same, although the events contradict it. `time-out`: 124; `unseen`: the same, without an answer.
  * `doubt`: the record is read again in 500 ms; `look`: in 250 ms; `await`: 250 ms after the last event; `retry`: in 1 s.
  * `go-on`: the run has not ended. `ask`: whether the sandbox reports that it is in progress. `-`: nothing changes.
@@ -43,7 +43,6 @@ const DECISIONS: Readonly<Record<Phase, readonly Decision[]>> = {
   stable:  ['end', 'look',   'end', 'doubt',  'go-on',  'end', 'ask',    'go-on',    'retry',    'doubt',    'accept'],
   ended:   ['end', 'await',  'end', '-',      '-',      'end', 'retry',  'retry',    'retry',    '-',        '-'],
   late:    ['-',   '-',      '-',   '-',      '-',      'end', 'ask',    'time-out', 'unseen',   'time-out', 'accept'],
-  over:    ['-',   '-',      '-',   '-',      '-',      'end', 'accept', 'end',      'retry',    '-',        '-'],
 };
 
 export function decisionOn(phase: Phase, fact: Fact): Decision {
@@ -53,7 +52,7 @@ export function decisionOn(phase: Phase, fact: Fact): Decision {
 /** What does not change while a run is tracked. Times are milliseconds on the context's clock; Infinity: none. */
 export interface Rules {
   judge: (conversation: Conversation, evidence: RunEvidence) => Outcome | null;
-  /** The record as it was read before; its status is NOT_READ where none was. */
+  /** The record as it was read before: reported where tracking ends before it has read another. */
   seen: Conversation;
   /** Set where the command has started the run itself: the newest event before it. Only newer ones count. */
   startedAfter?: ConversationEvent | null;
@@ -104,7 +103,7 @@ export type Input =
   | { type: 'sandbox'; works: boolean }
   /** A confirmation that was pending. */
   | { type: 'answered' }
-  /** The follower has ended. */
+  /** The follower has ended, which it does after a record whose sandbox is gone. */
   | { type: 'over' }
   | { type: 'time' };
 

@@ -3,16 +3,13 @@ import { blankConversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 import { AppError } from '../../src/errors.ts';
 import * as endings from '../../src/runs/endings.ts';
-import { NO_EVIDENCE } from '../../src/runs/outcome.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const running = blankConversation(ID, 'running');
-const evidence = { ...NO_EVIDENCE, last_event_id: 'e1' };
 const followAndStop = `follow it: acs conv follow ${ID}   stop it: acs conv stop ${ID}`;
 const show = `see its status: acs conv show ${ID}`;
 const signal = (exitCode = 130) =>
   new AppError('interrupted', 'interrupted by SIGINT', { exitCode, server: 'http://127.0.0.1:9' });
-const timeout = () => new AppError('timeout', 'too late', { data: { reason: 'timeout' }, retryable: true });
 
 describe('a command that leaves a run', () => {
   it.each([
@@ -70,71 +67,5 @@ describe('a command that leaves a run', () => {
       details: { hint: followAndStop, data: { reason: 'no-events', id: ID, last_status: 'running' } },
     });
     expect(endings.noEvents(running, 120_000, null).message).toBe(`no event of conversation ${ID} for 2m`);
-  });
-});
-
-describe('a command that stops the run it has waited for', () => {
-  it('prints that it was stopped', () => {
-    expect(endings.stoppedInstead(timeout(), 'it took 1m', blankConversation(ID, 'stopped'))).toMatchObject({
-      kind: 'timeout',
-      message: `it took 1m; conversation ${ID} was stopped`,
-      details: { hint: show, retryable: true, data: { reason: 'timeout', id: ID, last_status: 'stopped' } },
-    });
-  });
-
-  it('prints that a run which waits for a confirmation does not run', () => {
-    expect(endings.stoppedInstead(timeout(), 'it took 1m', blankConversation(ID, 'waiting')).message).toBe(
-      `it took 1m; conversation ${ID} waits for a confirmation and does not run until it is answered`,
-    );
-  });
-
-  it('prints that it could not be stopped', () => {
-    const error = endings.notStopped(signal(129), 'SIGHUP', ID, 'no connection');
-    expect(error).toMatchObject({
-      kind: 'interrupted',
-      exitCode: 129,
-      message: `SIGHUP; conversation ${ID} could not be stopped (no connection) and continues`,
-      details: {
-        hint: `stop it: acs conv stop ${ID}   follow it: acs conv follow ${ID}`,
-        server: 'http://127.0.0.1:9',
-      },
-    });
-    expect(error.details.data).toEqual({ id: ID });
-    expect(endings.notStopped(timeout(), 'x', ID, 'y').details.data).toEqual({ reason: 'timeout', id: ID });
-  });
-});
-
-describe('the outcome of tracking that ends before the run', () => {
-  it('has the reason of the failure', () => {
-    const failure = timeout();
-    expect(endings.openRun({ ...running, cost_usd: 2 }, evidence, failure)).toEqual({
-      outcome: {
-        type: 'outcome',
-        conversation_id: ID,
-        status: 'running',
-        reason: { code: 'timeout', text: 'too late' },
-        waiting_for: null,
-        exit_code: 124,
-        cost_usd: 2,
-        last_event_id: 'e1',
-      },
-      failure,
-    });
-    const silence = endings.noEvents(running, 1_000, null);
-    expect(endings.openRun(running, evidence, silence).outcome.reason?.code).toBe('no-events');
-  });
-
-  it('has the kind of a failure without a reason', () => {
-    const { outcome } = endings.openRun(running, evidence, signal());
-    expect(outcome).toMatchObject({ reason: { code: 'interrupted' }, exit_code: 130 });
-    const odd = new AppError('timeout', 'x', { data: { reason: 1 } });
-    expect(endings.openRun(running, evidence, odd).outcome.reason?.code).toBe('timeout');
-  });
-
-  it('is a conflict when there are no more events', () => {
-    expect(endings.endOfItems(running, evidence)).toMatchObject({
-      outcome: { exit_code: 6, reason: { code: 'running', text: 'the conversation is running' }, last_event_id: 'e1' },
-      failure: null,
-    });
   });
 });

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation, NO_STATUS, type Conversation } from '../../src/domain/conversation.ts';
 import type { RunSignal } from '../../src/domain/event.ts';
+import { AppError } from '../../src/errors.ts';
 import { NOT_READ } from '../../src/runs/endings.ts';
 import { type Outcome, outcomeOf, NO_EVIDENCE } from '../../src/runs/outcome.ts';
-import { advance, dueMs, initialState, newestOf } from '../../src/runs/state-machine.ts';
+import { advance, dueMs, initialState, newestOf, unfinished } from '../../src/runs/state-machine.ts';
 import {
   type Fact,
   FACTS,
@@ -73,7 +74,6 @@ const PHASES: Record<Phase, Partial<RunState>> = {
   stable: { doubtedSinceMs: NOW - 1_500, readAtMs: NOW },
   ended: { held, untilMs: NOW + 3_000, readAtMs: NOW },
   late: { untilMs: NOW + 4_000, deadlineMs: Infinity },
-  over: { readAtMs: NOW },
 };
 
 /** The step after an input that is this fact. */
@@ -147,12 +147,6 @@ describe('a fact in a phase', () => {
       'sandbox works': 'end 124',
       'sandbox rests': 'follow-rest ended read until 2000',
     },
-    over: {
-      'read end': 'end 0',
-      'read contradicted': 'end 0',
-      'read open': 'end 6',
-      'read nothing': 'wait over read 1000 until',
-    },
   };
   const cells = Object.keys(PHASES).flatMap((phase) => FACTS.map((fact) => [phase as Phase, fact] as const));
 
@@ -180,14 +174,17 @@ describe('a fact in a phase', () => {
     expect(described(step)).toBe('follow-rest ended read until 1000');
   });
 
-  it('over, a read that ends with the status of the run is 6 with that status as the reason', () => {
-    expect(stepOn('over', 'read open').next).toMatchObject({ run: { outcome: { reason: { code: 'finished' } } } });
-  });
-
-  it('ended, the end of the follower is the held outcome', () => {
-    const state: RunState = { ...initial, phase: 'ended', ...PHASES.ended };
-    expect(described(advance(state, { type: 'over' }, NOW))).toBe('end 7');
-    expect(described(advance(initial, { type: 'over' }, NOW))).toBe('read 100000 over');
+  it('the end of the follower is the outcome that is held, else that of the newest record', () => {
+    const over = (members: Partial<RunState>): Step => advance({ ...initial, ...members }, { type: 'over' }, NOW);
+    expect(described(over({ phase: 'ended', ...PHASES.ended }))).toBe('end 7');
+    expect(described(over({ record: record({ title: 'end' }) }))).toBe('end 0');
+    expect(described(over({ record: record({ title: 'contradicted' }) }))).toBe('end 0');
+    expect(over({ record: record({ cost_usd: 2 }) }).next).toMatchObject({
+      run: {
+        outcome: { exit_code: 6, reason: { code: 'running', text: 'the conversation is running' }, cost_usd: 2 },
+        failure: null,
+      },
+    });
   });
 
   it('an event before the first record changes nothing but the evidence', () => {
@@ -459,7 +456,31 @@ describe('a run without events', () => {
     expect([step.notice, dueIn(step)]).toEqual(['no event of c for 10m', 15]);
   });
 
-  it.each(['ended', 'late', 'over'] as const)('is not reported in phase %s', (phase) => {
+  it.each(['ended', 'late'] as const)('is not reported in phase %s', (phase) => {
     expect(dueMs({ ...quiet(MINUTE), phase })).toBe(Infinity);
+  });
+});
+
+describe('tracking that ends before the run', () => {
+  it.each<[string, AppError, string]>([
+    ['its reason', new AppError('timeout', 'too late', { data: { reason: 'no-events' } }), 'no-events'],
+    ['its kind where it has no reason', new AppError('timeout', 'too late'), 'timeout'],
+    ['its kind where the reason is no text', new AppError('timeout', 'too late', { data: { reason: 1 } }), 'timeout'],
+  ])('has the newest record, and of the failure %s', (_, failure, code) => {
+    const newest = record({ waiting_for: 'user', cost_usd: 2 });
+    const evidence = { ...inProgress, last_event_id: 'e1' };
+    expect(unfinished({ ...initial, record: newest, evidence }, failure)).toEqual({
+      outcome: {
+        type: 'outcome',
+        conversation_id: 'c',
+        status: 'running',
+        reason: { code, text: 'too late' },
+        waiting_for: 'user',
+        exit_code: 124,
+        cost_usd: 2,
+        last_event_id: 'e1',
+      },
+      failure,
+    });
   });
 });

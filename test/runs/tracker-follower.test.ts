@@ -63,20 +63,4 @@ describe('the follower of a tracker', () => {
     await settled();
     expect(stage.ended?.run.outcome.exit_code).toBe(124);
   });
-
-  it('is not requested for more items after its end', async () => {
-    const counted = { requests: 0 };
-    stage.follower = () => ({
-      [Symbol.asyncIterator]: () => ({
-        next: () => {
-          counted.requests += 1;
-          return Promise.resolve({ done: true, value: undefined });
-        },
-      }),
-    });
-    stage.onLook = () => new Promise(() => undefined);
-    void stage.watch({ deadlineMs: 60_000, waitMs: 60_000 });
-    await stage.clock.pass(65_000);
-    expect([counted.requests, stage.ended?.run.outcome.exit_code]).toEqual([1, 124]);
-  });
 });

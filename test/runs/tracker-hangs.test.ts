@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { blankConversation } from '../../src/domain/conversation.ts';
+import { NOT_READ } from '../../src/runs/endings.ts';
 import { NO_EVIDENCE } from '../../src/runs/outcome.ts';
 import { trackRun, type TrackOptions } from '../../src/runs/tracker.ts';
 import type { Context } from '../../src/context.ts';
@@ -37,6 +39,7 @@ function watching(options: Partial<TrackOptions> = {}): ReturnType<typeof trackR
   const ctx = { clock, signal: new AbortController().signal, notice: () => Promise.resolve() } as unknown as Context;
   return trackRun(ctx, server, ID, {
     evidence: NO_EVIDENCE,
+    seen: blankConversation(ID, NOT_READ),
     since: null,
     deadlineMs: Number.POSITIVE_INFINITY,
     waitMs: Number.POSITIVE_INFINITY,

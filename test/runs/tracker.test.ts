@@ -144,8 +144,7 @@ describe('watching a run', () => {
   it('ends with the status of the record when the server has no more events', async () => {
     const stage = new Stage();
     const watched = stage.watch();
-    await stage.deliver(stage.state('running'));
-    stage.record = { ...stage.record, status: 'archived' };
+    await stage.deliver(stage.state('running'), stage.state('archived'));
     await stage.over();
     expect((await watched).outcome).toMatchObject({ status: 'archived', exit_code: 6 });
   });

@@ -16,5 +16,5 @@ it('docs/architecture.md has the table of decisions as the code has it', async (
   expect(rows.map(cells)).toEqual(
     FACTS.map((fact: Fact) => [`\`${fact}\``, ...phases.map((phase) => decisionOn(phase, fact))]),
   );
-  expect(phases).toEqual(['open', 'doubted', 'stable', 'ended', 'late', 'over']);
+  expect(phases).toEqual(['open', 'doubted', 'stable', 'ended', 'late']);
 });

@@ -8,7 +8,7 @@ import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { LAST_LOOK_MS, timeLimit } from '../../runs/deadline.ts';
 import type { NewOptions } from './new-options.ts';
-import { notStopped, stoppedInstead } from '../../runs/endings.ts';
+import { staysWaiting } from '../../runs/endings.ts';
 import type { TrackedRun } from '../../runs/outcome.ts';
 
 export type StopOptions = Pick<NewOptions, 'stopOnTimeout' | 'stopOnInterrupt'> & { waitMs: number };
@@ -62,6 +62,29 @@ export async function afterStopping(
   const { after } = halted;
   const end = after === null ? notStopped(failure, why, last.id, halted.why) : stoppedInstead(failure, why, after);
   return { end, after };
+}
+
+/**
+ * The failure of a command that has also stopped the run, as it was asked to.
+ * @param why what ended the waiting, in words
+ */
+function stoppedInstead(failure: AppError, why: string, { id, status }: Conversation): AppError {
+  const stands = status === 'waiting' ? staysWaiting(id) : `conversation ${id} was stopped`;
+  return new AppError(failure.kind, `${why}; ${stands}`, {
+    ...failure.details,
+    hint: `see its status: acs conv show ${id}`,
+    data: { ...failure.details.data, id, last_status: status },
+  });
+}
+
+/** As stoppedInstead, of a run that could not be stopped. */
+function notStopped(failure: AppError, why: string, id: string, cause: string): AppError {
+  return new AppError(failure.kind, `${why}; conversation ${id} could not be stopped (${cause}) and continues`, {
+    ...failure.details,
+    exitCode: failure.exitCode,
+    hint: `stop it: acs conv stop ${id}   follow it: acs conv follow ${id}`,
+    data: { ...failure.details.data, id },
+  });
 }
 
 function interruptedBy({ reason }: AbortSignal): string {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { afterStopping } from '../../../src/commands/conv/new-stop.ts';
+import type { Context } from '../../../src/context.ts';
+import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
 import { AppError } from '../../../src/errors.ts';
+import type { Server } from '../../../src/servers/server.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import type { Ended } from '../../support/world.ts';
 import { pastDeadline, useNewWorld, waitedFor } from './new-world.ts';
 import { errorOf, json } from './support.ts';
@@ -74,4 +79,45 @@ describe('conv new', () => {
     const { signal } = interruption;
     return await waitedFor(at.world, () => interruption.abort(sigterm), ['--wait', '--json', ...flags], { signal });
   }
+});
+
+describe('the failure of a command that stops the run it has waited for', () => {
+  const ID = '0123456789abcdef0123456789abcdef';
+  const last = blankConversation(ID, 'running');
+  const after = async (failure: AppError, stop: () => Promise<void>, status: Conversation['status']) => {
+    const conversations = { stop, getComplete: () => Promise.resolve(blankConversation(ID, status)) };
+    const server: Server = { withSignal: () => Promise.resolve(server), conversations } as unknown as Server;
+    const ctx = { clock: new ManualClock() } as unknown as Context;
+    const options = { waitMs: 60_000, stopOnTimeout: true, stopOnInterrupt: true };
+    return (await afterStopping(ctx, server, { failure, why: 'it took 1m', last }, options)).end;
+  };
+  const timeout = new AppError('timeout', 'too late', { data: { reason: 'timeout' }, retryable: true });
+
+  it('has that a run which waits for a confirmation does not run', async () => {
+    const error = await after(timeout, () => Promise.resolve(), 'waiting');
+    expect(error).toMatchObject({
+      kind: 'timeout',
+      message: `it took 1m; conversation ${ID} waits for a confirmation and does not run until it is answered`,
+      details: {
+        hint: `see its status: acs conv show ${ID}`,
+        retryable: true,
+        data: { reason: 'timeout', id: ID, last_status: 'waiting' },
+      },
+    });
+  });
+
+  it('has why the run could not be stopped, and the command that stops it', async () => {
+    const signal = new AppError('interrupted', 'SIGHUP', { exitCode: 129, server: 'http://127.0.0.1:9' });
+    const error = await after(signal, () => Promise.reject(new AppError('network', 'no connection')), 'running');
+    expect(error).toMatchObject({
+      kind: 'interrupted',
+      exitCode: 129,
+      message: `it took 1m; conversation ${ID} could not be stopped (no connection) and continues`,
+      details: {
+        hint: `stop it: acs conv stop ${ID}   follow it: acs conv follow ${ID}`,
+        server: 'http://127.0.0.1:9',
+        data: { id: ID },
+      },
+    });
+  });
 });

@@ -1,6 +1,7 @@
 import type { Context } from '../../../src/context.ts';
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
 import type { RunSignal } from '../../../src/domain/event.ts';
+import { NOT_READ } from '../../../src/runs/endings.ts';
 import { NO_EVIDENCE, type TrackedRun } from '../../../src/runs/outcome.ts';
 import { trackRun, type TrackOptions } from '../../../src/runs/tracker.ts';
 import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
@@ -80,8 +81,15 @@ export class Stage {
         runsInSandbox: () => this.inSandbox(),
       },
     } as unknown as Server;
-    const wait = { evidence: NO_EVIDENCE, since: null, deadlineMs: Infinity, waitMs: Infinity, failOnStallMs: null };
-    const watched = trackRun(ctx, server, 'c', { ...wait, ...options });
+    const watched = trackRun(ctx, server, 'c', {
+      evidence: NO_EVIDENCE,
+      seen: blankConversation('c', NOT_READ),
+      since: null,
+      deadlineMs: Infinity,
+      waitMs: Infinity,
+      failOnStallMs: null,
+      ...options,
+    });
     watched.then(
       (run) => (this.ended = { run, atMs: this.clock.now() }),
       () => undefined,
