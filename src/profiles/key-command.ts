@@ -7,7 +7,10 @@ export interface KeyCommandOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** Aborting ends the command; the reason is thrown. */
   signal: AbortSignal;
-  /** One line the command wrote to stderr, without the key should it be in there. */
+  /**
+   * One line that the command wrote to stderr, at once, because it may ask the user to do something. The key is removed
+   * only where it came on stdout before.
+   */
   report(line: string): void;
   /** Default 30 s. */
   timeoutMs?: number;

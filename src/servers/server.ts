@@ -184,8 +184,11 @@ export interface Server {
   readonly settings: {
     /** The 25 fields under their flat names, whatever the dialect; nothing stored yet: `stored` is false. */
     read(): Promise<SettingsSnapshot>;
-    /** Writes what differs, keeping everything else. Throws `conflict` when a known secret would be lost. */
-    write(change: SettingsChange): Promise<SettingsSnapshot>;
+    /**
+     * Writes what differs, keeping everything else. Throws `conflict` when a known secret would be lost.
+     * @param beforeWrite called when no check has refused the change, before the first request that writes
+     */
+    write(change: SettingsChange, beforeWrite?: () => Promise<void>): Promise<SettingsSnapshot>;
     schema(): Promise<SettingsField[]>;
   };
 

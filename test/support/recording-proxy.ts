@@ -16,28 +16,36 @@ export interface RecordingProxy {
   requests: RecordedRequest[];
   /** Requests that change something, in order. */
   writes(): RecordedRequest[];
+  /** Writes get this status and do not reach the service; null: they do. */
+  writeStatus: number | null;
   close(): Promise<void>;
 }
 
 export async function recordingProxy(target: string): Promise<RecordingProxy> {
   const requests: RecordedRequest[] = [];
-  const server = createServer((incoming, outgoing) => void pass(target, requests, incoming, outgoing));
+  const server = createServer((incoming, outgoing) => void pass(target, proxy, incoming, outgoing));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  const proxy: RecordingProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    writes: () => requests.filter(({ method }) => method !== 'GET' && method !== 'HEAD'),
+    writes: () => requests.filter(({ method }) => isWrite(method)),
+    writeStatus: null,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+  return proxy;
+}
+
+function isWrite(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD';
 }
 
 async function pass(
   target: string,
-  requests: RecordedRequest[],
+  { requests, writeStatus }: RecordingProxy,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -46,6 +54,7 @@ async function pass(
   const body = Buffer.concat(chunks);
   const { method = 'GET', url = '/', headers } = incoming;
   requests.push({ method, path: url, headers, body: parsed(body) });
+  if (writeStatus !== null && isWrite(method)) return void outgoing.writeHead(writeStatus).end();
   const place = new URL(url, target);
   const onward = forward(place, { method, headers: { ...headers, host: place.host } }, (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -1,4 +1,4 @@
-/** Writes the settings that differ and prints the difference, for set, unset and edit. */
+/** Prints the difference and writes the settings that differ, for set, unset and edit. */
 import type { Context } from '../../context.ts';
 import type { SettingsField, SettingsSnapshot } from '../../domain/settings.ts';
 import {
@@ -36,11 +36,9 @@ export async function applySettings(ctx: Context, application: Application): Pro
     if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
     return await printSettings(ctx, { names, record: recordOf(snapshot, fields), extra: { changed: false } });
   }
-  // Printed after the write, so that a refused change is not printed; a dry run ends in the write.
-  const isDryRun = ctx.globals.mode === 'dry-run';
-  if (isDryRun) await printDifference(ctx, shown);
-  const after = await server.settings.write({ set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' });
-  if (!isDryRun) await printDifference(ctx, shown);
+  // The difference is known also when the write fails, and is not printed for a change that is refused before it.
+  const change = { set, unset, allow_loss: allowLoss ? 'allow' : 'refuse' } as const;
+  const after = await server.settings.write(change, () => printDifference(ctx, shown));
   refuseUnstored(unstoredOf(after, snapshot, requested, { set, unset }));
   await printSettings(ctx, { names, record: recordOf(after, fields), extra: { changed: true } });
 }

@@ -21,7 +21,7 @@ export function createSettingsV0(links: Links, _facts: ProbeFacts): Server['sett
     async read() {
       return snapshot(await readRecord(links));
     },
-    async write(change) {
+    async write(change, beforeWrite) {
       refuseBadValues(SETTINGS_FIELDS, change);
       const record = await readRecord(links);
       const changes = changesOf(change, record ?? {});
@@ -32,6 +32,7 @@ export function createSettingsV0(links: Links, _facts: ProbeFacts): Server['sett
         );
       }
       const body = v0SettingsBody(record ?? {}, changes);
+      await beforeWrite?.();
       const answer = await links.app.request({
         method: 'POST',
         path: '/api/settings',

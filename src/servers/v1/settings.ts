@@ -47,7 +47,7 @@ export function createSettingsV1(links: Links, facts: ProbeFacts): Server['setti
   };
   return {
     read: async () => (await settings()).read(),
-    write: async (change) => (await settings()).write(change),
+    write: async (...change) => (await settings()).write(...change),
     schema: async () => (await settings()).schema(),
   };
 }
@@ -57,10 +57,11 @@ function settingsOverV1(links: Links): Server['settings'] {
     async read() {
       return snapshot(await readRecord(links));
     },
-    async write(change) {
+    async write(change, beforeWrite) {
       const record = await readRecord(links);
       const changes = await changesOf(links, change, record);
       const store = change.set['secrets_store'];
+      await beforeWrite?.();
       if (changes.size > 0) await post(links, v1SettingsBody(changes));
       if (store !== undefined || change.unset.includes('secrets_store'))
         await writeSecretsStore(links, 'v1', store ?? null);

@@ -26,6 +26,20 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }
     await acs('unset', 'mcp_config');
   });
 
+  it('prints the difference before the write, also of a write that fails', async () => {
+    await acs('set', 'language=it');
+    at.proxy.writeStatus = 403;
+    const failed = await acs('set', 'language=es', '--json');
+    at.proxy.writeStatus = null;
+    expect({ code: failed.code, out: failed.out }).toEqual({ code: 4, out: '' });
+    const lines = failed.err.trim().split('\n');
+    expect(lines).toContain('{"notice":"language: it -> es"}');
+    expect(lines.at(-1)).toContain('"error"');
+    const { err, out } = await acs('set', 'language=es', '--json');
+    expect(err).toContain('{"notice":"language: it -> es"}');
+    expect(JSON.parse(out)).toMatchObject({ language: 'es', changed: true });
+  });
+
   it('warns on V0 that an unreadable secret may be lost', async () => {
     await acs('set', 'language=it');
     const { err } = await acs('set', 'language=es');
