@@ -13,7 +13,7 @@ export async function webPage({ app, features }: Links, webUrl: WebUrl, id: stri
     const path = `/local/conversations/${id}/page-link`;
     const answer = await app.request({ method: 'POST', path, safe: 'idempotent' });
     const link = read(answer, readLink);
-    return { url: app.baseUrl + link.path, valid_seconds: link.seconds };
+    return { url: `${app.baseUrl}/conversations/${id}?once=${link.token}`, valid_seconds: link.seconds };
   }
   const url = webUrl(id);
   if (url !== null) return { url, valid_seconds: null };
@@ -22,12 +22,10 @@ export async function webPage({ app, features }: Links, webUrl: WebUrl, id: stri
   });
 }
 
-function readLink(body: unknown): { path: string; seconds: number | null } {
+function readLink(body: unknown): { token: string; seconds: number | null } {
   const record = asRecord(body, 'link');
-  const { path } = record;
+  const { token } = record;
   // It becomes part of an address that a browser opens.
-  if (typeof path !== 'string' || !/^\/conversations\/[0-9a-f]{32}\?once=[\w-]+$/.test(path)) {
-    throw new ShapeError('link.path', 'the path of a page');
-  }
-  return { path, seconds: optionalNumber(record, 'expires_in_seconds', 'link') };
+  if (typeof token !== 'string' || !/^[\w-]+$/.test(token)) throw new ShapeError('link.token', 'a token');
+  return { token, seconds: optionalNumber(record, 'expires_in_seconds', 'link') };
 }

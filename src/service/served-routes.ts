@@ -145,7 +145,7 @@ export const AGENT_ROUTES = {
   'GET /api/file/download/{path:path}': 'sdk 1.11.5',
   'POST /api/file/upload/{path:path}': 'sdk 1.11.5',
   'GET /api/file/home': 'typescript-client',
-  'GET /api/file/archive': 'acs sandbox cp (planned)',
+  'GET /api/file/archive': 'local app server, acs sandbox cp (planned)',
   'GET /api/file/download-trajectory/{conversation_id}': 'typescript-client',
 } as const;
 

@@ -44,6 +44,13 @@ describe('conv open off a terminal', () => {
     expect((await conv('open', at.first, '-q')).out).toBe(`${at.first}\n`);
   });
 
+  it('does not print the token of the link with --debug but in the address', async () => {
+    const { out, err } = await conv('open', at.first, '--debug');
+    const token = /once=(.+)/.exec(out)?.[1] ?? 'none';
+    expect(err).toContain(`POST ${at.world.service.url}/local/conversations/${at.first}/page-link`);
+    expect(err).not.toContain(token);
+  });
+
   it('takes @last, and exits 5 for a conversation that does not exist', async () => {
     expect((await conv('open', '@last')).out).toMatch(link());
     const missing = await conv('open', 'f'.repeat(32), '--json');

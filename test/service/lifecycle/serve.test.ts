@@ -15,7 +15,8 @@ async function openPage(service: RunningService, signal?: AbortSignal): Promise<
   const client = clientOf(service);
   const { app_conversation_id: id } = await startedTask(client, { replay_json: 'demo' });
   const link = await client.call('POST', `/local/conversations/${id}/page-link`);
-  const opened = await fetch(service.url + (link.body as { path: string }).path, { redirect: 'manual' });
+  const { token } = link.body as { token: string };
+  const opened = await fetch(`${service.url}/conversations/${id}?once=${token}`, { redirect: 'manual' });
   const cookie = opened.headers.get('set-cookie')?.replace(/;.*/, '') ?? '';
   return await fetch(`${service.url}/conversations/${id}/live`, { headers: { cookie }, signal });
 }

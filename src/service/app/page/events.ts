@@ -12,10 +12,12 @@ export interface EventReader {
   after(place: number): { events: PageEvent[]; place: number };
   /** The newest event of a kind; null: there is none. */
   newest(kind: string): PageEvent['payload'] | null;
-  /** All events, or those of one kind, oldest first. */
-  all(kind?: string): AsyncGenerator<PageEvent[], void, void>;
+  /** The events of the file editor, oldest first. */
+  edits(): AsyncGenerator<PageEvent[], void, void>;
   /** What the agent answered to the latest message of the user; null: nothing yet. */
   answer(): string | null;
+  /** Text without secrets. */
+  redact(text: string): string;
 }
 
 export const BATCH = 200;
@@ -48,9 +50,9 @@ export function createEventReader(
       const found = read((log) => log.search({ kind, order: 'desc', limit: 1 }))?.items[0];
       return found === undefined ? null : shown(found).payload;
     },
-    async *all(kind) {
+    async *edits() {
       for (let offset = 0; ; offset += BATCH) {
-        const filter = kind === undefined ? {} : { kind };
+        const filter = { kind: 'ObservationEvent', body: 'EditorObservation' };
         const page = read((log) => log.search({ ...filter, offset, order: 'asc', limit: BATCH }));
         yield page?.items.map(shown) ?? [];
         if (page?.next == null) return;
@@ -69,6 +71,7 @@ export function createEventReader(
         if (page?.next == null) return null;
       }
     },
+    redact: redactor.text,
   };
 }
 

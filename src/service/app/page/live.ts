@@ -1,5 +1,4 @@
 /** The page of a conversation and the stream that keeps it current, from the store and the event log. */
-import { diffOfEdits } from '../../../page/edits-diff.ts';
 import {
   answerMessage,
   changesMessage,
@@ -8,10 +7,10 @@ import {
   livePageParts,
   stepsMessage,
 } from '../../../page/live.ts';
-import type { PageDiff } from '../../../page/sections.ts';
 import { createStepReader, type Step } from '../../../page/steps.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
+import { pageChanges } from './changes.ts';
 import { createEventReader, type EventReader } from './events.ts';
 import { pageFacts } from './facts.ts';
 import type { Viewer } from './viewers.ts';
@@ -31,7 +30,7 @@ export function livePage(context: AppContext, row: ConversationRow): AsyncGenera
       },
       // What the agent says during a run is not its answer yet.
       answer: () => Promise.resolve(row.execution_status === 'running' ? null : reader.answer()),
-      diff: () => changesOf(reader, row),
+      diff: () => pageChanges(context, row, reader),
     },
     () => place,
   );
@@ -63,7 +62,7 @@ export async function* liveMessages(
     if (shown.isStale && row.execution_status !== 'running') {
       shown.isStale = false;
       yield answerMessage(reader.answer());
-      yield changesMessage(await changesOf(reader, row));
+      yield changesMessage(await pageChanges(context, row, reader));
     }
     const why = await viewer.next();
     if (why === 'left') return;
@@ -92,8 +91,4 @@ async function* newSteps(
     // The answer shown is that to the message before.
     if (events.some(({ signal }) => signal === 'message')) yield answerMessage(null);
   }
-}
-
-function changesOf(reader: EventReader, row: ConversationRow): Promise<PageDiff> {
-  return diffOfEdits(reader.all('ObservationEvent'), row);
 }

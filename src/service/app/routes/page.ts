@@ -20,10 +20,7 @@ export function pageHandlers(context: AppContext): Handlers<AppRoute> {
     'POST /local/conversations/{conversation_id}/page-link': (c) => {
       const id = pathId(c);
       if (context.store.conversations.get(id) === null) throw refuse(404, `Conversation ${id} not found`);
-      return json({
-        path: `${pathOf(id)}?once=${context.pages.access.createLink(id)}`,
-        expires_in_seconds: LINK_SECONDS,
-      });
+      return json({ token: context.pages.access.createLink(id), expires_in_seconds: LINK_SECONDS });
     },
     'GET /conversations/{conversation_id}': async (c) => {
       const once = c.req.query('once');

@@ -17,7 +17,7 @@ async function newLink(of = id): Promise<string> {
   const { status, body } = await app.call('POST', `/local/conversations/${of}/page-link`);
   expect(status).toBe(200);
   expect(body).toMatchObject({ expires_in_seconds: 60 });
-  return (body as { path: string }).path;
+  return `/conversations/${of}?once=${(body as { token: string }).token}`;
 }
 
 /** The cookie that a new link gives. */
