@@ -132,7 +132,7 @@ export const AGENT_ROUTES = {
   'POST /api/conversations/{conversation_id}/events/respond_to_confirmation':
     'acs conv confirm, sdk, typescript-client',
 
-  'POST /api/bash/execute_bash_command': 'local app server, typescript-client',
+  'POST /api/bash/execute_bash_command': 'acs sandbox exec, local app server, typescript-client',
   'POST /api/bash/start_bash_command': 'acs conv diff, sdk, typescript-client',
   'GET /api/bash/bash_events/search': 'acs conv diff, sdk, typescript-client',
   'GET /api/bash/bash_events/{event_id}': 'typescript-client',
@@ -153,6 +153,7 @@ export const AGENT_ROUTES = {
 export const AGENT_SOCKETS = {
   '/sockets/events/{conversation_id}': 'acs conv follow, sdk, typescript-client',
   '/sockets/bash-events': 'typescript-client',
+  '/sockets/exec': 'acs sandbox exec, acs sandbox shell (planned)',
 } as const;
 
 export type AppRoute = keyof typeof APP_ROUTES;

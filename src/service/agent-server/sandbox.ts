@@ -3,9 +3,9 @@
  * closed for requests while the sandbox is paused.
  */
 import path from 'node:path';
-import { IsolationError } from '../isolation/connection.ts';
+import { type IsolationConnection, IsolationError } from '../isolation/connection.ts';
 import { type StartedIsolation, startIsolation } from '../isolation/isolation.ts';
-import type { Operation, Operations, RunEnd, RunParameters } from '../isolation/protocol.ts';
+import type { ExecParameters, Operation, Operations, RunEnd, RunParameters } from '../isolation/protocol.ts';
 import type { WorkerConfig } from '../sandboxes/worker-protocol.ts';
 
 /** Where recorded trajectories of genuine servers have their workspace. */
@@ -84,6 +84,19 @@ export class Sandbox {
       if (!timedOut || !(error instanceof IsolationError)) throw error;
       return { ...NO_END, cwd: isolation.workingDir, timedOut, stderr: 'Everything in the sandbox was ended.' };
     }
+  }
+
+  /**
+   * Runs a program without a limit of time. `onOutput` gets base64.
+   * @throws IsolationError
+   */
+  async exec(
+    parameters: ExecParameters,
+    onOutput: (stream: 'stdout' | 'stderr', data: string) => void,
+  ): Promise<RunningProgram> {
+    const { connection } = await this.#connected();
+    const { id, answer } = connection.ask('exec', parameters, onOutput);
+    return { run: id, connection, ended: answer };
   }
 
   /** The answer, for which the helper has its time and then `KILL_MS`; after that the whole isolation is ended. */
@@ -174,6 +187,13 @@ export class Sandbox {
     this.#live = isolation;
     return isolation;
   }
+}
+
+/** A program that `exec` has started; requests about it name the run. */
+export interface RunningProgram {
+  run: number;
+  connection: IsolationConnection;
+  ended: Promise<{ exitCode: number }>;
 }
 
 /** Of a command whose helper was ended with everything else. */

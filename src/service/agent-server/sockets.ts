@@ -1,5 +1,6 @@
 /**
- * The web sockets of the agent server (interface section 7.3): `/sockets/events/{id}` and `/sockets/bash-events`.
+ * The web sockets of the agent server: `/sockets/events/{id}` and `/sockets/bash-events` (interface section 7.3), and
+ * `/sockets/exec`, which is the local service's own.
  *
  * A subscriber is a position in the log that advances as its socket writes. So nothing is buffered for a slow one, and
  * resent and live events can neither overlap nor leave a gap.
@@ -12,6 +13,7 @@ import { check, toHexId } from '../../protocol/detail.ts';
 import type { FaultRule } from '../faults/schema.ts';
 import { boundFrames, letUpgrade } from '../faults/socket.ts';
 import { BashFeed } from './bash.ts';
+import { ProgramSession } from './program-session.ts';
 import type { WorkerContext } from './context.ts';
 import { EventFeed, parseFrame } from './event-feed.ts';
 import { forbidden, isKey } from '../http/guard.ts';
@@ -80,7 +82,9 @@ export class Sockets {
     const { topic, query, isRight, rule } = asked;
     const bound = isRight ? null : boundFirstFrame(socket, head.length);
     this.#server.handleUpgrade(request, socket, head, (client) => {
-      keepAlive(client);
+      // A client of a program may be suspended for any time; on loopback the kernel closes the socket of one that ended.
+      if (topic === EXEC) client.on('error', () => undefined);
+      else keepAlive(client);
       if (rule !== null) boundFrames(rule, client);
       if (bound === null) this.#subscribe(client, topic, query);
       else this.#authenticate(client, topic, query, bound);
@@ -128,8 +132,9 @@ export class Sockets {
       client.close(1013, 'Too many subscribers');
       return;
     }
-    const entry = topic === BASH ? null : this.#worker.conversations.get(topic);
-    if (topic !== BASH && entry === null) {
+    const isConversation = topic !== BASH && topic !== EXEC;
+    const entry = isConversation ? this.#worker.conversations.get(topic) : null;
+    if (isConversation && entry === null) {
       client.close(4004, 'Conversation not found');
       return;
     }
@@ -137,8 +142,9 @@ export class Sockets {
     client.once('close', () => {
       this.#count(topic, -1);
     });
-    const feed = entry === null ? new BashFeed(client, this.#worker.bash, query) : new EventFeed(client, entry, query);
-    feed.start();
+    if (entry !== null) new EventFeed(client, entry, query).start();
+    else if (topic === BASH) new BashFeed(client, this.#worker.bash, query).start();
+    else new ProgramSession(client, this.#worker.sandbox).start();
   }
 
   #count(topic: string, change: 1 | -1): void {
@@ -173,10 +179,12 @@ function boundFirstFrame(socket: Duplex, already: number): Bound {
 }
 
 const BASH = 'bash-events';
+const EXEC = 'exec';
 
-/** The conversation's id, or `bash-events`; null for another path. An invalid id is an unknown conversation. */
+/** The conversation's id, `bash-events` or `exec`; null for another path. An invalid id is an unknown conversation. */
 function topicOf(pathname: string): string | null {
   if (pathname === '/sockets/bash-events') return BASH;
+  if (pathname === '/sockets/exec') return EXEC;
   const id = /^\/sockets\/events\/([^/]+)$/.exec(pathname)?.[1];
   return id === undefined ? null : (toHexId(id) ?? 'unknown');
 }

@@ -39,6 +39,7 @@ const STATED_FEATURES = {
   'v0-sandboxes': true,
   'local-paths': true,
   'demo-replay': true,
+  'exec-socket': true,
 };
 
 const BODIES: Record<string, string> = {

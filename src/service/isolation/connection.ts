@@ -20,11 +20,14 @@ interface Pending {
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
   onOutput: OutputListener | undefined;
-  /** How many characters of each stream may still come while the command runs. */
-  room: Record<'stdout' | 'stderr', number>;
+  /** How much may still come while the command runs: characters of each stream, or bytes of both. */
+  room: Room;
   schema: v.GenericSchema;
 }
 
+type Room = { unit: 'characters'; stdout: number; stderr: number } | { unit: 'bytes'; both: number };
+
+/** The text of a command as it is, the output of a program in base64. */
 type OutputListener = (stream: 'stdout' | 'stderr', text: string) => void;
 
 /** The helper has sent a frame that does not match the protocol. */
@@ -99,17 +102,24 @@ export class IsolationConnection {
         reject(this.#gone);
         return;
       }
-      const kept = onOutput !== undefined && 'keepHead' in parameters ? parameters.keepHead : 0;
       this.#pending.set(id, {
         resolve: resolve as (result: unknown) => void,
         reject,
         onOutput,
-        room: { stdout: kept, stderr: kept },
+        room: onOutput === undefined ? NO_ROOM : roomFor(parameters),
         schema: resultSchema(op, parameters),
       });
       this.#child.stdin?.write(`${JSON.stringify({ ...parameters, id, op })}\n`);
     });
     return { id, answer };
+  }
+
+  /** Lets the program of an `exec` send so many bytes more. */
+  allow(run: number, bytes: number): void {
+    const room = this.#pending.get(run)?.room;
+    if (room?.unit !== 'bytes') return;
+    room.both += bytes;
+    this.ask('exec_more', { run, bytes }).answer.catch(() => undefined);
   }
 
   /** Ends the process by closing its stdin. */
@@ -129,8 +139,7 @@ export class IsolationConnection {
     const pending = this.#pending.get(answer.id);
     if (pending === undefined) throw new InvalidFrame(`nothing was asked as ${String(answer.id)}`);
     if (answer.type === 'output') {
-      pending.room[answer.stream] -= answer.text.length;
-      if (pending.room[answer.stream] < 0) throw new InvalidFrame('more output than was asked for');
+      if (!takeFrom(pending.room, answer)) throw new InvalidFrame('more output than was asked for');
       pending.onOutput?.(answer.stream, answer.text);
       return;
     }
@@ -148,6 +157,23 @@ export class IsolationConnection {
     for (const pending of this.#pending.values()) pending.reject(this.#gone);
     this.#pending.clear();
   }
+}
+
+/** A stream is paused after the piece that has filled the window: of each stream one piece may be larger than it. */
+const LARGEST_PIECES = 2 * 64 * 1024;
+
+const NO_ROOM: Room = { unit: 'characters', stdout: 0, stderr: 0 };
+
+function roomFor(parameters: Operations[Operation]['takes']): Room {
+  if ('window' in parameters) return { unit: 'bytes', both: parameters.window + LARGEST_PIECES };
+  if ('keepHead' in parameters) return { unit: 'characters', stdout: parameters.keepHead, stderr: parameters.keepHead };
+  return NO_ROOM;
+}
+
+/** False when the room does not suffice. */
+function takeFrom(room: Room, { stream, text }: { stream: 'stdout' | 'stderr'; text: string }): boolean {
+  if (room.unit === 'bytes') return (room.both -= Buffer.byteLength(text, 'base64')) >= 0;
+  return (room[stream] -= text.length) >= 0;
 }
 
 function readFrame(line: string): Frame {

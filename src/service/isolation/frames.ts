@@ -21,7 +21,7 @@ export const frame = v.variant('type', [
     type: v.literal('failure'),
     id: count,
     failure: v.strictObject({
-      code: v.picklist(['not-found', 'not-a-file', 'too-large', 'invalid', 'failed']),
+      code: v.picklist(['not-found', 'not-a-file', 'too-large', 'invalid', 'unsupported', 'failed']),
       message: v.string(),
     }),
   }),
@@ -34,7 +34,7 @@ type ResultSchema<K extends Operation> = v.GenericSchema<unknown, Operations[K][
 const results: { [K in Operation]: (takes: Operations[K]['takes']) => ResultSchema<K> } = {
   run: (takes) =>
     v.strictObject({
-      exitCode: v.pipe(v.number(), v.integer(), v.minValue(-1), v.maxValue(255)),
+      exitCode: exitCode(-1),
       killed: v.boolean(),
       stdout: output(takes),
       stderr: output(takes),
@@ -42,6 +42,11 @@ const results: { [K in Operation]: (takes: Operations[K]['takes']) => ResultSche
       pid: v.pipe(v.number(), v.safeInteger(), v.minValue(-1)),
     }),
   kill: () => nothing,
+  exec: () => v.strictObject({ exitCode: exitCode(0) }),
+  exec_write: () => nothing,
+  exec_more: () => nothing,
+  exec_signal: () => nothing,
+  exec_resize: () => nothing,
   ping: () => nothing,
   edit: () =>
     v.strictObject({
@@ -65,6 +70,10 @@ const results: { [K in Operation]: (takes: Operations[K]['takes']) => ResultSche
   git_diff: () => v.strictObject({ original: textOrNull, modified: textOrNull }),
   git_delta: () => patch,
 };
+
+function exitCode(least: number) {
+  return v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(255));
+}
 
 /** One stream of a command: its kept beginning and end and a line between, or a refusal that names a path. */
 function output({ keepHead, keepTail }: RunParameters) {

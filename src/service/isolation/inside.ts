@@ -11,6 +11,7 @@ import { DownloadReader, UploadWriter } from './inside/files.ts';
 import { OperationError } from './inside/failure.ts';
 import { gitChanges, gitDelta, gitDiff } from './inside/git.ts';
 import { LineReader } from './inside/lines.ts';
+import { Programs } from './inside/programs.ts';
 import { Scratch } from './inside/scratch.ts';
 import { Shell } from './inside/shell.ts';
 import { killProcesses, SANDBOX_MARKER } from './processes.ts';
@@ -19,6 +20,7 @@ import { type Answer, LONGEST_LINE, type Request } from './protocol.ts';
 const workingDir = process.cwd();
 const scratch = new Scratch(process.env[SANDBOX_MARKER] ?? '');
 const shell = new Shell(workingDir, scratch);
+const programs = new Programs(workingDir, scratch);
 const history = new EditHistory();
 const downloads = new DownloadReader(workingDir);
 const uploads = new UploadWriter(workingDir);
@@ -39,6 +41,23 @@ async function perform(request: Request): Promise<unknown> {
       return shell.run(request.id, request, (stream, text) => send({ type: 'output', id: request.id, stream, text }));
     case 'kill':
       shell.kill(request.run);
+      programs.kill(request.run);
+      return {};
+    case 'exec':
+      return programs.run(request.id, request, (stream, text) =>
+        send({ type: 'output', id: request.id, stream, text }),
+      );
+    case 'exec_write':
+      await programs.write(request);
+      return {};
+    case 'exec_more':
+      programs.more(request);
+      return {};
+    case 'exec_signal':
+      programs.signal(request.run, request.signal);
+      return {};
+    case 'exec_resize':
+      programs.resize(request.run, request.size);
       return {};
     case 'ping':
       return {};

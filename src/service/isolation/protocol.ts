@@ -37,6 +37,33 @@ export interface RunEnd {
   pid: number;
 }
 
+/** Signals that a client may send to its program. */
+export const PROGRAM_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGPIPE', 'SIGTERM'] as const;
+export type ProgramSignal = (typeof PROGRAM_SIGNALS)[number];
+
+/**
+ * A program of a client, run without a shell. Its output comes as `output` frames in base64, at most `window` bytes
+ * more than `exec_more` has granted.
+ */
+export interface ExecParameters {
+  /** Null: an interactive shell, which needs `terminal`. */
+  argv: string[] | null;
+  /** Relative to the workspace; null: there. */
+  cwd: string | null;
+  /** Set on top of the environment of commands. */
+  env: Record<string, string>;
+  /** `none`: stdin is /dev/null. */
+  stdin: 'none' | 'stream';
+  /** Not null: it runs on a pseudo-terminal of this size, and all of its output is stdout. */
+  terminal: TerminalSize | null;
+  window: number;
+}
+
+export interface TerminalSize {
+  columns: number;
+  rows: number;
+}
+
 /** The file editor's parameters; the path may be relative to `cwd`. */
 export interface EditParameters {
   command: EditorCommand;
@@ -68,6 +95,14 @@ export interface GitChange {
 export interface Operations {
   run: { takes: RunParameters; gives: RunEnd };
   kill: { takes: { run: number }; gives: Record<string, never> };
+  /** 126: the program cannot be run; 127: it does not exist; 128 and the number of the signal that ended it. */
+  exec: { takes: ExecParameters; gives: { exitCode: number } };
+  /** Answered when the program has taken the data, or takes none any more. */
+  exec_write: { takes: { run: number; data: string; last: boolean }; gives: Record<string, never> };
+  exec_more: { takes: { run: number; bytes: number }; gives: Record<string, never> };
+  /** To the process group of the program. */
+  exec_signal: { takes: { run: number; signal: ProgramSignal }; gives: Record<string, never> };
+  exec_resize: { takes: { run: number; size: TerminalSize }; gives: Record<string, never> };
   /** Answered when every request before it has been begun. */
   ping: { takes: Record<string, never>; gives: Record<string, never> };
   edit: { takes: EditParameters; gives: EditResult };
@@ -100,7 +135,7 @@ export type Operation = keyof Operations;
 
 export type Request = { [K in Operation]: { id: number; op: K } & Operations[K]['takes'] }[Operation];
 
-/** `code`: not-found, not-a-file, too-large, invalid, or failed for anything unforeseen. */
+/** `code`: not-found, not-a-file, too-large, invalid, unsupported, or failed for anything unforeseen. */
 export interface Failure {
   code: string;
   message: string;

@@ -1,6 +1,6 @@
 /** A refusal that the worker turns into an HTTP status. */
 export class OperationError extends Error {
-  readonly code: 'not-found' | 'not-a-file' | 'invalid' | 'too-large';
+  readonly code: 'not-found' | 'not-a-file' | 'invalid' | 'too-large' | 'unsupported';
 
   constructor(code: OperationError['code'], message: string) {
     super(message);

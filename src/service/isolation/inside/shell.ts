@@ -2,8 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { COMMAND_MARKER, killProcesses } from '../processes.ts';
+import { COMMAND_MARKER } from '../processes.ts';
 import type { RunParameters, RunEnd } from '../protocol.ts';
+import { endTree, exitOf } from './child.ts';
 import { gather, type OutputListener } from './gather.ts';
 import type { Scratch } from './scratch.ts';
 import { carryOver, ownEnvironment, script, type Session } from './session.ts';
@@ -56,7 +57,7 @@ export class Shell {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     run.killed = true;
-    end(run);
+    endTree(run.pid, run.mark);
   }
 
   #session(wanted: RunParameters): Session {
@@ -85,7 +86,7 @@ export class Shell {
     const run: Run = { pid: child.pid ?? -1, mark, killed: false };
     this.#runs.set(id, run);
     const output = gather(child, wanted, onOutput);
-    const exit = await ended(child);
+    const exit = await exitOf(child);
     await output.settled();
     const failed = run.killed || exit.error !== null;
     return {
@@ -103,40 +104,6 @@ function notStarted(cwd: string, stderr: string): RunEnd {
   return { exitCode: -1, killed: false, stdout: '', stderr, cwd, pid: -1 };
 }
 
-function isFolder(folder: string): boolean {
+export function isFolder(folder: string): boolean {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
-
-function end(run: Run): void {
-  killProcesses({ below: run.pid, marked: `${COMMAND_MARKER}=${run.mark}`, except: [] });
-  for (const pid of [-run.pid, run.pid]) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // It ended by itself.
-    }
-  }
-}
-
-function ended(child: ChildProcess): Promise<{ code: number; error: Error | null }> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => {
-      resolve({ code: -1, error });
-    });
-    child.once('exit', (code, signal) => {
-      resolve({ code: code ?? 128 + (SIGNALS[signal ?? ''] ?? 0), error: null });
-    });
-  });
-}
-
-/** As a shell reports the end by a signal: 128 and its number. */
-const SIGNALS: Record<string, number> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGABRT: 6,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGPIPE: 13,
-  SIGTERM: 15,
-};
