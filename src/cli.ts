@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { watchContradictions } from './commands/contradictions.ts';
+import { explanationOf } from './commands/declare.ts';
 import { childNamed } from './commands/entries.ts';
 import { declareCommands } from './commands/index.ts';
 import type { Context, DryRunRequest } from './context.ts';
@@ -34,7 +35,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const current: Current = { command: null, root: null };
   try {
     const root = await commandTree(argv, context, output, current);
-    await parse(root, argv);
+    await parse(root, withoutProgram(root, argv));
     await context.out.close();
     if (context.dryRun.requests.length > 0) await printDryRun(context);
     return context.exitCode;
@@ -64,6 +65,16 @@ function unknownWords(command: Command): string[] | null {
   if (known === undefined) return [word];
   const below = unknownWords(known);
   return below === null ? null : [word, ...below];
+}
+
+/** Takes the program off the command line of a command that runs one: commander would read flags of acs in it. */
+function withoutProgram(root: Command, argv: readonly string[]): readonly string[] {
+  const dashes = argv.indexOf('--');
+  if (dashes === -1) return argv;
+  const command = commandPath(root, argv).at(-1);
+  if (failureCodeOf(command) === undefined) return argv;
+  command?.setOptionValue('program', argv.slice(dashes + 1));
+  return argv.slice(0, dashes);
 }
 
 async function commandTree(
@@ -141,7 +152,13 @@ async function report(error: AppError, { context, argv, root }: Ending): Promise
   } catch (failure) {
     if (!isAppError(failure)) throw failure; // stderr is closed too: only the exit code can be reported
   }
-  return error.exitCode;
+  const isOwnCode = error.kind === 'unsupported' || error.kind === 'interrupted';
+  const command = root === null ? undefined : commandPath(root, argv).at(-1);
+  return isOwnCode ? error.exitCode : (failureCodeOf(command) ?? error.exitCode);
+}
+
+function failureCodeOf(command: Command | undefined): number | undefined {
+  return command === undefined ? undefined : explanationOf(command)?.failureCode;
 }
 
 async function printHelp({ text, help }: CommanderOutput, ending: Ending): Promise<number> {
@@ -188,17 +205,19 @@ function unknownOption(said: string): { message: string; hint?: string } | null 
   return { message, hint: 'the key of a server is given with --api-key-file <path|->, or in ACS_API_KEY' };
 }
 
-/** The words that name a command: the values of flags before them, and its arguments, do not. */
+/** The words that name a command. */
 function commandWords(root: Command, argv: readonly string[]): string[] {
-  const words: string[] = [];
-  let command = root;
+  return commandPath(root, argv).map((command) => command.name());
+}
+
+/** The commands that the words name, from below the root: the values of flags before them, and arguments, do not. */
+function commandPath(root: Command, argv: readonly string[]): Command[] {
+  const path: Command[] = [];
   for (const word of argv) {
-    const next = childNamed(command, word);
-    if (!next) continue;
-    words.push(word);
-    command = next;
+    const next = childNamed(path.at(-1) ?? root, word);
+    if (next) path.push(next);
   }
-  return words;
+  return path;
 }
 
 /** Whether the command waits: a closed pipe then ends it before the outcome (141). Any other command is complete (0). */

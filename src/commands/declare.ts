@@ -28,6 +28,11 @@ export interface CommandHelp {
   /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
   exits?: readonly ErrorKind[];
   examples: readonly Example[];
+  /**
+   * The command line has a program after `--`, which the action gets as the option `program`. The exit code is that of
+   * the program; a failure of acs has this code, whatever its kind, except `unsupported` and `interrupted`.
+   */
+  failureCode?: number;
   /** Paragraphs, and lists of terms with their meaning; they have no line breaks of their own. */
   notes?: readonly (string | { title: string; items: readonly (readonly [term: string, meaning: string])[] })[];
 }

@@ -27,7 +27,7 @@ const ENTRIES: readonly RootEntry[] = [
   {
     usage: 'sandbox',
     aliases: ['sb'],
-    description: 'list, pause, resume and delete sandboxes',
+    description: 'start, pause and delete sandboxes, and run programs in them',
     group: CONVERSATIONS,
     load: async () => (await import('./sandbox/index.ts')).declareSandbox,
   },

@@ -39,6 +39,7 @@ const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
     pause: 'call',
     resume: 'call',
     remove: 'call',
+    exec: 'call',
   },
   specs: { list: 'call', get: 'call' },
   settings: { read: 'call', write: 'call', schema: 'call' },

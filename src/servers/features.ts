@@ -24,6 +24,8 @@ export const STATED_FEATURES = [
   'local-paths',
   /** A start takes the built-in recorded run `demo` for a replay. */
   'demo-replay',
+  /** The agent server runs programs over a socket of its own: byte for byte, with stdin and terminals. */
+  'exec-socket',
 ] as const;
 
 export const FEATURES = [

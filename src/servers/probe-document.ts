@@ -77,6 +77,7 @@ const UNSTATED: Record<(typeof STATED_FEATURES)[number], boolean> = {
   'v0-sandboxes': false,
   'local-paths': false,
   'demo-replay': false,
+  'exec-socket': false,
 };
 
 function statedFeatures(document: Json): Pick<Features, (typeof STATED_FEATURES)[number]> {

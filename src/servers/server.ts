@@ -12,6 +12,7 @@ import type { ConversationEvent } from '../domain/event.ts';
 import type { FollowItem, FollowOptions } from '../runs/follow-source.ts';
 import type { ModelChoice, ModelProfile } from '../domain/model-profile.ts';
 import type { Page } from '../domain/pages.ts';
+import type { Program, ProgramStreams } from '../domain/program.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -174,6 +175,12 @@ export interface Server {
     /** @param spec the spec that it must run with */
     resume(id: string, spec?: string): Promise<void>;
     remove(id: string): Promise<void>;
+    /**
+     * Runs a program to its end and returns its exit code: 128 and the number of the signal that ended it, 126 and 127
+     * as a shell. Throws `conflict` when the sandbox does not run or is paused meanwhile, `unsupported` for stdin and a
+     * terminal where the server lacks `exec-socket`, `not-found` for a working directory.
+     */
+    exec(id: string, program: Program, streams: ProgramStreams): Promise<number>;
   };
 
   readonly specs: {

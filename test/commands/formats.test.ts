@@ -86,6 +86,7 @@ const TABLE: Record<string, Row> = {
   'sandbox resume': { args: [], before: sandbox },
   'sandbox wait': { args: [], before: sandbox },
   'sandbox delete': { args: ['-y'], before: newSandbox },
+  'sandbox exec': { args: ['--', 'sh', '-c', 'echo one'], before: sandbox },
   'specs list': { args: [] },
   'specs show': { args: ['process'] },
   'settings get': { args: ['llm_model', 'llm_api_key', 'max_iterations'] },
@@ -156,7 +157,7 @@ describe('the formats of', () => {
     const forms = formsOf(await realTree(), command);
     for (const format of FORMATS) {
       const words = (await before?.()) ?? [];
-      const result = await world.acs(...command.split(' '), ...words, ...args, '--format', format);
+      const result = await world.acs(...command.split(' '), '--format', format, ...words, ...args);
       text += shown(format, result);
       if (format === 'json' && forms.length > 0) printedJson.set(command, documentsOf(result.out));
     }

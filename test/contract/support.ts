@@ -247,6 +247,7 @@ export function withSandboxes(each: ContractCase): ContractCase {
         ['sandbox', 'list'],
         ['sandbox', 'start'],
         ['specs', 'list'],
+        ['sandbox', 'exec', 'nobody', '--', 'true'],
       ]) {
         expectCode(await target.acs(...args), 12, args.join(' '));
       }

@@ -1,6 +1,6 @@
 /** The help of one command. Loaded when help is printed. */
 import type { Command, Option } from 'commander';
-import { EXIT_CODES } from '../../errors.ts';
+import { EXIT_CODES, type ErrorKind } from '../../errors.ts';
 import { bulkShape } from '../../output/bulk.ts';
 import { explanationOf, type CommandHelp, type Example, type JsonForm, type JsonForms } from '../declare.ts';
 import { layoutFor, pageText, termWidthOf, type Layout } from './layout.ts';
@@ -98,19 +98,29 @@ function optionLists(command: Command, layout: Layout): List[] {
   }));
 }
 
-function pageOf({ notes = [], json, exits = [], examples }: CommandHelp): Page {
-  const codes = [...ALWAYS, ...exits]
-    .map((kind) => [EXIT_CODES[kind], kind] as const)
-    .sort((a, b) => a[0] - b[0])
-    .map(([code, kind]) => `${code} ${kind}`);
+function pageOf({ notes = [], json, exits = [], failureCode, examples }: CommandHelp): Page {
+  const codes = failureCode === undefined ? codesOf(exits) : programCodes(failureCode);
   return [
     ...notes.map((note) => (typeof note === 'string' ? note : { title: note.title, items: note.items })),
     ...(json === undefined
       ? []
       : [{ title: 'JSON (acs help output lists the members):', items: json(JSON_FORMS).map(jsonItem) }]),
-    `Exit codes (acs help exit-codes): ${codes.join(', ')}`,
+    `Exit codes (acs help exit-codes): ${codes}`,
     exampleList(examples),
   ];
+}
+
+function codesOf(exits: readonly ErrorKind[]): string {
+  return [...ALWAYS, ...exits]
+    .map((kind) => [EXIT_CODES[kind], kind] as const)
+    .sort((a, b) => a[0] - b[0])
+    .map(([code, kind]) => `${code} ${kind}`)
+    .join(', ');
+}
+
+function programCodes(failureCode: number): string {
+  const { unsupported, interrupted } = EXIT_CODES;
+  return `that of the program; ${failureCode} when acs fails (the error has its kind), ${unsupported} unsupported, ${interrupted} interrupted before the program began`;
 }
 
 function jsonItem(form: JsonForm): Item {

@@ -51,6 +51,17 @@ function exitCodes(): Page {
         ['8', 'waiting for a confirmation, or idle after a rejection'],
       ],
     },
+    {
+      title: 'Exit code of `acs sandbox exec`:',
+      items: [
+        ['0-255', 'that of the program; 128 and the number of the signal that ended it'],
+        ['126, 127', 'the program cannot be run, or does not exist'],
+        ['125', 'acs failed; `error.code` has the kind, as above'],
+        ['12', 'this server lacks the feature; no program was started'],
+        ['129, 130, 143', 'acs was interrupted before the program began'],
+        ['141', 'the reader of stdout closed the pipe; the program was ended'],
+      ],
+    },
     'With several ids the worst code is used. A command that only reads exits 0 whatever it reads; `acs conv show --exit-status` exits with the code of the run, and with 6 while it is running or starting.',
   ];
 }

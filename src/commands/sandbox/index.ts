@@ -15,6 +15,7 @@ import {
   type SandboxVerb,
 } from './change.ts';
 import { declareDelete } from './delete.ts';
+import { declareExec } from './exec.ts';
 import { declareResume } from './resume.ts';
 import { sandboxes } from './sandboxes.ts';
 import { declareStart } from './start.ts';
@@ -23,7 +24,10 @@ import { sandboxView, sandboxWithKeyView } from './view.ts';
 import { declareWait } from './wait.ts';
 
 export function declareSandbox(root: Command, ctx: Context): void {
-  const command = root.command('sandbox').alias('sb').description('list, pause, resume and delete sandboxes');
+  const command = root
+    .command('sandbox')
+    .alias('sb')
+    .description('start, pause and delete sandboxes, and run programs in them');
   declareList(command, ctx);
   declareShow(command, ctx);
   declareStart(command, ctx);
@@ -31,6 +35,7 @@ export function declareSandbox(root: Command, ctx: Context): void {
   declareResume(command, ctx);
   declareWait(command, ctx);
   declareDelete(command, ctx);
+  declareExec(command, ctx);
 }
 
 function declareList(parent: Command, ctx: Context): void {

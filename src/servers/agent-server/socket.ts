@@ -49,12 +49,12 @@ export async function openEventSocket(
     keyPlace === 'header' && agent.key !== null ? { 'x-session-api-key': agent.key } : {};
   const socket = await links.network.openSocket(url.href, headers);
   const reader = createReader(socket);
-  await opened(links, socket, agent.baseUrl);
+  await opened(links, socket, `the event socket of ${agent.baseUrl}`);
   return reader;
 }
 
 /** Throws `network` when the socket does not open in time, and the reason of the signal. */
-async function opened(links: Links, socket: WebSocket, baseUrl: string): Promise<void> {
+export async function opened(links: Links, socket: WebSocket, name: string): Promise<void> {
   links.signal.throwIfAborted();
   let fail = (): void => undefined;
   const isOpen = new Promise<boolean>((resolve) => {
@@ -70,7 +70,7 @@ async function opened(links: Links, socket: WebSocket, baseUrl: string): Promise
   }
   socket.close();
   links.signal.throwIfAborted();
-  throw new AppError('network', `the event socket of ${baseUrl} does not open`, { retryable: true });
+  throw new AppError('network', `${name} does not open`, { retryable: true });
 }
 
 function createReader(socket: WebSocket): EventSocket {

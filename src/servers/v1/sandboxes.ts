@@ -49,6 +49,7 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     pause: (id) => change(id, 'pause'),
     resume: (id, spec) => change(id, 'resume', spec),
     remove: (id) => removeSandbox(links, id),
+    exec: async (id, program, streams) => await (await import('./exec.ts')).execV1(links, id, program, streams),
   };
 }
 

@@ -8,6 +8,7 @@ import { FAILURES } from './failures.ts';
 import { FOLLOWING } from './following.ts';
 import { LISTS } from './lists.ts';
 import { OPENING } from './opening.ts';
+import { PROGRAMS } from './programs.ts';
 import { REPOSITORIES } from './repositories.ts';
 import { RESTART } from './restart.ts';
 import { SANDBOXES } from './sandboxes.ts';
@@ -21,6 +22,7 @@ export const CASES: readonly ContractCase[] = [
   ...SETTINGS,
   ...SECRETS,
   ...SANDBOXES,
+  ...PROGRAMS,
   ...STARTING,
   ...FOLLOWING,
   ...SENDING,
