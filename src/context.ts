@@ -95,7 +95,8 @@ export interface Context {
   keepSecret(secret: string): void;
   /** Text without the secrets of this run. */
   redact(text: string): string;
-  progress(text: string): Promise<Progress>;
+  /** @param elsewhere `nothing`: what is not a terminal gets no lines */
+  progress(text: string | (() => string), elsewhere?: 'lines' | 'nothing'): Promise<Progress>;
   prompt(): Promise<Prompt>;
   /** Opens an address in the user's browser; false when there is none. */
   openBrowser(url: string): Promise<boolean>;

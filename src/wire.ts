@@ -69,9 +69,12 @@ export function createContext(platform: Platform): Context {
     palette: () => palette(io.stderr.isTTY),
     keepSecret: secrets.keep,
     redact: secrets.text,
-    async progress(text) {
-      const { createProgress } = await import('./terminal/progress.ts');
-      return createProgress({ io, env, globals, text });
+    async progress(text, elsewhere) {
+      const [{ createProgress }, { watchTerminal: watch }] = await Promise.all([
+        import('./terminal/progress.ts'),
+        import('./wire/terminal-events.ts'),
+      ]);
+      return createProgress({ io, env, globals, signal, watch, text, elsewhere });
     },
     prompt: once(async () => {
       if (!context.interactive) throw promptsOff();

@@ -71,7 +71,6 @@ const LIBRARIES_LOADED_ON_USE = [
   'cli-table3',
   'conf',
   'hono',
-  'ora',
   'undici',
   'valibot',
   'ws',

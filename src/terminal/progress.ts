@@ -1,70 +1,88 @@
 /** What a person sees while a command waits. */
 import { isForPrograms, noticeLine } from '../text/notice.ts';
 import { safeLine } from '../text/safe-text.ts';
-import { paletteFor, takesColors } from './palette.ts';
+import { paletteFor } from './palette.ts';
+import type { StatusLineOptions, TerminalStreams } from './status-line.ts';
 import type { TerminalWriter } from './writable.ts';
 
-/** A wait that a person watches: a spinner on a terminal, a line per change of state elsewhere. */
+/** A wait that a person watches: a status line on a terminal, a line per change of state elsewhere. */
 export interface Progress {
-  update(text: string): void;
+  update(text: Text): void;
+  /** Takes a status line away while a question is shown. */
+  hide(): void;
+  show(): void;
   /** Ends it, with a last line or silently. */
   done(text?: string): Promise<void>;
   fail(text?: string): Promise<void>;
 }
 
+/** The text, or what returns it: a status line asks once a second, because it may have a time. */
+type Text = string | (() => string);
+
 export interface ProgressOptions {
-  io: { stderr: TerminalWriter };
+  io: TerminalStreams;
   env: Readonly<Record<string, string | undefined>>;
   globals: { format?: string; color: 'auto' | 'never' };
+  signal: AbortSignal;
+  watch: StatusLineOptions['watch'];
   /** What is waited for. */
-  text: string;
+  text: Text;
+  /** `nothing`: only a terminal has it. */
+  elsewhere?: 'lines' | 'nothing' | undefined;
 }
 
 export async function createProgress(options: ProgressOptions): Promise<Progress> {
   const { stderr } = options.io;
   const { CI, TERM } = options.env;
-  const animated = stderr.isTTY && (!CI || CI === 'false') && TERM !== 'dumb' && !isForPrograms(options.globals.format);
-  return animated ? await spinning(options) : lineByLine(stderr, options.text, options.globals.format);
+  const { format } = options.globals;
+  const isLive = stderr.isTTY && (!CI || CI === 'false') && TERM !== 'dumb' && !isForPrograms(format);
+  if (isLive) return await live(options);
+  return options.elsewhere === 'nothing' ? NOTHING : lineByLine(stderr, options.text, format);
 }
 
-/** Only for a terminal: elsewhere ora writes lines even when it is disabled. */
-async function spinning({ io, env, globals, text }: ProgressOptions): Promise<Progress> {
-  const question = { isTTY: io.stderr.isTTY, env, color: globals.color };
-  const colors = takesColors(question);
-  const [{ default: ora }, { TerminalStream }] = await Promise.all([import('ora'), import('./writable.ts')]);
-  const palette = await paletteFor(question);
-  const stream = new TerminalStream(io.stderr, colors ? 'colors' : 'no-colors');
-  const spinner = ora({
-    text: safeLine(text),
-    stream: stream as unknown as NodeJS.WritableStream,
-    isEnabled: true,
-    color: colors ? 'cyan' : false,
-    // Discarding would put stdin into raw mode, where Ctrl-C no longer sends a signal.
-    discardStdin: false,
-  }).start();
+const NOTHING: Progress = {
+  update: () => undefined,
+  hide: () => undefined,
+  show: () => undefined,
+  done: () => Promise.resolve(),
+  fail: () => Promise.resolve(),
+};
+
+async function live({ io, env, globals, signal, watch, text }: ProgressOptions): Promise<Progress> {
+  const { StatusLine } = await import('./status-line.ts');
+  const palette = await paletteFor({ isTTY: io.stderr.isTTY, env, color: globals.color });
+  let current = text;
+  const line = new StatusLine({ io, palette, signal, watch, text: () => textOf(current) });
   let ended = false;
-  const end = async (line: string | undefined): Promise<void> => {
+  const end = async (mark: string, last: string | undefined): Promise<void> => {
     if (ended) return;
     ended = true;
-    spinner.stop();
-    if (line !== undefined) stream.write(`${line}\n`);
-    await stream.drained();
+    await line.end();
+    if (last !== undefined) await io.stderr.write(`${mark} ${safeLine(last)}\n`).catch(() => undefined);
   };
   return {
     update(next) {
-      spinner.text = safeLine(next);
+      current = next;
+      line.draw();
     },
-    done: (last) => end(last === undefined ? undefined : `${palette.good('✓')} ${safeLine(last)}`),
-    fail: (last) => end(last === undefined ? undefined : `${palette.bad('✗')} ${safeLine(last)}`),
+    hide: () => line.hide(),
+    show: () => line.show(),
+    done: (last) => end(palette.good('✓'), last),
+    fail: (last) => end(palette.bad('✗'), last),
   };
 }
 
+function textOf(text: Text): string {
+  return typeof text === 'string' ? text : text();
+}
+
 /** The same text twice is one line. */
-function lineByLine(stderr: TerminalWriter, first: string, format: string | undefined): Progress {
+function lineByLine(stderr: TerminalWriter, first: Text, format: string | undefined): Progress {
   let shown: string | null = null;
   let ended = false;
   let last: Promise<void> = Promise.resolve();
-  const show = (text: string): void => {
+  const show = (given: Text): void => {
+    const text = textOf(given);
     if (ended || text === shown) return;
     shown = text;
     // A stderr that nobody reads must not end a wait.
@@ -76,5 +94,5 @@ function lineByLine(stderr: TerminalWriter, first: string, format: string | unde
     await last;
   };
   show(first);
-  return { update: show, done: end, fail: end };
+  return { ...NOTHING, update: show, done: end, fail: end };
 }

@@ -7,7 +7,7 @@ export interface TerminalWriter {
   readonly columns: number | undefined;
 }
 
-/** What ora and inquirer use of tty.WriteStream. */
+/** What inquirer uses of tty.WriteStream. */
 export class TerminalStream extends Writable {
   readonly #writer: TerminalWriter;
   #last: Promise<void> = Promise.resolve();
@@ -30,8 +30,8 @@ export class TerminalStream extends Writable {
   }
 
   /**
-   * Passes the chunk on synchronously, without the queue of Writable: ora recognises its own writes because they are
-   * made while it draws. A closed reader is reported by the writes of data; the spinner ignores it.
+   * Passes the chunk on synchronously, without the queue of Writable. A closed reader is reported by the writes of
+   * data; a question ignores it.
    */
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     const text = typeof chunk === 'string' || chunk instanceof Uint8Array ? chunk : String(chunk);

@@ -56,7 +56,6 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   diff: ['src/domain/text-patch.ts'],
   hono: ['src/service/'],
   libsql: ['src/service/storage/'],
-  ora: ['src/terminal/'],
   'string-width': ['src/text/'],
   undici: ['src/servers/transport/'],
   // Readers of answers, requests and trajectories check their shape.

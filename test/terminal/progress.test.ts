@@ -1,19 +1,23 @@
-import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { createProgress } from '../../src/terminal/progress.ts';
+import { createProgress, type ProgressOptions } from '../../src/terminal/progress.ts';
 import { keptStderr } from './streams.ts';
+
+const around = { signal: new AbortController().signal, watch: () => () => undefined };
 
 const start = (
   columns: number | undefined,
   globals: { format?: string } = {},
   env: Record<string, string | undefined> = {},
+  elsewhere?: ProgressOptions['elsewhere'],
 ) => {
   const stderr = keptStderr(columns);
   const progress = createProgress({
-    io: { stderr },
+    io: { stdout: keptStderr(columns), stderr },
     env,
     globals: { color: 'auto', ...globals },
     text: 'starting \x1b[2J',
+    elsewhere,
+    ...around,
   });
   return { stderr, progress };
 };
@@ -37,25 +41,40 @@ test('with json each change is an object, also on a terminal', async () => {
   expect(stderr.text()).toBe('{"notice":"starting \\u001b[2J"}\n{"notice":"lost"}\n');
 });
 
-test('on a terminal a spinner is shown, changes its text and leaves only the last line', async () => {
-  const { stderr, progress } = start(80);
+test('on a terminal a status line is shown, changes its text and leaves only the last line', async () => {
+  const { stderr, progress } = start(80, {}, { NO_COLOR: '1' });
   const shown = await progress;
   shown.update('waiting');
+  shown.update(() => 'waiting longer');
   await shown.done('ready');
   await shown.done('twice');
-  const text = stderr.text();
-  expect(text).toContain('starting \\x1b[2J');
-  expect(text).not.toContain('\x1b[2J');
-  expect(stripVTControlCharacters(text).endsWith('✓ ready\n')).toBe(true);
-  // The cursor is back and the spinner's line was cleared before the last one.
-  expect(text.lastIndexOf('\x1b[?25h')).toBeGreaterThan(text.lastIndexOf('\x1b[?25l'));
-  expect(text.lastIndexOf('\x1b[0K')).toBeGreaterThan(text.lastIndexOf('starting'));
+  shown.update('too late');
+  expect(stderr.text()).toBe(
+    ['\r\x1b[Jstarting \\x1b[2J', '\r\r\x1b[Jwaiting', '\r\r\x1b[Jwaiting longer', '\r\r\x1b[J✓ ready\n'].join(''),
+  );
 });
 
-test('a spinner that ends without a text leaves no line', async () => {
+test('a status line is dim where there are colours', async () => {
+  const { stderr, progress } = start(80);
+  await (await progress).fail('lost');
+  expect(stderr.text()).toBe('\r\x1b[J\x1b[2mstarting \\x1b[2J\x1b[22m\r\r\x1b[J\x1b[31m✗\x1b[39m lost\n');
+});
+
+test('a status line that ends without a text leaves no line', async () => {
   const { stderr, progress } = start(80);
   await (await progress).done();
-  expect(stripVTControlCharacters(stderr.text()).split('\n')).toHaveLength(1);
+  expect(stderr.text().endsWith('\r\x1b[J')).toBe(true);
+});
+
+test('a status line that only a terminal has prints nothing elsewhere', async () => {
+  const { stderr, progress } = start(undefined, {}, {}, 'nothing');
+  const shown = await progress;
+  shown.update('waiting');
+  shown.hide();
+  shown.show();
+  await shown.done('ready');
+  await shown.fail('lost');
+  expect(stderr.text()).toBe('');
 });
 
 test.each([{ TERM: 'dumb' }, { CI: 'true' }])('a terminal with %o gets lines', async (env) => {
@@ -67,7 +86,13 @@ test.each([{ TERM: 'dumb' }, { CI: 'true' }])('a terminal with %o gets lines', a
 test('a closed stderr does not end the wait', async () => {
   for (const isTTY of [true, false]) {
     const stderr = { write: () => Promise.reject(new Error('gone')), isTTY, columns: 80 };
-    const shown = await createProgress({ io: { stderr }, env: {}, globals: { color: 'auto' }, text: 'x' });
+    const shown = await createProgress({
+      io: { stdout: stderr, stderr },
+      env: {},
+      globals: { color: 'auto' },
+      text: 'x',
+      ...around,
+    });
     shown.update('y');
     await expect(shown.done('z')).resolves.toBeUndefined();
   }

@@ -8,6 +8,7 @@ import type { Server } from '../../servers/server.ts';
 import { oneOf } from '../option-parsers.ts';
 import { askDecision, PAST } from './confirmation.ts';
 import type { Answerer } from '../../runs/tracker.ts';
+import type { Progress } from '../../terminal/progress.ts';
 
 export type OnConfirm = 'ask' | 'accept' | 'reject' | 'exit';
 
@@ -30,8 +31,8 @@ export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean):
 }
 
 interface AnswererOptions extends OnConfirmOptions {
-  /** Takes a spinner away that would write over the question. */
-  beforeAsking?: () => Promise<void>;
+  /** Hidden while the question is shown: it would write over it. */
+  progress?: Pick<Progress, 'hide' | 'show'>;
 }
 
 /** Undefined where a confirmation ends the wait. Nobody can be asked off a terminal. */
@@ -39,7 +40,7 @@ export function answerer(
   ctx: Context,
   server: Server,
   id: string,
-  { onConfirm, beforeAsking }: AnswererOptions,
+  { onConfirm, progress }: AnswererOptions,
 ): Answerer | undefined {
   const mode = onConfirm ?? 'ask';
   if (mode === 'exit' || (mode === 'ask' && !ctx.interactive)) return undefined;
@@ -48,8 +49,12 @@ export function answerer(
   const question: OpenQuestion = { look: null };
   const decide = async (pending: readonly PendingAction[]): Promise<Decision> => {
     if (mode !== 'ask') return mode;
-    await beforeAsking?.();
-    return await askUntilElsewhere(ctx, server, id, { pending, closed: closed.signal, question });
+    progress?.hide();
+    try {
+      return await askUntilElsewhere(ctx, server, id, { pending, closed: closed.signal, question });
+    } finally {
+      progress?.show();
+    }
   };
   return {
     close: () => closed.abort(closedError()),

@@ -66,7 +66,7 @@ export async function conclude(
     deadlineMs: options.deadlineMs,
     waitMs: options.waitMs,
     failOnStallMs: null,
-    answer: answerer(ctx, server, id, { ...options, beforeAsking: () => progress.done() }),
+    answer: answerer(ctx, server, id, { ...options, progress }),
     onState: ({ status }, run) => {
       if (run === 'latest') progress.update(`conversation ${id}: ${status}`);
     },

@@ -16,6 +16,7 @@ import { duration } from '../option-parsers.ts';
 import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView } from './event-view.ts';
+import { LiveRun } from './live-run.ts';
 import { outcomeView } from './view.ts';
 import { readTail } from './tail.ts';
 import { addWaitTimeout, limitsOf, type WaitOptions } from '../wait-limit.ts';
@@ -106,6 +107,8 @@ export async function showRun(
     tailEnd = known?.last ?? null;
     start = tailEnd?.timestamp ?? null;
   }
+  const live = new LiveRun(conversation, ctx.clock.now(), startedAfter === undefined ? 'known' : 'requested');
+  const progress = await ctx.progress(() => live.line(ctx.clock.now()), 'nothing');
   return await trackRun(ctx, server, id, {
     evidence: startedAfter === undefined ? (known?.evidence ?? NO_EVIDENCE) : beforeRun(startedAfter?.id ?? null),
     seen: conversation,
@@ -116,13 +119,17 @@ export async function showRun(
     waitMs: options.waitMs,
     ...(options.atDeadline === undefined ? {} : { atDeadline: options.atDeadline }),
     failOnStallMs: options.failOnStall ?? null,
-    answer: answerer(ctx, server, id, options),
+    answer: answerer(ctx, server, id, { ...options, progress }),
+    onState: (state, run) => {
+      if (run === 'latest') live.onState(state);
+    },
     onEvent: async (event) => {
+      live.onEvent(event);
       if (!wanted(event) || shown.has(event.id) || isHidden(ctx, options, event)) return;
       if (isUpTo(event, tailEnd)) return;
       await ctx.out.lines(view, [event]);
     },
-  });
+  }).finally(() => progress.done());
 }
 
 /** Plain lines are for people; the other formats and --kind show everything. */

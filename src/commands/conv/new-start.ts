@@ -243,7 +243,7 @@ async function stay(
     waitMs: options.waitMs,
     atDeadline: options.stopOnTimeout ? 'stop' : 'look',
     failOnStallMs: null,
-    answer: answerer(ctx, server, conversation.id, { ...options, beforeAsking: () => progress.done() }),
+    answer: answerer(ctx, server, conversation.id, { ...options, progress }),
     onState: ({ status }) => progress.update(`conversation ${conversation.id}: ${status}`),
   }).finally(() => progress.done());
 }
