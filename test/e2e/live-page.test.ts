@@ -44,7 +44,9 @@ async function ended(id: string): Promise<void> {
 async function cuttingProxy(target: string) {
   const { port } = new URL(target);
   const open = new Set<net.Socket>();
+  let isRefusing = false;
   const server = net.createServer((socket) => {
+    if (isRefusing) return socket.destroy();
     const onward = net.connect(Number(port), '127.0.0.1');
     for (const [from, to] of [
       [socket, onward],
@@ -67,6 +69,11 @@ async function cuttingProxy(target: string) {
   return {
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
     cut,
+    /** From now on connections are cut at once, or forwarded again. */
+    refuse(refused: boolean) {
+      isRefusing = refused;
+      if (refused) cut();
+    },
     async close() {
       cut();
       await new Promise((resolve) => server.close(resolve));
@@ -235,6 +242,21 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     await world.service.close('the test ends it');
     await untilText('#connection', 'The local service has ended.');
     expect(await textOf('#answer')).toContain('Ok.');
+  });
+
+  it('says so when the service was restarted during a cut: its access has ended', async () => {
+    const proxy = await cuttingProxy(world.service.url);
+    const id = await start([finish('Ok.')]);
+    await ended(id);
+    await browser.tab.open(await address(id, '--base-url', proxy.url));
+    await untilText('#connection', 'Live.');
+    proxy.refuse(true);
+    await untilText('#connection', 'The connection is lost');
+    await world.restart();
+    proxy.refuse(false);
+    await untilText('#connection', 'Not updated any more');
+    expect(await textOf('#answer')).toContain('Ok.');
+    await proxy.close();
   });
 
   it('shows the stored events of a paused sandbox, and that it is paused', async () => {

@@ -22,6 +22,18 @@ describe('the store', () => {
     expect(db.store.documents.read('settings')).toEqual({ deep: [1, null, { x: 'ü' }] });
   });
 
+  it('calls its listener after each write, and after no read', () => {
+    const seen: string[] = [];
+    db.store.onWrite(() => {
+      seen.push(db.store.conversations.get(numberedConversation(1).id)?.title ?? 'none');
+    });
+    db.store.conversations.insert({ ...numberedConversation(1), title: 'first' });
+    db.store.conversations.update(numberedConversation(1).id, { title: 'second' });
+    db.store.conversations.page({}, 10, 0);
+    db.store.conversations.remove(numberedConversation(1).id);
+    expect(seen).toEqual(['first', 'second', 'none']);
+  });
+
   it('rolls back a transaction that fails', () => {
     const fails = (): void => {
       db.store.transaction(() => {

@@ -41,7 +41,7 @@ interface Tokens {
 }
 
 function createTokens(clock: Pick<Clock, 'now'>, seconds: number, most: number): Tokens {
-  /** By hash, oldest first. The time of a look-up depends on the hash, from which nothing follows about the token. */
+  /** By hash, oldest first. A look-up compares hashes, so its time discloses nothing of a token. */
   const known = new Map<string, { conversationId: string; endsAtMs: number }>();
   return {
     create(conversationId) {

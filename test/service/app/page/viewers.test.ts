@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createViewers } from '../../../../src/service/app/page/viewers.ts';
 
-it('a viewer learns of a change that came before it asked, once', async () => {
+it('changes before a call of next() are reported by it once', async () => {
   const viewers = createViewers();
   const viewer = viewers.join();
   viewers.notify();
@@ -12,7 +12,7 @@ it('a viewer learns of a change that came before it asked, once', async () => {
   expect(await next).toBe('changed');
 });
 
-it('each viewer learns of a change', async () => {
+it('a change is reported to each viewer', async () => {
   const viewers = createViewers();
   const both = [viewers.join(), viewers.join()].map((viewer) => viewer.next());
   viewers.notify();
