@@ -3,9 +3,9 @@ import type { Context } from '../../src/context.ts';
 import { AppError, type ErrorKind } from '../../src/errors.ts';
 import * as deadline from '../../src/runs/deadline.ts';
 import type { Server } from '../../src/servers/server.ts';
-import { ManualClock, settled } from '../support/manual-clock.ts';
+import { TestClock, settled } from '../support/test-clock.ts';
 
-let clock: ManualClock;
+let clock: TestClock;
 let interruption: AbortController;
 /** The signals that `server` and `servers` were called with. */
 let within: unknown[];
@@ -39,7 +39,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 
 beforeEach(() => {
-  clock = new ManualClock();
+  clock = new TestClock();
   interruption = new AbortController();
   within = [];
 });

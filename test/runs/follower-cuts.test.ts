@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
-import { settled } from '../support/manual-clock.ts';
+import { settled } from '../support/test-clock.ts';
 import { ScriptedSource, sighting, unreachable } from './support/scripted-source.ts';
 
 const CUT = '!the connection is cut; acs keeps trying, and then shows the events it missed';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import { FrameOrder } from '../../src/runs/frame-order.ts';
-import { settled } from '../support/manual-clock.ts';
+import { settled } from '../support/test-clock.ts';
 import { ScriptedSource, sighting, unreachable } from './support/scripted-source.ts';
 
 /** How long a frame is kept for an older one. */

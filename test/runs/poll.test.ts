@@ -1,23 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
 import { poll, QUICK, STEADY } from '../../src/runs/poll.ts';
+import { TestClock } from '../support/test-clock.ts';
 
-/** Time passes in pauses alone, and each pause is kept. */
-function pausingClock(): Clock & { pauses: number[] } {
-  const pauses: number[] = [];
-  let nowMs = 0;
-  return {
-    pauses,
-    now: () => nowMs,
-    sleep(ms, signal) {
-      if (signal?.aborted) return Promise.reject(signal.reason as Error);
-      pauses.push(ms);
-      nowMs += ms;
-      return Promise.resolve();
-    },
-  };
-}
-
+const pausingClock = () => new TestClock({ movedBy: 'sleeps' });
 const never = new AbortController().signal;
 const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 

@@ -5,7 +5,7 @@ import { AppError, type ErrorKind } from '../../src/errors.ts';
 import { NO_EVIDENCE } from '../../src/runs/outcome.ts';
 import * as reads from '../../src/runs/run-reads.ts';
 import type { Server } from '../../src/servers/server.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { TestClock } from '../support/test-clock.ts';
 
 const over = new AppError('timeout', 'the deadline has passed');
 
@@ -133,10 +133,10 @@ describe('a run of more than 300 events', () => {
   });
 });
 
-let clock: ManualClock;
+let clock: TestClock;
 let interruption: AbortController;
 beforeEach(() => {
-  clock = new ManualClock();
+  clock = new TestClock();
   interruption = new AbortController();
 });
 

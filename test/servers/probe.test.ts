@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectTo } from './support/connect.ts';
+import { TestClock } from '../support/test-clock.ts';
 import { failure } from './support/failure.ts';
 import { NOT_FOUND, startFake, type Asked, type FakeServer, type Reply } from './support/fake-server.ts';
 import { recordings } from './support/recordings.ts';
@@ -243,25 +244,11 @@ describe('a 401 after the probe', () => {
 });
 
 describe('the time limit of the whole probe', () => {
-  /** Time passes only when the test says so. */
-  function handClock() {
-    let nowMs = Date.now();
-    const sleepers: { atMs: number; wake: () => void }[] = [];
-    return {
-      now: () => nowMs,
-      sleep: (ms: number) => new Promise<void>((wake) => void sleepers.push({ atMs: nowMs + ms, wake })),
-      pass(ms: number) {
-        nowMs += ms;
-        for (const { atMs, wake } of sleepers) if (atMs <= nowMs) wake();
-      },
-    };
-  }
-
   it.each([
     ['60 s where the request time-out is 20 s', 20_000, 60_000],
     ['twice the request time-out where that is 45 s', 45_000, 90_000],
   ])('is %s', async (_, requestTimeoutMs, longestMs) => {
-    const clock = handClock();
+    const clock = new TestClock();
     let resolve = (): void => undefined;
     const isAsked = new Promise<void>((done) => (resolve = done));
     fake.handler = () => {
@@ -271,10 +258,9 @@ describe('the time limit of the whole probe', () => {
     let hasEnded = false;
     const ended = failure(connectTo(fake.url, { clock, requestTimeoutMs })).finally(() => (hasEnded = true));
     await isAsked;
-    clock.pass(longestMs - 1);
-    await new Promise(setImmediate);
+    await clock.pass(longestMs - 1);
     expect(hasEnded).toBe(false);
-    clock.pass(1);
+    await clock.pass(1);
     expect(await ended).toMatchObject({
       kind: 'network',
       message: `${fake.url} did not complete a response within ${longestMs / 1000} s`,

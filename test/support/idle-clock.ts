@@ -1,11 +1,12 @@
 /**
- * Time for tests whose commands, servers and clocks are all in this process: it passes only while nothing happens
+ * The test clock for tests whose commands, servers and clocks are all in this process: it passes only while nothing happens
  * here, the faster the longer nothing does. So limits of seconds can be tested in milliseconds, and a machine that is
  * slow or busy stretches the work between two moments without a limit coming nearer.
  */
 import { performance } from 'node:perf_hooks';
 import { inject, vi } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
+import { TestClock } from './test-clock.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -21,54 +22,30 @@ const AT_WORK = /Req|^(Immediate|Process|TCPConnect|PipeConnect|Write|Shutdown)/
 const STILL_LOOKS = 5;
 const FASTEST = 32;
 
-interface Sleeper {
-  atMs: number;
-  wake: () => void;
-}
-
 /** @param speed how many milliseconds pass in each one of the wall that this process is idle in */
 export function idleClock(speed = 1): Clock {
   if (!inject('passesWhileIdle')) throw new Error('add the import of this file to support/idle-clock-files.ts');
-  const clock = new IdleClock(speed);
-  return { now: () => clock.now(), sleep: (ms, signal) => clock.sleep(ms, signal) };
+  const clock = new TestClock({ startMs: Date.now() });
+  const mover = new IdleMover(clock, speed);
+  clock.onSleep = () => mover.tick();
+  return clock;
 }
 
-class IdleClock implements Clock {
+/** Moves the time of a clock while the process is idle. */
+class IdleMover {
+  private readonly clock: TestClock;
   private readonly speed: number;
-  private nowMs = Date.now();
-  private sleepers: Sleeper[] = [];
   private isTicking = false;
   private seenEvents = -1;
   private idleLooks = 0;
 
-  constructor(speed: number) {
+  constructor(clock: TestClock, speed: number) {
+    this.clock = clock;
     this.speed = speed;
   }
 
-  now(): number {
-    return this.nowMs;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error);
-      const abort = () => {
-        this.sleepers = this.sleepers.filter((other) => other !== sleeper);
-        reject(signal?.reason as Error);
-      };
-      const wake = () => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      };
-      const sleeper = { atMs: this.nowMs + ms, wake };
-      this.sleepers.push(sleeper);
-      signal?.addEventListener('abort', abort, { once: true });
-      this.tick();
-    });
-  }
-
-  /** Looks every millisecond while somebody sleeps; one look late counts as one look. */
-  private tick(): void {
+  /** Looks every millisecond while a sleep has not ended; one look late counts as one look. */
+  tick(): void {
     if (this.isTicking) return;
     this.isTicking = true;
     setTimeout(() => void this.look(), 1);
@@ -80,7 +57,7 @@ class IdleClock implements Clock {
     this.isTicking = false;
     this.idleLooks = this.isIdle() ? this.idleLooks + 1 : 0;
     if (this.idleLooks > 0) this.pass();
-    if (this.sleepers.length > 0) this.tick();
+    if (this.clock.sleeping > 0) this.tick();
   }
 
   private isIdle(): boolean {
@@ -90,13 +67,10 @@ class IdleClock implements Clock {
     return isQuiet && !process.getActiveResourcesInfo().some((name) => AT_WORK.test(name));
   }
 
-  /** Time does not go past anybody who sleeps: who is due is woken, and the rest comes with the next look. */
+  /** Time does not pass the end of a sleep: what follows from it happens before the next look. */
   private pass(): void {
-    const nextMs = Math.min(...this.sleepers.map(({ atMs }) => atMs));
-    const passesMs = this.speed * Math.min(2 ** Math.max(0, this.idleLooks - STILL_LOOKS), FASTEST);
-    this.nowMs = Math.max(this.nowMs, Math.min(this.nowMs + passesMs, nextMs));
-    const due = this.sleepers.filter(({ atMs }) => atMs <= this.nowMs);
-    this.sleepers = this.sleepers.filter((sleeper) => !due.includes(sleeper));
-    for (const { wake } of due) wake();
+    const { clock, speed } = this;
+    const passesMs = speed * Math.min(2 ** Math.max(0, this.idleLooks - STILL_LOOKS), FASTEST);
+    clock.moveTo(Math.min(clock.now() + passesMs, clock.nextMs()));
   }
 }

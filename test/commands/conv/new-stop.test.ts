@@ -4,7 +4,7 @@ import type { Context } from '../../../src/context.ts';
 import { blankConversation, type Conversation } from '../../../src/domain/conversation.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { Server } from '../../../src/servers/server.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import type { Ended } from '../../support/world.ts';
 import { pastDeadline, useNewWorld, waitedFor } from './new-world.ts';
 import { errorOf, json } from './support.ts';
@@ -87,7 +87,7 @@ describe('the failure of a command that stops the run it has waited for', () => 
   const after = async (failure: AppError, stop: () => Promise<void>, status: Conversation['status']) => {
     const conversations = { stop, getComplete: () => Promise.resolve(blankConversation(ID, status)) };
     const server: Server = { withSignal: () => Promise.resolve(server), conversations } as unknown as Server;
-    const ctx = { clock: new ManualClock() } as unknown as Context;
+    const ctx = { clock: new TestClock() } as unknown as Context;
     const options = { waitMs: 60_000, stopOnTimeout: true, stopOnInterrupt: true };
     return (await afterStopping(ctx, server, { failure, why: 'it took 1m', last }, options)).end;
   };

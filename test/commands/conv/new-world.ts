@@ -1,5 +1,5 @@
 /** `conv new` against a real service. */
-import { leapClock, type LeapClock } from '../../support/leap-clock.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { useProxiedWorld, type ProxiedWorld } from '../../support/proxied-world.ts';
 import type { Ended, Invocation, World } from '../../support/world.ts';
 import { finish, replayFile, run, until } from './support.ts';
@@ -37,11 +37,11 @@ export function useNewWorld(): NewWorld {
 /** Starts a long run that `flags` wait for, and calls `then` when the command has printed that it is running. */
 export async function waitedFor(
   world: World,
-  then: (clock: LeapClock) => void,
+  then: (clock: TestClock) => void,
   flags: string[],
   rest: Partial<Invocation> = {},
 ): Promise<Ended> {
-  const clock = leapClock();
+  const clock = new TestClock({ movedBy: 'real-time', limitMs: 5_000, startMs: Date.now() });
   let printed = '';
   const keep = (text: string) => (printed += text);
   const replay = await replayFile(world, 'long.json', [run('sleep 600'), finish('done')]);
@@ -54,5 +54,5 @@ export async function waitedFor(
 
 /** Waits for a long run until the limit of the wait has passed. */
 export function pastDeadline(world: World, ...flags: string[]): Promise<Ended> {
-  return waitedFor(world, (clock) => clock.leap(30 * 60_000), ['--wait-timeout', '30m', ...flags]);
+  return waitedFor(world, (clock) => clock.moveTo(clock.now() + 30 * 60_000), ['--wait-timeout', '30m', ...flags]);
 }

@@ -8,7 +8,7 @@ import type {
   Sighting,
 } from '../../../src/runs/follow-source.ts';
 import { follow } from '../../../src/runs/follower.ts';
-import { ManualClock, settled } from '../../support/manual-clock.ts';
+import { TestClock, settled } from '../../support/test-clock.ts';
 import { conversationEvent } from './event.ts';
 
 export const unreachable = (): AppError => new AppError('network', 'no connection');
@@ -55,7 +55,7 @@ export class ScriptedSocket implements FollowSocket {
 
 /** A conversation that is followed; the clock is moved by the test. `asked` has each call with its time. */
 export class ScriptedSource implements FollowSource {
-  readonly clock = new ManualClock();
+  readonly clock = new TestClock();
   readonly asked: string[] = [];
   readonly readsSinceMs: (number | null)[] = [];
   readonly lines: string[] = [];

@@ -6,7 +6,7 @@ import { NO_EVIDENCE, type TrackedRun } from '../../../src/runs/outcome.ts';
 import { trackRun, type TrackOptions } from '../../../src/runs/tracker.ts';
 import type { FollowItem, FollowOptions } from '../../../src/runs/follow-source.ts';
 import type { Server } from '../../../src/servers/server.ts';
-import { ManualClock, settled } from '../../support/manual-clock.ts';
+import { TestClock, settled } from '../../support/test-clock.ts';
 import { conversationEvent } from './event.ts';
 
 type EventItem = Extract<FollowItem, { type: 'event' }>;
@@ -22,7 +22,7 @@ export const statusEvent = (status: 'running' | 'other') => event(`status:${stat
 
 /** A server whose record and follower items are set by the test, and the clock of the tracker. */
 export class Stage {
-  readonly clock = new ManualClock();
+  readonly clock = new TestClock();
   readonly notices: string[] = [];
   readonly interruption = new AbortController();
   record: Conversation = { ...blankConversation('c', 'running') };

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { clockFrom } from '../../../src/clock.ts';
 import type { FollowItem } from '../../../src/runs/follow-source.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { followedV1 } from '../support/followed-v1.ts';
 import { finish, ID } from '../support/v1-world.ts';
@@ -12,15 +12,9 @@ const v1 = followedV1();
 
 /** Connects again, with time that goes on by itself, twenty times as fast; how much of it has passed. */
 async function hurry(requestTimeoutMs: number): Promise<{ now: () => number }> {
-  const startMs = Date.now();
-  const now = (): number => startMs + (Date.now() - startMs) * 20;
-  const { sleep } = clockFrom(now);
-  await v1.reconnect({
-    signal: v1.stop.signal,
-    clock: { now, sleep: (ms, signal) => sleep(ms / 20, signal) },
-    requestTimeoutMs,
-  });
-  return { now: () => now() - startMs };
+  const clock = new TestClock({ movedBy: 'real-time', speed: 20, limitMs: Infinity });
+  await v1.reconnect({ signal: v1.stop.signal, clock, requestTimeoutMs });
+  return clock;
 }
 
 /** The connection below a web socket, for bytes that the library does not send. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation, NO_STATUS } from '../../../src/domain/conversation.ts';
 import { createBusyWatch } from '../../../src/servers/quirks/busy-sandbox.ts';
 import { idleClock } from '../../support/idle-clock.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { invoke } from '../../support/world.ts';
 import { followedV1 } from '../support/followed-v1.ts';
@@ -61,7 +61,7 @@ describe('a record that a follower reads', () => {
     ['of a sandbox in error', record, 10_000],
     ['without a status', missing, 15_000],
   ])('%s may recover for a limited time, each time anew', async (_, read, limitMs) => {
-    const clock = new ManualClock();
+    const clock = new TestClock();
     const isBusy = createBusyWatch(clock);
     await clock.pass(60_000);
     for (let time = 0; time < 2; time++) {
@@ -75,7 +75,7 @@ describe('a record that a follower reads', () => {
   });
 
   it('of a sandbox in error has its own limit after one without a status', async () => {
-    const clock = new ManualClock();
+    const clock = new TestClock();
     const isBusy = createBusyWatch(clock);
     expect(isBusy(missing, false)).toBe(true);
     await clock.pass(14_000);
@@ -89,7 +89,7 @@ describe('a record that a follower reads', () => {
     ['with the word of the run', { ...record, execution_status: 'error' }, false],
     ['of a sandbox that does not run', { ...record, sandbox_status: 'missing' } as const, false],
   ])('%s is delivered', (_, read, hasReason) => {
-    expect(createBusyWatch(new ManualClock())(read, hasReason)).toBe(false);
+    expect(createBusyWatch(new TestClock())(read, hasReason)).toBe(false);
   });
 });
 

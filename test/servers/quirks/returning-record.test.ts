@@ -57,11 +57,10 @@ describe.each(Object.entries(RELEASES))('deletion over V1 of %s', (release, path
   it('reports the deletion when a signal comes before the read after it', async () => {
     const stop = new AbortController();
     const clock = quickClock();
-    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    clock.onSleep = () => {
       if (deletions() > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
-      return clock.sleep(ms, signal);
     };
-    const stopped = await connectTo(world.fake.url, { signal: stop.signal, clock: { now: clock.now, sleep } });
+    const stopped = await connectTo(world.fake.url, { signal: stop.signal, clock });
     await stopped.conversations.remove(ID);
     await stopped.close();
     expect([stop.signal.aborted, deletions(), world.conversations.size]).toEqual([true, 1, 0]);

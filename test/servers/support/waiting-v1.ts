@@ -40,14 +40,13 @@ export function waitingV1(): WaitingV1 {
     async noticesWhenEnded(work: (stopped: Server) => Promise<unknown>) {
       const stop = new AbortController();
       const clock = quickClock();
-      const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+      clock.onSleep = () => {
         if (v1.posted.length > 0) stop.abort(new AppError('interrupted', 'interrupted by SIGINT'));
-        return clock.sleep(ms, signal);
       };
       const notices: string[] = [];
       const options = {
         signal: stop.signal,
-        clock: { now: clock.now, sleep },
+        clock,
         notice: (text: string) => notices.push(text),
       };
       const stopped = await connectTo(v1.world.fake.url, options);

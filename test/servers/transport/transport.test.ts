@@ -1,6 +1,5 @@
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/clock.ts';
 import { AppError } from '../../../src/errors.ts';
 import { createNetwork } from '../../../src/servers/transport/network.ts';
 import { createPace, type PaceLimit } from '../../../src/servers/transport/pace.ts';
@@ -9,27 +8,12 @@ import { until } from '../../support/until.ts';
 import { quickClock } from '../support/connect.ts';
 import { failure } from '../support/failure.ts';
 import { startFake } from '../support/fake-server.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { NOBODY, useTransports } from '../support/transport.ts';
 import { KEY } from '../support/v1-world.ts';
 
 const server = useTransports();
 const { transport } = server;
-
-/** Time that stands still: who waits does so until his signal ends it. */
-function standingClock(): { standing: Clock; waits: number[] } {
-  const waits: number[] = [];
-  const nowMs = Date.now();
-  const standing: Clock = {
-    now: () => nowMs,
-    sleep(ms, signal) {
-      waits.push(ms);
-      return new Promise((_, reject) =>
-        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-      );
-    },
-  };
-  return { standing, waits };
-}
 
 describe('requests', () => {
   it('send the key, the query and the body, and return parsed JSON', async () => {
@@ -108,7 +92,7 @@ describe('retries', () => {
         ? { status: 429, headers: { 'retry-after': '7' }, json: { message: 'Too many requests' } }
         : { json: 1 };
     await transport().request({ method: 'GET', path: '/', safe: 'read' });
-    expect(server.clock.waited.some((ms) => ms >= 6_900)).toBe(true);
+    expect(server.clock.pauses.some((ms) => ms >= 6_900)).toBe(true);
     server.fake.asked.length = 0;
     server.fake.handler = () => ({
       status: 429,
@@ -130,7 +114,7 @@ describe('retries', () => {
     for (let client = 0; client < 8; client++) {
       const own = quickClock();
       await failure(transport({ clock: own, pace: createPace(() => null, own) }).request(read));
-      waits.push(own.waited.filter((ms) => ms >= 1_000));
+      waits.push(own.pauses.filter((ms) => ms >= 1_000));
     }
     const last = waits.map((each) => each[2] ?? 0);
     expect(waits.every((each) => each.length === 3 && each.every((ms) => ms < 5_000))).toBe(true);
@@ -150,12 +134,12 @@ describe('retries', () => {
     expect(notices).toEqual([]);
     server.fake.asked.length = 0;
     server.fake.handler = busy('7');
-    const { standing, waits } = standingClock();
+    const standing = new TestClock();
     const stop = new AbortController();
     const pace = createPace(() => null, standing);
     const sent = transport({ notice, pace, clock: standing, signal: stop.signal });
     const asked = Promise.allSettled([sent.request(read), sent.request(read)]);
-    await until(() => waits.length === 2);
+    await until(() => standing.pauses.length === 2);
     stop.abort();
     await asked;
     expect(notices).toEqual([`${server.fake.url} answers 429 and asks to wait: 7 s`]);
@@ -166,9 +150,9 @@ describe('retries', () => {
     server.fake.handler = () => ({ json: 1, ...(server.fake.asked.length === 1 ? { headers } : {}) });
     const sent = transport();
     await sent.request({ method: 'GET', path: '/', safe: 'read' });
-    expect(server.clock.waited).toEqual([]);
+    expect(server.clock.pauses).toEqual([]);
     await sent.request({ method: 'GET', path: '/', safe: 'read' });
-    expect(server.clock.waited.reduce((sum, ms) => sum + ms, 0)).toBe(9_000);
+    expect(server.clock.pauses.reduce((sum, ms) => sum + ms, 0)).toBe(9_000);
   });
 
   it.each([
@@ -180,7 +164,7 @@ describe('retries', () => {
       const notices: string[] = [];
       const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
       server.fake.handler = () => ({ json: 1, ...(server.fake.asked.length === 1 ? { headers } : {}) });
-      const { standing, waits } = standingClock();
+      const standing = new TestClock();
       const stop = new AbortController();
       const pace = createPace(() => null, standing);
       const sent = transport({ notice: (text) => void notices.push(text), pace, clock: standing, signal: stop.signal });
@@ -188,7 +172,7 @@ describe('retries', () => {
       await sent.request(read);
       expect(notices).toEqual([]);
       const asked = Promise.allSettled([sent.request(read), sent.request(read)]);
-      await until(() => waits.length === 2);
+      await until(() => standing.pauses.length === 2);
       stop.abort();
       await asked;
       expect(notices).toEqual(expected.map((text) => `${server.fake.url} ${text}`));
@@ -229,7 +213,7 @@ describe('the pace', () => {
   const waitsOf = async (limit: PaceLimit | null, turns: number): Promise<number> => {
     const pace = createPace(() => limit, server.clock);
     for (let turn = 0; turn < turns; turn++) await pace.turn(new AbortController().signal);
-    return server.clock.waited.length;
+    return server.clock.pauses.length;
   };
 
   it('allows a burst and then spaces requests', async () => {
