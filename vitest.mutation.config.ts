@@ -17,7 +17,7 @@ export default defineConfig({
   test: {
     include: ['test/{domain,output,profiles,runs,text}/**/*.test.ts', 'test/service/http/guard.test.ts'],
     exclude: SLOW,
-    testTimeout: 5_000,
-    hookTimeout: 5_000,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 });

@@ -35,6 +35,10 @@ it.each([
     ['--header', `Authorization: ${R}`],
   ],
   [
+    ['--token=two\nlines and blanks', 'GITHUB_TOKEN=two\nlines', 'X-Api-Key:two\nlines'],
+    [`--token=${R}`, `GITHUB_TOKEN=${R}`, `X-Api-Key: ${R}`],
+  ],
+  [
     ['--password=', 'VALUE'],
     ['--password=', 'VALUE'],
   ],

@@ -66,6 +66,16 @@ test.each([
   ['https://h/?a=1&signature=abc', 'https://h/?a=1&signature=<redacted>'],
   ['"tokens": "a", "ACCESS-KEY" : "b"', '"tokens": "<redacted>", "ACCESS-KEY" : "<redacted>"'],
   ["{'client_secret': 'cut off", "{'client_secret': '<redacted>'"],
+  [
+    '-----BEGIN EC PRIVATE KEY-----\nMII\n-----END EC PRIVATE KEY----- and more',
+    '-----BEGIN EC PRIVATE KEY-----<redacted>-----END EC PRIVATE KEY----- and more',
+  ],
+  ['sent Bearer   eaf3b1c0d2e4f5', 'sent Bearer   <redacted>'],
+  ['authorization  :  abcdefg1', 'authorization  :  <redacted>'],
+  ['Authorization: Bearer   abc', 'Authorization: <redacted>'],
+  ['x-api-key  :  abc', 'x-api-key  :  <redacted>'],
+  ['cookie:   session=1', 'cookie:   <redacted>'],
+  ['(eyJhbGciOiJIU.eyJzdWIiOiIxMj.SflKxwRJSM)', '(<redacted>)'],
   ['Authorization: Token abc; x', 'Authorization: <redacted>; x'],
   ["authorization='Digest abc'", "authorization='<redacted>'"],
   ['authorization: abcdefg1', 'authorization: <redacted>'],
@@ -101,6 +111,7 @@ test.each([
   'task-sk-learn, disk-usage-of-every-folder-here',
   'run it with --token or --api-key <key>',
   'GET /search?limit=30&page_token=cGFnZTI&next_page_token=x',
+  'GET /search?pageToken=a&page-token=b&continuation_token=c&continuationToken=d&nextToken=e&next-token=f',
   'ssh://git@github.com/owner/name.git and git@github.com:owner/name.git',
   'API_KEY=$API_KEY TOKEN="$TOKEN" make',
   '日本語 の password について',
@@ -111,6 +122,19 @@ test.each([
 
 test('a short secret is not searched in text, where it would match words', () => {
   expect(text('abcdef abc')).toBe('abcdef abc');
+});
+
+test('a secret of six characters is searched, with blanks around it or without', () => {
+  const { text: shown } = createRedactor([' s3cr3t\n', '  ab1  ']);
+  expect(shown('[s3cr3t] ab1')).toBe('[<redacted>] ab1');
+});
+
+test('a secret that begins with another one is replaced as a whole, in any order', () => {
+  for (const secrets of [
+    ['first-key', 'first-key-and-more'],
+    ['first-key-and-more', 'first-key'],
+  ])
+    expect(createRedactor(secrets).text('first-key first-key-and-more')).toBe('<redacted> <redacted>');
 });
 
 test('a URL keeps every part that is not secret', () => {
