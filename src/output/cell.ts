@@ -1,4 +1,5 @@
 /** One value as text: exact for scripts, short for people. */
+import { byteSize } from '../text/byte-size.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { normalizeTime, parseTime, relativeTime } from '../text/time.ts';
 import { formatUsd } from '../text/usd.ts';
@@ -56,13 +57,4 @@ function plainText(value: unknown, separator: string): string {
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) return value.join(separator);
   return JSON.stringify(value) ?? '';
-}
-
-function byteSize(bytes: number): string {
-  let amount = bytes;
-  for (const unit of ['B', 'kB', 'MB', 'GB']) {
-    if (amount < 1000) return `${unit === 'B' || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${unit}`;
-    amount /= 1000;
-  }
-  return `${amount.toFixed(1)} TB`;
 }

@@ -34,15 +34,16 @@ interface OpenFile {
  * A file that is written beside its place under another name and renamed by `close`. Opened at the first write.
  * @param file as the user gave it
  * @param cwd folder it is relative to
+ * @param isExecutable whoever may read it may also execute it
  */
-export function fileDestination(file: string, cwd: string): Destination {
+export function fileDestination(file: string, cwd: string, isExecutable = false): Destination {
   let opened: Promise<OpenFile> | null = null;
   const fail = (error: unknown): never => {
     throw new AppError('config', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   };
   return {
     async write(chunk) {
-      opened ??= openFile(path.resolve(cwd, file));
+      opened ??= openFile(path.resolve(cwd, file), isExecutable);
       try {
         const { handle } = await opened;
         await writeAll(handle, chunk);
@@ -72,7 +73,7 @@ export function fileDestination(file: string, cwd: string): Destination {
   };
 }
 
-async function openFile(wanted: string): Promise<OpenFile> {
+async function openFile(wanted: string, isExecutable: boolean): Promise<OpenFile> {
   // An open descriptor belongs to the process that opened it; its file may be half written.
   if (/^\/(dev\/fd|proc\/[^/]+\/fd)\/|^\/dev\/stderr$/.test(wanted)) {
     return { handle: await open(wanted, 'a'), temporary: wanted, target: wanted };
@@ -84,9 +85,13 @@ async function openFile(wanted: string): Promise<OpenFile> {
     return { handle: await open(target, 'w'), temporary: target, target };
   }
   const temporary = path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(6).toString('hex')}.tmp`);
-  const handle = await open(temporary, 'wx', 0o666);
-  if (existing) await handle.chmod(existing.mode & 0o777).catch(() => undefined);
+  const handle = await open(temporary, 'wx', isExecutable ? 0o777 : 0o666);
+  if (existing) await handle.chmod(modeOf(existing.mode, isExecutable)).catch(() => undefined);
   return { handle, temporary, target };
+}
+
+function modeOf(mode: number, isExecutable: boolean): number {
+  return (mode & 0o777) | (isExecutable ? (mode & 0o444) >> 2 : 0);
 }
 
 /** Where a link leads that leads to nothing yet; the file itself when it is none. */

@@ -40,6 +40,7 @@ const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
     resume: 'call',
     remove: 'call',
     exec: 'call',
+    files: 'call',
   },
   specs: { list: 'call', get: 'call' },
   settings: { read: 'call', write: 'call', schema: 'call' },

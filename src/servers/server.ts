@@ -15,6 +15,7 @@ import type { Page } from '../domain/pages.ts';
 import type { Program, ProgramStreams } from '../domain/program.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
+import type { SandboxFiles } from '../domain/sandbox-files.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { SettingsSnapshot, SettingsChange, SettingsField } from '../domain/settings.ts';
 import type { Spec } from '../domain/spec.ts';
@@ -181,6 +182,8 @@ export interface Server {
      * terminal where the server lacks `exec-socket`, `not-found` for a working directory.
      */
     exec(id: string, program: Program, streams: ProgramStreams): Promise<number>;
+    /** The files of a running sandbox. Throws `conflict` when it does not run, `unsupported` where it has no routes. */
+    files(id: string): Promise<SandboxFiles>;
   };
 
   readonly specs: {

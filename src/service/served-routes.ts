@@ -4,7 +4,7 @@
  * `npm run generate` writes docs/served-routes.md from these tables; a test compares them with what app server and agent
  * server answer.
  *
- * Callers are separated by commas. `acs sandbox cp (planned)` is a command that does not exist yet; `sdk 1.11.5` is a call
+ * Callers are separated by commas. `acs repo list (planned)` is a command that does not exist yet; `sdk 1.11.5` is a call
  * that later releases of openhands-sdk do not make.
  */
 
@@ -27,10 +27,10 @@ export const APP_ROUTES = {
   'POST /api/conversations/{conversation_id}/events': 'acs conv send, acs conv confirm, acs conv resume',
   'GET /api/conversations/{conversation_id}/git/changes': 'acs conv diff',
   'GET /api/conversations/{conversation_id}/git/diff': 'acs conv diff',
-  'GET /api/conversations/{conversation_id}/list-files': 'acs sandbox cp (planned)',
-  'GET /api/conversations/{conversation_id}/select-file': 'acs sandbox cp (planned)',
-  'GET /api/conversations/{conversation_id}/zip-directory': 'acs sandbox cp (planned)',
-  'POST /api/conversations/{conversation_id}/upload-files': 'acs sandbox cp (planned)',
+  'GET /api/conversations/{conversation_id}/list-files': 'user (files of a V0 conversation)',
+  'GET /api/conversations/{conversation_id}/select-file': 'user (files of a V0 conversation)',
+  'GET /api/conversations/{conversation_id}/zip-directory': 'user (files of a V0 conversation)',
+  'POST /api/conversations/{conversation_id}/upload-files': 'user (files of a V0 conversation)',
   'GET /api/options/config': 'acs (probe)',
   'GET /api/settings': 'acs settings get',
   'POST /api/settings': 'acs settings set',
@@ -133,19 +133,19 @@ export const AGENT_ROUTES = {
     'acs conv confirm, sdk, typescript-client',
 
   'POST /api/bash/execute_bash_command': 'acs sandbox exec, local app server, typescript-client',
-  'POST /api/bash/start_bash_command': 'acs conv diff, sdk, typescript-client',
-  'GET /api/bash/bash_events/search': 'acs conv diff, sdk, typescript-client',
+  'POST /api/bash/start_bash_command': 'acs conv diff, acs sandbox cp, sdk, typescript-client',
+  'GET /api/bash/bash_events/search': 'acs conv diff, acs sandbox cp, sdk, typescript-client',
   'GET /api/bash/bash_events/{event_id}': 'typescript-client',
   'GET /api/git/changes': 'acs conv diff, sdk, typescript-client',
   'GET /api/git/diff': 'acs conv diff, sdk, typescript-client',
   'GET /api/git/changes/{path:path}': 'sdk 1.11.5',
   'GET /api/git/diff/{path:path}': 'sdk 1.11.5',
-  'GET /api/file/download': 'local app server, acs sandbox cp (planned), sdk, typescript-client',
-  'POST /api/file/upload': 'local app server, acs sandbox cp (planned), sdk, typescript-client',
+  'GET /api/file/download': 'local app server, acs sandbox cp, sdk, typescript-client',
+  'POST /api/file/upload': 'local app server, acs sandbox cp, sdk, typescript-client',
   'GET /api/file/download/{path:path}': 'sdk 1.11.5',
   'POST /api/file/upload/{path:path}': 'sdk 1.11.5',
   'GET /api/file/home': 'typescript-client',
-  'GET /api/file/archive': 'local app server, acs sandbox cp (planned)',
+  'GET /api/file/archive': 'local app server',
   'GET /api/file/download-trajectory/{conversation_id}': 'typescript-client',
 } as const;
 

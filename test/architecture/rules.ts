@@ -12,7 +12,7 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
   cli: { loads: ['commands', 'errors', 'output', 'domain', 'text'], types: ['context'] },
   context: { loads: ['text'], types: ['*'] },
   commands: {
-    loads: ['domain', 'runs', 'output', 'errors', 'text', 'archive', 'page'],
+    loads: ['domain', 'runs', 'output', 'errors', 'text', 'archive', 'page', 'local-files'],
     types: ['context', 'ports', 'clock'],
   },
   domain: { loads: ['errors', 'text'] },
@@ -32,6 +32,7 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
   text: { loads: [] },
   files: { loads: [] },
   archive: { loads: [] },
+  'local-files': { loads: ['domain', 'errors', 'text'] },
   processes: { loads: [] },
 };
 
@@ -57,6 +58,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   hono: ['src/service/'],
   libsql: ['src/service/storage/'],
   'string-width': ['src/text/'],
+  'tar-stream': ['src/local-files/'],
   undici: ['src/servers/transport/'],
   // Readers of answers, requests and trajectories check their shape.
   valibot: ['src/protocol/', 'src/service/'],

@@ -87,6 +87,7 @@ const TABLE: Record<string, Row> = {
   'sandbox wait': { args: [], before: sandbox },
   'sandbox delete': { args: ['-y'], before: newSandbox },
   'sandbox exec': { args: ['--', 'sh', '-c', 'echo one'], before: sandbox },
+  'sandbox cp': { args: ['copied.sh'], before: given(() => `${ended.sandbox_id ?? ''}:acs-demo.sh`) },
   'specs list': { args: [] },
   'specs show': { args: ['process'] },
   'settings get': { args: ['llm_model', 'llm_api_key', 'max_iterations'] },

@@ -89,7 +89,7 @@ function describe(command: Command, path: string): CompletionCommand {
     flags: help.visibleOptions(command).map(describeFlag),
     commands: children.map((child) => describe(child, `${path} ${child.name()}`)),
     argument: argumentOf(command, path, children),
-    isVariadic: command.registeredArguments[0]?.variadic ?? false,
+    isVariadic: command.registeredArguments[0]?.variadic === true || takesPaths(command),
   };
 }
 
@@ -135,9 +135,15 @@ const NAMES_OF_ARGUMENTS: readonly (readonly [path: RegExp, argument: RegExp, of
 function argumentOf(command: Command, path: string, children: Command[]): Values | null {
   const [first] = command.registeredArguments;
   if (children.length > 0 || first === undefined) return null;
+  if (takesPaths(command)) return { kind: 'files' };
   if (path === 'acs completion') return { kind: 'choices', words: SHELLS };
   const named = NAMES_OF_ARGUMENTS.find(([at, name]) => at.test(path) && name.test(first.name()));
   return named === undefined ? { kind: 'free' } : { kind: 'names', of: named[2] };
+}
+
+/** Whether each argument is a path. */
+function takesPaths(command: Command): boolean {
+  return command.registeredArguments[0]?.name() === 'src';
 }
 
 function oneLine(text: string): string {

@@ -10,7 +10,7 @@ import { conversationView, outcomeView, startedShape } from '../conv/view.ts';
 import { ERROR_MEMBERS, unreadShape } from '../conv/wait-items.ts';
 import { showView } from '../profile/show.ts';
 import { profileView } from '../profile/view.ts';
-import { sandboxView } from '../sandbox/view.ts';
+import { copiedView, sandboxView } from '../sandbox/view.ts';
 import { secretView } from '../secret/view.ts';
 import { pruneView, readyShape, startedView, statusView, stoppedView } from '../serve-view.ts';
 import { modelProfileView } from '../settings/profile/view.ts';
@@ -33,6 +33,7 @@ export const RECORDS: readonly RecordShape[] = [
   webPageView,
   pulledView,
   sandboxView,
+  copiedView,
   specView,
   fieldView,
   modelProfileView,

@@ -14,6 +14,7 @@ import {
   type SandboxChangeOptions,
   type SandboxVerb,
 } from './change.ts';
+import { declareCopy } from './cp.ts';
 import { declareDelete } from './delete.ts';
 import { declareExec } from './exec.ts';
 import { declareResume } from './resume.ts';
@@ -36,6 +37,7 @@ export function declareSandbox(root: Command, ctx: Context): void {
   declareWait(command, ctx);
   declareDelete(command, ctx);
   declareExec(command, ctx);
+  declareCopy(command, ctx);
 }
 
 function declareList(parent: Command, ctx: Context): void {

@@ -26,3 +26,25 @@ export const sandboxWithKeyView: View<Sandbox & SandboxSecrets> = {
   table: [...sandboxView.table, 'session_api_key'],
   tsv: [...sandboxView.tsv, 'session_api_key'],
 };
+
+/** What `sandbox cp` has copied. */
+export interface Copied {
+  from: string;
+  to: string;
+  /** Links count as files; folders do not. */
+  files: number;
+  bytes: number;
+}
+
+export const copiedView: View<Copied> = {
+  noun: 'copy',
+  id: ({ to }) => to,
+  fields: [
+    { name: 'from', get: ({ from }) => from, weight: 2 },
+    { name: 'to', get: ({ to }) => to, weight: 2 },
+    { name: 'files', get: ({ files }) => files, as: 'number', weight: 0 },
+    { name: 'bytes', get: ({ bytes }) => bytes, as: 'bytes', weight: 0 },
+  ],
+  table: ['from', 'to', 'files', 'bytes'],
+  tsv: ['from', 'to', 'files', 'bytes'],
+};

@@ -1,24 +1,21 @@
 /** Requests to the agent server of a sandbox: one conversation (interface 7.4) and its workspace (7.5). */
-import { poll, QUICK } from '../../runs/poll.ts';
-import { AppError } from '../../errors.ts';
 import type { ConfirmationDecision } from '../../domain/confirmation.ts';
 import {
   readAgentConversation,
-  readBashOutput,
   readGitChanges,
   readGitDiff,
   type AgentConversationRecord,
-  type BashOutput,
   type GitChange,
 } from '../../protocol/agent-server/records.ts';
-import { asRecord, readPage, requiredText } from '../../protocol/shape.ts';
+import { readPage } from '../../protocol/shape.ts';
 import { readEvent, type EventRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links } from '../links.ts';
-import { allPages, type Page } from '../../domain/pages.ts';
+import type { Page } from '../../domain/pages.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import { LIMITS_MS } from '../transport/time-limits.ts';
+import { runCommand } from './shell-command.ts';
 
 export interface AgentEventFilter {
   /** Naive time, inclusive. */
@@ -144,74 +141,11 @@ export function createAgentClient(
         timeoutMs: LIMITS_MS.agentRename,
       });
     },
-    inspect: (command, cwd, timeoutSeconds) => runCommand(links, transport, command, cwd, timeoutSeconds),
+    inspect: (command, cwd, timeoutSeconds) =>
+      runCommand(links, transport, { command, cwd, timeoutSeconds, safe: 'read' }),
     gitChanges: (path) => gitChanges(transport, path),
     gitDiff: (path) => gitDiff(transport, path),
   };
-}
-
-/** The long form of interface 7.5: the short one returns only the last part of a long output. */
-async function runCommand(
-  links: Links,
-  transport: Transport,
-  command: string,
-  cwd: string,
-  timeoutSeconds: number,
-): Promise<CommandResult> {
-  const started = await transport.request({
-    method: 'POST',
-    path: '/api/bash/start_bash_command',
-    body: { command, cwd, timeout: timeoutSeconds },
-    safe: 'read',
-  });
-  const id = read(started, (body) => requiredText(asRecord(body, 'command'), 'id', 'command'));
-  const pieces = new Map<number, BashOutput>();
-  const until = links.clock.now() + (timeoutSeconds + 15) * 1000;
-  const ended = async (): Promise<CommandResult | undefined> => {
-    for (const piece of await commandOutput(transport, id, pieces)) pieces.set(piece.order, piece);
-    const last = [...pieces.values()].find((piece) => piece.exit_code !== null);
-    return last !== undefined && pieces.size > last.order ? joined(pieces, last.exit_code ?? 0) : undefined;
-  };
-  const result = await poll(ended, { ...links, every: QUICK, until });
-  if (result !== undefined) return result;
-  throw new AppError('server', 'a command in the sandbox did not end in time', { retryable: true });
-}
-
-interface CommandResult {
-  exitCode: number;
-  stdout: string;
-  stderr: string;
-}
-
-function joined(pieces: Map<number, BashOutput>, exitCode: number): CommandResult {
-  const inOrder = [...pieces.values()].sort((a, b) => a.order - b.order);
-  return {
-    exitCode,
-    stdout: inOrder.map((piece) => piece.stdout).join(''),
-    stderr: inOrder.map((piece) => piece.stderr).join(''),
-  };
-}
-
-/** Parts of the output after the last one that was read, through all pages. */
-async function commandOutput(transport: Transport, id: string, known: Map<number, BashOutput>): Promise<BashOutput[]> {
-  const found: BashOutput[] = [];
-  const fetchPage = async (page: string | null): Promise<Page<BashOutput>> => {
-    const query = {
-      command_id__eq: id,
-      kind__eq: 'BashOutput',
-      order__gt: known.size === 0 ? undefined : Math.max(...known.keys()),
-      page_id: page,
-    };
-    const answer = await transport.request({
-      method: 'GET',
-      path: '/api/bash/bash_events/search',
-      query,
-      safe: 'read',
-    });
-    return read(answer, (body) => readPage(body, 'bash events', readBashOutput));
-  };
-  for await (const piece of allPages(({ order }) => String(order), fetchPage)) found.push(piece);
-  return found;
 }
 
 /** The query form since 1.12.0, the path form before (interface 7.5). */

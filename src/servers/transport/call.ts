@@ -4,6 +4,7 @@ import type { Query } from './address.ts';
 import type { Answer } from './answer.ts';
 import type { Network } from './network.ts';
 import type { Pace } from './pace.ts';
+import type { BodyStream } from './stream.ts';
 import type { Clock } from '../../clock.ts';
 
 export interface Call {
@@ -17,6 +18,8 @@ export interface Call {
   hidden?: readonly string[];
   /** Sent as it is, instead of `body`. */
   raw?: { contentType: string; bytes: Uint8Array };
+  /** A body, or an answer, of any size; `body` is then only what a dry run and --debug print. */
+  stream?: BodyStream;
   /** Longer than usual, where a server answers only after a step; a request timeout given by the user wins. */
   timeoutMs?: number;
   /** The most bytes of its answer; default: by `expect`, see MOST_BYTES. */

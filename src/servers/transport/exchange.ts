@@ -40,7 +40,7 @@ export function createExchange(options: TransportOptions): Exchange {
   };
 }
 
-function send(options: TransportOptions, call: Call, url: string, timeoutMs: number): Promise<Received> {
+async function send(options: TransportOptions, call: Call, url: string, timeoutMs: number): Promise<Received> {
   const headers: Record<string, string> = {
     accept: 'application/json',
     // On the same machine encoding costs more than it saves.
@@ -56,14 +56,10 @@ function send(options: TransportOptions, call: Call, url: string, timeoutMs: num
     body = JSON.stringify(call.body);
   }
   if (call.expect === 'bytes') headers['accept'] = '*/*';
-  return options.network.send(url, call.safe === 'once' ? 'fresh' : 'kept', {
-    method: call.method,
-    headers,
-    body,
-    silenceMs: timeoutMs,
-    maxBytes: boundOf(call),
-    signal: options.signal,
-  });
+  const { network, signal } = options;
+  const sending = { method: call.method, headers, body, silenceMs: timeoutMs, maxBytes: boundOf(call), signal };
+  if (call.stream !== undefined) return (await import('./stream.ts')).sendStream(network, url, sending, call.stream);
+  return network.send(url, call.safe === 'once' ? 'fresh' : 'kept', sending);
 }
 
 function boundOf({ maxBytes, expect = 'json' }: Call): number {

@@ -22,9 +22,13 @@ export interface Network {
   /** The proxy that a request to this address may go through, of its environment; null: none. */
   proxyOf(url: string): string | null;
   send(url: string, kind: ConnectionKind, sending: Sending): Promise<Received>;
+  /** For a request that `send` cannot make: a client with a connection of its own. */
+  dispatcher(url: string): Promise<Dispatcher>;
   openSocket(url: string, headers: Record<string, string>): Promise<WebSocket>;
   close(): Promise<void>;
 }
+
+const CLOSED = 'the connections of this run are closed';
 
 export function createNetwork(options: NetworkOptions): Network {
   const straight = createStraight({
@@ -79,6 +83,12 @@ export function createNetwork(options: NetworkOptions): Network {
     return created;
   };
 
+  const ownDispatcher = async (url: string): Promise<Dispatcher> => {
+    prepareResolving(url);
+    if (closed) throw new Error(CLOSED);
+    return await dispatcherFor(url, 'fresh');
+  };
+
   const sendThroughProxy = async (url: string, kind: ConnectionKind, sending: Sending): Promise<Received> => {
     const dispatcher = await dispatcherFor(url, kind);
     const { origin, pathname, search } = new URL(url);
@@ -106,13 +116,12 @@ export function createNetwork(options: NetworkOptions): Network {
     },
     async send(url, kind, sending) {
       prepareResolving(url);
-      if (closed) throw new Error('the connections of this run are closed');
+      if (closed) throw new Error(CLOSED);
       return await (isProxied(url) ? sendThroughProxy : straight.send)(url, kind, sending);
     },
+    dispatcher: ownDispatcher,
     async openSocket(url, headers) {
-      prepareResolving(url);
-      if (closed) throw new Error('the connections of this run are closed');
-      const dispatcher = await dispatcherFor(url.replace(/^ws/, 'http'), 'fresh');
+      const dispatcher = await ownDispatcher(url.replace(/^ws/, 'http'));
       const { WebSocket } = await loadUndici();
       return new WebSocket(url, { dispatcher, headers });
     },

@@ -22,6 +22,8 @@ export const LIMITS_MS = {
   interrupt: 60_000,
   /** A rename at the agent server: the title is set at once, and the answer may come after the current step. */
   agentRename: 5_000,
+  /** A file that a server writes after it has received all of it. */
+  fileWrite: 120_000,
   /** A web socket that opens. */
   socket: 15_000,
   /**

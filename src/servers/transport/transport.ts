@@ -86,7 +86,7 @@ function dryRunStop(options: TransportOptions, call: Call, url: string): DryRunS
 
 function mayRepeatFailure(call: Call, failure: Failure): boolean {
   // An unresolvable name and an untrusted certificate stay so; a server that sent nothing was waited for already.
-  return failure.class === 'refused' || (failure.class === 'reset' && call.safe !== 'once');
+  return failure.class === 'refused' || (failure.class === 'reset' && call.safe !== 'once' && !call.stream?.hasBegun);
 }
 
 function giveUp(call: Call, failure: Failure, details: RequestDetails): AppError {

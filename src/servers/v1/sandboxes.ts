@@ -50,6 +50,7 @@ export function createSandboxes(links: Links): Server['sandboxes'] {
     resume: (id, spec) => change(id, 'resume', spec),
     remove: (id) => removeSandbox(links, id),
     exec: async (id, program, streams) => await (await import('./exec.ts')).execV1(links, id, program, streams),
+    files: async (id) => await (await import('./sandbox-files.ts')).openFiles(links, id),
   };
 }
 

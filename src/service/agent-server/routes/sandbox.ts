@@ -13,7 +13,7 @@ import type { WorkerContext } from '../context.ts';
 import { trajectoryArchive } from '../views.ts';
 import { entryOf } from './conversations.ts';
 
-const CHUNK = 1024 * 1024;
+const CHUNK = 256 * 1024;
 
 interface Target {
   path: string;

@@ -1,0 +1,121 @@
+/** An agent server with the routes that a copy uses: a real shell and real files in a folder, and faults on request. */
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+export interface AgentFilesOptions {
+  /** `path`: the routes up to agent server 1.11, which have no query. */
+  routes?: 'query' | 'path';
+}
+
+export class AgentFiles {
+  /** Where commands run; it has a folder for temporary files, which are `box/.tmp`. */
+  readonly box: string;
+  readonly requests: string[] = [];
+  /** Called before each answer; what it answers is taken in place of the usual answer. */
+  fault: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
+  /** Called with each part of an upload and of a download that goes out. */
+  onBytes: (direction: 'up' | 'down', bytes: number) => void = () => undefined;
+  /** The bytes of a download, in place of those of the file. */
+  content: Buffer | null = null;
+  readonly #server: Server;
+  readonly #outputs = new Map<string, object>();
+  readonly #routes: 'query' | 'path';
+
+  constructor(box: string, { routes = 'query' }: AgentFilesOptions = {}) {
+    this.box = box;
+    this.#routes = routes;
+    mkdirSync(path.join(box, '.tmp'), { recursive: true });
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://agent');
+    this.requests.push(`${request.method} ${pathname}`);
+    if (this.fault(request, response)) return;
+    if (pathname === '/api/bash/start_bash_command') return await this.#start(request, response);
+    if (pathname === '/api/bash/bash_events/search') {
+      const output = this.#outputs.get(searchParams.get('command_id__eq') ?? '');
+      return json(response, 200, { items: output === undefined ? [] : [output], next_page_id: null });
+    }
+    const file = /^\/api\/file\/(download|upload)(\/.*)?$/.exec(pathname);
+    const isQuery = file?.[2] === undefined;
+    if (file === null || isQuery !== (this.#routes === 'query')) return json(response, 404, { detail: 'Not Found' });
+    const name = isQuery ? (searchParams.get('path') ?? '') : decodeURIComponent((file[2] ?? '').slice(1));
+    if (file[1] === 'download') await this.#download(name, response);
+    else await this.#upload(name, request, response);
+  }
+
+  async #start(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { command } = JSON.parse((await all(request)).toString()) as { command: string };
+    const id = String(this.#outputs.size + 1).padStart(32, '0');
+    const env = { PATH: process.env['PATH'], TMPDIR: path.join(this.box, '.tmp') };
+    const shell = spawn('/bin/sh', ['-c', command], { cwd: this.box, env });
+    const [stdout, stderr] = await Promise.all([all(shell.stdout), all(shell.stderr)]);
+    const exitCode =
+      shell.exitCode ?? (await new Promise<number>((resolve) => shell.once('exit', (code) => resolve(code ?? -1))));
+    this.#outputs.set(id, {
+      ...{ id, command_id: id, order: 0, kind: 'BashOutput', exit_code: exitCode },
+      ...{ stdout: stdout.toString(), stderr: stderr.toString() },
+    });
+    json(response, 200, { id, kind: 'BashCommand', command });
+  }
+
+  async #download(name: string, response: ServerResponse): Promise<void> {
+    if (!existsSync(name)) return json(response, 404, { detail: 'File not found' });
+    if (!statSync(name).isFile()) return json(response, 400, { detail: 'Path is not a file' });
+    const bytes = this.content ?? readFileSync(name);
+    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes.length });
+    for (let at = 0; at < bytes.length; at += 16_384) {
+      const part = bytes.subarray(at, at + 16_384);
+      if (!response.write(part)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+      this.onBytes('down', part.length);
+      if (response.destroyed) return;
+    }
+    response.end();
+  }
+
+  /** As genuine servers: all of the form is received before the file is written. */
+  async #upload(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        this.onBytes('up', chunk.length);
+      }
+    } catch {
+      return;
+    }
+    const type = request.headers['content-type'] ?? '';
+    const form = await new Response(new Uint8Array(Buffer.concat(chunks)), {
+      headers: { 'content-type': type },
+    }).formData();
+    const file = form.get('file') as File;
+    mkdirSync(path.dirname(name), { recursive: true });
+    await pipeline(file.stream() as unknown as AsyncIterable<Uint8Array>, createWriteStream(name));
+    json(response, 200, { success: true });
+  }
+}
+
+async function all(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
