@@ -135,7 +135,7 @@ const NAMES_OF_ARGUMENTS: readonly (readonly [path: RegExp, argument: RegExp, of
 function argumentOf(command: Command, path: string, children: Command[]): Values | null {
   const [first] = command.registeredArguments;
   if (children.length > 0 || first === undefined) return null;
-  if (takesPaths(command)) return { kind: 'files' };
+  if (takesPaths(command)) return { kind: 'files', words: [] };
   if (path === 'acs completion') return { kind: 'choices', words: SHELLS };
   const named = NAMES_OF_ARGUMENTS.find(([at, name]) => at.test(path) && name.test(first.name()));
   return named === undefined ? { kind: 'free' } : { kind: 'names', of: named[2] };

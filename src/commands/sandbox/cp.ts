@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
-import { checkWord, findOne } from '../resource/find.ts';
+import { checkWord } from '../resource/find.ts';
 import { readRoute } from './cp-sides.ts';
-import { ensureRunning } from './running.ts';
+import { findRunning } from './running.ts';
 import { sandboxes } from './sandboxes.ts';
 import { copiedView } from './view.ts';
 
@@ -50,8 +50,10 @@ async function copy(source: string, target: string, { resume }: CopyOptions, ctx
   const { prepareUpload, upload, download } = await import('./cp-ways.ts');
   const content = route.way === 'upload' ? await prepareUpload(ctx, route.from) : null;
   const server = await ctx.server();
-  const sandbox = await findOne(ctx, server, sandboxes, word);
-  await ensureRunning(ctx, server, sandbox, { resume, command: `acs sandbox cp ${shown(source)} ${shown(target)}` });
+  const sandbox = await findRunning(ctx, server, word, {
+    resume,
+    command: () => `acs sandbox cp ${shown(source)} ${shown(target)}`,
+  });
   const at = { ctx, server, id: sandbox.id };
   const copied =
     route.way === 'upload' && content !== null

@@ -192,7 +192,6 @@ export const eventListQuery = record({
   reverse: v.optional(truth(), false),
   limit: v.optional(integer(), 20),
 });
-export const listFilesQuery = record({ path: v.optional(text()) });
 export const selectFileQuery = record({ file: text() });
 export const gitDiffQuery = record({ path: text() });
 

@@ -55,15 +55,6 @@ async function readAnyJson(c: Context, empty: unknown): Promise<unknown> {
   return value;
 }
 
-/** The form of a multipart body; 422 for any other body. */
-export async function readForm(c: Context): Promise<FormData> {
-  const body = new Uint8Array(await readBody(c));
-  const headers = { 'Content-Type': c.req.header('content-type') ?? '' };
-  return new Response(body, { headers }).formData().catch(() => {
-    throw refuse(422, 'The body is not a form');
-  });
-}
-
 /** The checked query, the last value of each name. */
 export function readQuery<Schema extends v.GenericSchema>(c: Context, schema: Schema): v.InferOutput<Schema> {
   return checked(schema, c.req.query(), 'query');

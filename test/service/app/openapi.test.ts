@@ -11,7 +11,7 @@ describe('/openapi.json', () => {
       components: { schemas: Record<string, { properties: Record<string, unknown> }> };
     };
     expect(Object.keys(document.paths['/api/v1/app-conversations'] ?? {}).sort()).toEqual(['get', 'post']);
-    expect(document.paths['/api/conversations/{conversation_id}/list-files']).toBeDefined();
+    expect(document.paths['/api/conversations/{conversation_id}/git/changes']).toBeDefined();
     const { AppConversationStartRequest: v1, InitSessionRequest: v0 } = document.components.schemas;
     expect(Object.keys(v1?.properties ?? {})).toEqual(expect.arrayContaining(['conversation_id', 'replay_json']));
     expect(Object.keys(v0?.properties ?? {})).toEqual(expect.arrayContaining(['conversation_id', 'replay_json']));

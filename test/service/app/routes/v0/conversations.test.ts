@@ -27,7 +27,7 @@ describe('a conversation of V0', () => {
     });
     expect(await v0.get(at(first))).toMatchObject({ status: 'STOPPED', runtime_status: null, url: null });
     expect((await v0.post(at(first, '/stop'))).body).toMatchObject({ message: 'Conversation was not running' });
-    expect((await v0.app.call('GET', at(first, '/list-files'))).status).toBe(404);
+    expect((await v0.app.call('GET', at(first, '/git/changes'))).status).toBe(404);
     expect((await v0.post(at(first, '/events'), { action: 'message', args: { content: 'x' } })).status).toBe(409);
     expect((await v0.get<{ events: unknown[] }>(at(first, '/events?limit=1'))).events).toHaveLength(1);
     expect((await v0.post(at(first, '/start'), {})).body).toMatchObject({

@@ -8,7 +8,7 @@ describe('V0 of a service that serves both dialects', () => {
   it('returns a V1 conversation, but neither its events nor its sandbox', async () => {
     const at = `/api/conversations/${ids.v1}`;
     expect(await get(at)).toMatchObject({ conversation_id: ids.v1, conversation_version: 'V1', status: 'RUNNING' });
-    for (const route of ['events', 'list-files']) {
+    for (const route of ['events', 'git/changes']) {
       expect(await app.call('GET', `${at}/${route}`)).toMatchObject({
         status: 404,
         body: { detail: `Conversation ${ids.v1} not found` },
