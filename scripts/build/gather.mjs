@@ -52,17 +52,17 @@ export function gather(files, entry, takes, groups) {
     const file = `chunks/${name}-${shortHash(text)}.js`;
     for (const part of partsOf(name)) places[basename(part)] = basename(file);
     files.set(file, {
-      text: `"use strict";const{$makers,$part}=require("../main.js");${HELPERS}Object.assign($makers,{\n${text}\n});\n`,
+      text: `"use strict";const{$makers,$part}=require("../main.js");${HELPERS}${LOAD}Object.assign($makers,{\n${text}\n});\n`,
       inputs,
     });
   }
   const main = files.get(entry);
   const { text, inputs } = makersOf(entry);
-  main.text = `"use strict";${HELPERS}${loader(text, places)}${main.text}\nObject.assign(module.exports,{$makers,$part});\n`;
+  main.text = `"use strict";${HELPERS}${LOAD}${loader(text, places)}${main.text}\nObject.assign(module.exports,{$makers,$part,$load});\n`;
   main.inputs.push(...inputs);
   for (const name of homes.keys()) files.delete(name);
   for (const file of others)
-    if (file.text.includes('$part(')) file.text = `const{$part}=require("../main.js");${file.text}`;
+    if (/\$(?:part|load)\(/.test(file.text)) file.text = `const{$part,$load}=require("../main.js");${file.text}`;
 }
 
 /**
@@ -115,6 +115,9 @@ const HELPERS = [
   'const __toESM=(exports)=>Object.create(exports,{default:{value:exports}});',
 ].join('');
 
+/** A part that is loaded on use: `import()` as esbuild writes it has three times the length, and a file has dozens. */
+const LOAD = 'const $load=(name)=>Promise.resolve(name).then($part);';
+
 /** The helpers end where the exports begin. */
 const EXPORTS = 'var stdin_exports={};';
 
@@ -144,7 +147,8 @@ const ESBUILD_HELPERS = new Set([
 function linked(text) {
   return text
     .replace(/require\("\.\/(?:chunks\/)?([\w.-]+\.js)"\)/g, '$part("$1")')
-    .replace(/__toESM\((\$part\("[\w.-]+"\))\)/g, '$1');
+    .replace(/__toESM\((\$part\("[\w.-]+"\))\)/g, '$1')
+    .replace(/Promise\.resolve\(\)\.then\(\(\)=>\$part\(("[\w.-]+")\)\)/g, '$load($1)');
 }
 
 /** How many chunks import a chunk statically. */

@@ -66,6 +66,22 @@ describe('chunks that are merged into one file', () => {
     expect(run(chunks, print('load.a().self'))).toBe(true);
   });
 
+  it('are loaded on use by import(): later, once, and with a failure as a rejection', () => {
+    const later = (name: string): string => `()=>Promise.resolve().then(()=>require("./${name}.js"))`;
+    const chunks = [
+      { name: 'a', code: `stdin_exports.later=${later('b')};stdin_exports.broken=${later('d')};` },
+      { name: 'b', code: 'globalThis.made=(globalThis.made??0)+1;stdin_exports.value=globalThis.made;' },
+      { name: 'c', code: `stdin_exports.later=${later('b')};` },
+      { name: 'd', code: 'throw new Error("it cannot be made");' },
+    ];
+    const ask = `const { later, broken } = load.a();
+      const first = later();
+      const before = globalThis.made ?? 0;
+      Promise.all([first, load.c().later(), broken().catch((error) => error.message)])
+        .then(([one, two, why]) => console.log(JSON.stringify([before, one.value, two.value, why])));`;
+    expect(run(chunks, ask)).toEqual([0, 1, 1, 'it cannot be made']);
+  });
+
   it('throw the same error again for every import after a failure', () => {
     const chunks = [
       { name: 'a', code: 'stdin_exports.half=1;throw new Error("it cannot be made");' },

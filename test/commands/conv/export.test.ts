@@ -130,7 +130,12 @@ describe('conv export --as html', () => {
     const { code, out } = await conv('export', edited, '--as', 'html');
     expect(code).toBe(0);
     expect(out).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/);
-    for (const part of ['<h1>Edits</h1>', 'echo made &gt; by-command.txt', '>+zwei</span>', '>+made</span>']) {
+    for (const part of [
+      '<h1 id="title">Edits</h1>',
+      'echo made &gt; by-command.txt',
+      '>+zwei</span>',
+      '>+made</span>',
+    ]) {
       expect(out).toContain(part);
     }
     expect(out).not.toContain(at.world.service.key);
