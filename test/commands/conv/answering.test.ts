@@ -44,6 +44,20 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
+    it('hides the status line while it asks', async () => {
+      const { id } = await startWaitingRun(at.world, 2);
+      const rows: string[] = [];
+      const answers = ['accept', 'leave'];
+      const followed = await onTerminal(at.world, ['conv', 'follow', id], async (_question, _until, _shown, screen) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        rows.push(screen?.last ?? '');
+        return answers.shift() ?? '';
+      });
+      expect(rows).toEqual(['', '']);
+      expect(followed.err).toMatch(/waiting · \d+:\d\d/);
+      expect(followed.err.lastIndexOf('\x1b[J')).toBeGreaterThan(followed.err.lastIndexOf(' · '));
+    });
+
     it('withdraws the question when another client answers', async () => {
       const { id, did } = await startWaitingRun(at.world, 2);
       const asked: (AbortSignal | undefined)[] = [];

@@ -5,12 +5,14 @@ import { clockFrom } from '../../../src/clock.ts';
 import type { OutputStream } from '../../../src/context.ts';
 import type { Prompt } from '../../../src/terminal/prompt.ts';
 import { createContext } from '../../../src/wire.ts';
+import { Screen } from '../../support/screen.ts';
 import { PACKAGE_ROOT, type Ended, type World } from '../../support/world.ts';
 
 /**
- * Gives the answer to a question; a promise that never settles leaves the question open. `shown` is what stdout holds.
+ * Gives the answer to a question; a promise that never settles leaves the question open. `shown` is what stdout holds,
+ * `screen` what the terminal shows.
  */
-export type Person = (question: string, until?: AbortSignal, shown?: () => string) => Promise<string>;
+export type Person = (question: string, until?: AbortSignal, shown?: () => string, screen?: Screen) => Promise<string>;
 
 export async function onTerminal(world: World, args: string[], person: Person): Promise<Omit<Ended, 'bytes'>> {
   const refused = (): Promise<never> => Promise.reject(new Error('the test has no answer to this'));
@@ -18,12 +20,13 @@ export async function onTerminal(world: World, args: string[], person: Person): 
     confirm: async ({ message }) => (await person(message)) === 'yes',
     input: refused,
     select: async <T extends string>({ message, until }: { message: string; until?: AbortSignal }) =>
-      (await unless(until, person(message, until, stdout.text))) as T,
+      (await unless(until, person(message, until, stdout.text, screen))) as T,
     secret: ({ message }) => person(message),
     editor: refused,
   };
-  const stdout = kept();
-  return runOnTerminal({ world, cwd: world.dir, args, prompt, stdout });
+  const screen = new Screen();
+  const stdout = kept(screen);
+  return runOnTerminal({ world, cwd: world.dir, args, prompt, stdout, stderr: kept(screen) });
 }
 
 export interface Asked extends Omit<Ended, 'bytes'> {
@@ -59,7 +62,14 @@ export async function runWizard(
     secret: ({ message }) => answer(message),
     editor: ({ message }) => answer(message),
   };
-  const ended = await runOnTerminal({ world, cwd, args: ['conv', 'new', ...args], prompt, stdout: kept() });
+  const ended = await runOnTerminal({
+    world,
+    cwd,
+    args: ['conv', 'new', ...args],
+    prompt,
+    stdout: kept(),
+    stderr: kept(),
+  });
   return { ...ended, questions };
 }
 
@@ -69,10 +79,10 @@ interface TerminalRun {
   args: string[];
   prompt: Prompt;
   stdout: KeptStream;
+  stderr: KeptStream;
 }
 
-async function runOnTerminal({ world, cwd, args, prompt, stdout }: TerminalRun): Promise<Omit<Ended, 'bytes'>> {
-  const stderr = kept();
+async function runOnTerminal({ world, cwd, args, prompt, stdout, stderr }: TerminalRun): Promise<Omit<Ended, 'bytes'>> {
   const context = createContext({
     root: PACKAGE_ROOT,
     io: { stdin: { isTTY: true, raw: new PassThrough(), readAll: () => new Promise(() => {}) }, stdout, stderr },
@@ -98,13 +108,15 @@ function unless<T>(until: AbortSignal | undefined, answer: Promise<T>): Promise<
 
 type KeptStream = OutputStream & { text(): string };
 
-function kept(): KeptStream {
+function kept(screen?: Screen): KeptStream {
   let text = '';
   return {
     isTTY: true,
     columns: 100,
     write(chunk) {
-      text += Buffer.from(chunk).toString('utf8');
+      const written = Buffer.from(chunk).toString('utf8');
+      text += written;
+      screen?.write(written);
       return Promise.resolve();
     },
     text: () => text,

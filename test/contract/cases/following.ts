@@ -16,6 +16,8 @@ import {
   type EventJson,
   type OutcomeJson,
 } from '../support.ts';
+import type { FrameFault } from '../../support/faulty-link.ts';
+import type { RelayOptions } from '../relay.ts';
 import type { ContractCase, Target } from '../target.ts';
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
@@ -45,6 +47,29 @@ async function settledEvents(target: Target, id: string): Promise<EventJson[]> {
 }
 const withoutDeltas = (all: EventJson[]): string[] =>
   all.filter(({ kind }) => kind !== 'StreamingDeltaEvent').map(({ id }) => id);
+
+/** Cuts every third frame and every fourth answer of events, so often in all; duplicates and swaps others. */
+function cutting(most: number): Required<Pick<RelayOptions, 'faults' | 'answer'>> & { cuts: () => number } {
+  const kinds: FrameFault[] = ['cut', 1001, 'torn', 1013];
+  const others: FrameFault[] = ['twice', 'swap', 'delay'];
+  let [cuts, frames, reads] = [0, 0, 0];
+  return {
+    cuts: () => cuts,
+    faults: {
+      frame() {
+        frames += 1;
+        if (frames % 3 !== 0 || cuts >= most) return others[frames % others.length] ?? 'none';
+        cuts += 1;
+        return kinds[cuts % kinds.length] ?? 'cut';
+      },
+    },
+    answer(request) {
+      if (!/^GET .*\/events(\/search)?$/.test(request) || (reads += 1) % 4 !== 0 || cuts >= most) return null;
+      cuts += 1;
+      return 'cut';
+    },
+  };
+}
 
 export const FOLLOWING: ContractCase[] = [
   ...inEachDialect('events: live ones are those read afterwards, each once and in order', async (target, dialect) => {
@@ -110,6 +135,23 @@ export const FOLLOWING: ContractCase[] = [
       expect(sockets.length - refusedSockets.length).toBeLessThanOrEqual(1);
     } finally {
       await Promise.all(relays.map(({ relay }) => relay.close()));
+    }
+  }),
+  ...inEachDialect('follow: prints each event once through a proxy that cuts', async (target, dialect) => {
+    const { id } = await started(target, dialect, 'SLOW');
+    const faults = cutting(12);
+    const { relay, env } = await relayTo(target, faults);
+    try {
+      let isPrinting = false;
+      const follow = target.invoke({ args: ['conv', 'follow', id, '--json'], env, onOut: () => (isPrinting = true) });
+      await until('the first event', () => Promise.resolve(isPrinting));
+      await target.releaseCommands();
+      const all = lines<EventJson>(expectCode(await follow, 0));
+      expect(all.at(-1)).toMatchObject({ type: 'outcome', status: 'finished' });
+      expectAllPrinted(all.filter(isEvent), await events(target, id));
+      expect(faults.cuts()).toBeGreaterThan(0);
+    } finally {
+      await relay.close();
     }
   }),
   ...inEachDialect('wait: several, and for a state', async (target, dialect) => {
