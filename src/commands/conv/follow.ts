@@ -42,6 +42,7 @@ export function declareFollow(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'Prints each event once, from the beginning unless --since or --tail is given, and reconnects when the connection is lost.',
+      'On a terminal a status line below the events has the status, the time since the message, the cost, and the action in progress.',
       'Exits with the code of the outcome. Ctrl-C stops following; the run continues.',
     ],
     json: ({ objectForm }) => [
