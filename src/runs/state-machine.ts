@@ -94,7 +94,7 @@ export function advance(before: RunState, input: Input, nowMs: number): Step {
     case 'read':
       return onRead(state, input.conversation);
     case 'sandbox':
-      return decide(state, `sandbox ${input.works ? 'works' : 'rests'}`);
+      return decide(state, input.isInProgress ? 'sandbox in-progress' : 'sandbox nothing');
     case 'answered':
       return wait({ ...state, readAtMs: nowMs + MS.soon });
     case 'over':

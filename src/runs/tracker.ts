@@ -56,12 +56,13 @@ export async function trackRun(ctx: Context, server: Server, id: string, options
   return await new Tracker(ctx, await bindServers(ctx, server, options), id, options).run();
 }
 
-/** What is waited for. `notice`: of the follower. `left`: the confirmation stays pending, and the run is left. */
-type Taken = Input | { type: 'notice'; text: string } | { type: 'left'; run: TrackedRun };
+/** What is waited for. `left`: the confirmation stays pending, and the run is left. */
+type Taken = Input | { type: 'left'; run: TrackedRun };
+type Item = Taken | { type: 'notice'; text: string };
 
 interface OpenQuestion {
   answerer: Answerer;
-  answer: Promise<Taken>;
+  answer: Promise<Item>;
   /** The result if it is not answered. */
   unanswered: TrackedRun;
 }
@@ -92,14 +93,13 @@ class Tracker {
 
   async run(): Promise<TrackedRun> {
     try {
-      let next: Next = { do: 'wait' };
-      while (next.do !== 'end') {
-        const taken = await this.execute(next);
-        if (taken.type === 'left') return taken.run;
-        if (taken.type === 'notice') await this.notice(taken.text);
-        else next = await this.take(taken);
+      let taken = await this.nextOrTime();
+      while (taken.type !== 'left') {
+        const next = await this.take(taken);
+        if (next.do === 'end') return next.run;
+        taken = await this.execute(next);
       }
-      return next.run;
+      return taken.run;
     } catch (error) {
       return await this.onError(error);
     } finally {
@@ -113,15 +113,15 @@ class Tracker {
     return this.state.deadlineMs === Infinity ? this.servers.late : this.servers.timed;
   }
 
-  private async execute(next: Next): Promise<Taken> {
+  private async execute(next: Exclude<Next, { do: 'end' }>): Promise<Taken> {
     const { id, server } = this;
     if (next.do === 'read') {
       const conversation = await beforeTime(this.ctx, next.mostMs, [readUnlessPassing(server, id)]);
       return { type: 'read', conversation: conversation === 'time' ? null : conversation };
     }
     if (next.do === 'ask-sandbox') {
-      const works = await beforeTime(this.ctx, next.mostMs, [runsInSandbox(server, id)]);
-      return { type: 'sandbox', works: works === true };
+      const runs = await beforeTime(this.ctx, next.mostMs, [runsInSandbox(server, id)]);
+      return { type: 'sandbox', isInProgress: runs === true };
     }
     if (next.do === 'answer') this.ask(next.run);
     if (next.do === 'follow-rest') {
@@ -141,8 +141,10 @@ class Tracker {
       },
     );
     if (taken === 'time') return { type: 'time' };
-    if (taken.type !== 'answered' && taken.type !== 'left') this.following.taken();
-    return taken;
+    if (taken.type !== 'answered') this.following.taken();
+    if (taken.type !== 'notice') return taken;
+    await this.notice(taken.text);
+    return await this.nextOrTime();
   }
 
   private async take(input: Input): Promise<Next> {
@@ -168,9 +170,12 @@ class Tracker {
   }
 
   private ask(unanswered: TrackedRun): void {
-    const { answer: answerer } = this.options;
-    if (this.question !== null) this.question.unanswered = unanswered;
-    if (this.question !== null || answerer === undefined) return;
+    if (this.question !== null) {
+      this.question.unanswered = unanswered;
+      return;
+    }
+    // The machine asks for an answer only where there is an answerer.
+    const answerer = this.options.answer as Answerer;
     const answer = answerer.onWaiting().then((how): Taken => {
       this.question = null;
       return how === 'left' ? { type: 'left', run: question.unanswered } : { type: 'answered' };
@@ -205,7 +210,7 @@ function restOf(options: Start, last: ConversationEvent | null): Start {
 /** A follower whose next item stays the same until it is taken. */
 class Following {
   private readonly items: AsyncIterator<FollowItem>;
-  private pending: Promise<Taken> | null = null;
+  private pending: Promise<Item> | null = null;
 
   constructor({ server, signal }: BoundServer, id: string, { since, afterEventId }: Start) {
     const from = since === null ? {} : { since };
@@ -213,7 +218,7 @@ class Following {
     this.items = server.conversations.follow(id, { ...from, ...after, signal })[Symbol.asyncIterator]();
   }
 
-  next(): Promise<Taken> {
+  next(): Promise<Item> {
     return (this.pending ??= this.items.next().then((item) => (item.done === true ? { type: 'over' } : item.value)));
   }
 

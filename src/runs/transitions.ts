@@ -21,7 +21,7 @@ export type Phase = 'open' | 'doubted' | 'stable' | 'ended' | 'late';
 // prettier-ignore
 export const FACTS = [
   'event end', 'event contradicted', 'state end', 'state contradicted', 'state open',
-  'read end', 'read contradicted', 'read open', 'read nothing', 'sandbox works', 'sandbox rests',
+  'read end', 'read contradicted', 'read open', 'read nothing', 'sandbox in-progress', 'sandbox nothing',
 ] as const;
 export type Fact = (typeof FACTS)[number];
 
@@ -37,7 +37,7 @@ export type Decision =
 // prettier-ignore
 const DECISIONS: Readonly<Record<Phase, readonly Decision[]>> = {
   //         event            state                      read                                     sandbox
-  //         end    contrad.  end    contrad.  open      end    contrad.  open        nothing     works       rests
+  //         end    contrad.  end    contrad.  open      end    contrad.  open        nothing     in-progress nothing
   open:    ['end', 'look',   'end', 'doubt',  'go-on',  'end', 'doubt',  'go-on',    'retry',    '-',        '-'],
   doubted: ['end', 'look',   'end', 'doubt',  'go-on',  'end', 'doubt',  'go-on',    'retry',    '-',        '-'],
   stable:  ['end', 'look',   'end', 'doubt',  'go-on',  'end', 'ask',    'go-on',    'retry',    'doubt',    'accept'],
@@ -99,8 +99,8 @@ export type Input =
   | Exclude<FollowItem, { type: 'notice' }>
   /** The record that the tracker was to read; null: it cannot be read now. */
   | { type: 'read'; conversation: Conversation | null }
-  /** Whether the sandbox reports that the run is in progress. */
-  | { type: 'sandbox'; works: boolean }
+  /** Whether the sandbox reports that the run is in progress; false when it does not answer. */
+  | { type: 'sandbox'; isInProgress: boolean }
   /** A confirmation that was pending. */
   | { type: 'answered' }
   /** The follower has ended, which it does after a record whose sandbox is gone. */

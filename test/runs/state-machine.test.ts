@@ -91,7 +91,7 @@ function inputOf(fact: Fact, conversation: Conversation): Input {
   const [source] = fact.split(' ');
   if (source === 'event') return event(null);
   if (source === 'state') return { type: 'state', conversation };
-  if (source === 'sandbox') return { type: 'sandbox', works: fact === 'sandbox works' };
+  if (source === 'sandbox') return { type: 'sandbox', isInProgress: fact === 'sandbox in-progress' };
   return { type: 'read', conversation: fact === 'read nothing' ? null : conversation };
 }
 
@@ -127,8 +127,8 @@ describe('a fact in a phase', () => {
       'state contradicted': 'wait doubted read 500 until',
       'read contradicted': 'ask-sandbox 5000 stable',
       'read nothing': 'wait stable read 1000 until',
-      'sandbox works': 'wait doubted read 500 until',
-      'sandbox rests': HELD,
+      'sandbox in-progress': 'wait doubted read 500 until',
+      'sandbox nothing': HELD,
     },
     ended: {
       'event end': 'end 0',
@@ -144,8 +144,8 @@ describe('a fact in a phase', () => {
       'read contradicted': 'ask-sandbox 4000 late',
       'read open': 'end 124',
       'read nothing': 'end 124',
-      'sandbox works': 'end 124',
-      'sandbox rests': 'follow-rest ended read until 2000',
+      'sandbox in-progress': 'end 124',
+      'sandbox nothing': 'follow-rest ended read until 2000',
     },
   };
   const cells = Object.keys(PHASES).flatMap((phase) => FACTS.map((fact) => [phase as Phase, fact] as const));
@@ -166,11 +166,11 @@ describe('a fact in a phase', () => {
   );
 
   it('late, an accepted end is the outcome at once when no events are shown', () => {
-    expect(described(stepOn('late', 'sandbox rests', { rules: { ...rules, showsEvents: false } }))).toBe('end 0');
+    expect(described(stepOn('late', 'sandbox nothing', { rules: { ...rules, showsEvents: false } }))).toBe('end 0');
   });
 
   it('late, less time is left to the last events than 2 s when the last look ends before', () => {
-    const step = stepOn('late', 'sandbox rests', { untilMs: NOW + 1_000 });
+    const step = stepOn('late', 'sandbox nothing', { untilMs: NOW + 1_000 });
     expect(described(step)).toBe('follow-rest ended read until 1000');
   });
 
@@ -341,6 +341,11 @@ describe('the time', () => {
     expect([state.deadlineMs, state.untilMs]).toEqual([Infinity, NOW + 105_000]);
   });
 
+  it('after the last look has the record read again while there is no outcome', () => {
+    const state: RunState = { ...initial, phase: 'late', untilMs: NOW, deadlineMs: Infinity };
+    expect(time(state, NOW + 1)).toBe('read -1 late');
+  });
+
   it('at the deadline ends the tracking when the run is to be stopped', () => {
     expect(time({ ...initial, rules: { ...rules, atDeadline: 'stop' } }, NOW + 100_000)).toBe('end 124');
   });
@@ -450,6 +455,12 @@ describe('a run without events', () => {
       expect([step.next.do, step.notice, dueIn(step)]).toEqual(['wait', null, 4]);
     },
   );
+
+  it('has ended when the record is an end at that time', () => {
+    const state = { ...quiet(2 * MINUTE), delivered: 'failed' as const };
+    const input: Input = { type: 'read', conversation: record({ status: 'failed', title: 'end' }) };
+    expect(described(advance(state, input, NOW + 2 * MINUTE))).toBe('end 0');
+  });
 
   it('is reported before a limit that is longer than ten minutes', () => {
     const step = read(quiet(15 * MINUTE), 10);

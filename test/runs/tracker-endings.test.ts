@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { blankConversation } from '../../src/domain/conversation.ts';
 import { AppError } from '../../src/errors.ts';
+import { beforeRun } from '../../src/runs/outcome.ts';
 import type { Answerer } from '../../src/runs/tracker.ts';
 import { event, message, Stage, statusEvent } from './support/stage.ts';
 
@@ -43,6 +44,8 @@ describe('the deadline of tracking', () => {
     stage.onLook = hangs;
     await stage.clock.pass(60_000);
     expect([stage.looks, stage.ended?.atMs]).toEqual([[500, 3_000], 8_000]);
+    const late = { message: 'the deadline has passed' };
+    expect(stage.lookSignals.map(({ reason }) => reason as unknown)).toMatchObject([late, { name: 'AbortError' }]);
     expect(stage.ended?.run.outcome).toMatchObject({ status: 'unknown(not-read)', exit_code: 124 });
   });
 
@@ -88,6 +91,15 @@ describe('the deadline of tracking', () => {
       [undefined, undefined],
       ['2026-01-01T00:00:00Z', last.event.id],
     ]);
+  });
+
+  it('starts the follower of the last events where the first one started when no event was delivered', async () => {
+    void stage.watch({ ...limits, onEvent, since: '2026-01-01T00:00:00Z', evidence: beforeRun(null) });
+    await stage.deliver(stage.state('running'));
+    stage.state('finished');
+    await stage.clock.pass(120_000);
+    expect(stage.follows.map(({ since }) => since)).toEqual(['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z']);
+    expect(stage.ended).toMatchObject({ atMs: 62_000, run: { outcome: { exit_code: 0 } } });
   });
 
   it('does not start another follower when no events are shown', async () => {
@@ -255,6 +267,15 @@ describe('a confirmation that is asked while the run is tracked', () => {
     answer.settle('left');
     await stage.clock.pass(0);
     expect([stage.ended?.run.outcome.exit_code, answer.closed]).toEqual([8, 1]);
+  });
+
+  it('ends tracking with the newest outcome when it is left', async () => {
+    void stage.watch({ answer });
+    await stage.clock.pass(1_000);
+    await stage.deliver(stage.state('running'), stage.state('waiting', { cost_usd: 2 }));
+    answer.settle('left');
+    await stage.clock.pass(0);
+    expect([stage.ended?.run.outcome.cost_usd, answer.asked]).toEqual([2, 1]);
   });
 
   it('has the record read 250 ms after it was answered', async () => {

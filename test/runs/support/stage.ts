@@ -28,6 +28,8 @@ export class Stage {
   record: Conversation = { ...blankConversation('c', 'running') };
   /** When the record was read besides what the follower delivers. */
   readonly looks: number[] = [];
+  /** What aborts each of these reads. */
+  readonly lookSignals: AbortSignal[] = [];
   /** Where each follower started. */
   readonly follows: FollowOptions[] = [];
   onLook: () => void | Promise<void> = () => undefined;
@@ -73,10 +75,19 @@ export class Stage {
       notice: (text: string) => Promise.resolve(void this.notices.push(text)),
     } as unknown as Context;
     const server: Server = {
-      withSignal: () => Promise.resolve(server),
+      withSignal: (signal: AbortSignal) =>
+        Promise.resolve({
+          ...server,
+          conversations: {
+            ...server.conversations,
+            getComplete: () => {
+              this.lookSignals.push(signal);
+              return this.look();
+            },
+          },
+        }),
       conversations: {
         follow: (_: string, from: FollowOptions) => this.follower(from),
-        getComplete: () => this.look(),
         get: () => this.get(),
         runsInSandbox: () => this.inSandbox(),
       },
