@@ -30,7 +30,7 @@ const RUNS: Partial<Record<Scenario, object[]>> = {
   COUNT: Array.from({ length: 200 }, (_, index) => run(`sleep 0.2; echo round ${index + 1}`)),
 };
 
-/** A run goes on with these when it gets another message. */
+/** The answers to further messages. */
 const ANSWERS = Array.from({ length: 5 }, () => finish('Done at once.'));
 
 /** A service in a folder of its own that serves both dialects, or V0 alone as an old server does. */

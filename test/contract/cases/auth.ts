@@ -41,7 +41,7 @@ export const AUTH: ContractCase[] = [
     },
   },
   {
-    name: 'a missing key is exit 4 and says how to give one',
+    name: 'a missing key is exit 4, with the ways to give one',
     async run(target) {
       const env = { ACS_API_KEY: undefined, ACS_CONFIG_DIR: `${target.dir}/no-key` };
       const ended = expectCode(await target.invoke({ args: ['conv', 'list', '--json'], env }), 4);
@@ -49,7 +49,7 @@ export const AUTH: ContractCase[] = [
     },
   },
   {
-    name: 'a key that was right once and is not any more is exit 4',
+    name: 'a key that is no longer valid is exit 4',
     async run(target) {
       await ok(target, 'conv', 'list');
       // Some servers answer V1 routes whatever the key is.
@@ -61,7 +61,7 @@ export const AUTH: ContractCase[] = [
     },
   },
   {
-    name: 'many calls at once all end well, whatever the server limits',
+    name: 'many calls at once all succeed within the rate limit of the server',
     async run(target) {
       await ok(target, 'conv', 'list'); // what the server is, is asked once and remembered
       const calls = Array.from({ length: 30 }, () => target.acs('conv', 'list', '--rate', '1000', '--json'));
@@ -69,7 +69,7 @@ export const AUTH: ContractCase[] = [
     },
   },
   ...LIMITS.map(({ form, headers, body }): ContractCase => ({
-    name: `a server that limits callers (${form}): asked again when it says, and exit 7 when it goes on`,
+    name: `a server that limits requests (${form}): the request is repeated after the time that it names, and is exit 7 when the limit remains`,
     async run(target) {
       const limited = { status: 429, headers, body };
       const args = ['conv', 'list', '--json'];

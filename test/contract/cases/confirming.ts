@@ -1,4 +1,4 @@
-/** Actions that wait for a yes, and runs that go on after a stop. */
+/** Actions that await approval, and runs that continue after a stop. */
 import { expect } from 'vitest';
 import {
   conversation,
@@ -38,7 +38,7 @@ async function waiting(target: Target, dialect: Dialect): Promise<string> {
   return json(expectCode(await conversation(target, dialect, 'RISKY', '--wait', '--json'), 8)).id;
 }
 
-async function carriedOut(target: Target, id: string): Promise<EventJson[]> {
+async function executed(target: Target, id: string): Promise<EventJson[]> {
   const kinds = ['ObservationEvent', 'observation:run'];
   const ofTerminal = ({ kind, payload }: EventJson): boolean =>
     kinds.includes(kind) && payload['tool_name'] !== 'finish' && payload['observation'] !== 'finish';
@@ -46,43 +46,47 @@ async function carriedOut(target: Target, id: string): Promise<EventJson[]> {
 }
 
 export const CONFIRMING: ContractCase[] = [
-  ...inEachDialect('confirm: shown, not mistaken for another, accepted; then it is carried out', (target, dialect) =>
-    confirming(target, async () => {
-      const id = await waiting(target, dialect);
-      const seen = json<PendingJson>(expectCode(await target.acs('conv', 'confirm', id, '--json'), 8));
-      expect(seen.text).toContain('risky.txt');
-      expect(seen.answer).toBeNull();
-      expectCode(await target.acs('conv', 'confirm', id, '--accept', '--action', 'another'), 6);
-      expect(await carriedOut(target, id)).toEqual([]);
-      const accepted = json<PendingJson>(
-        await ok(target, 'conv', 'confirm', id, '--accept', '--action', seen.action_id, '--json'),
-      );
-      expect(accepted).toMatchObject({ answer: 'accepted', changed: true });
-      expectCode(await target.acs('conv', 'wait', id), 0);
-      expect(await carriedOut(target, id)).toHaveLength(1);
-      expectCode(await target.acs('conv', 'confirm', id, '--accept'), 6, 'nothing waits any more');
-    }),
+  ...inEachDialect(
+    'confirm: an action is shown, an id of another one is refused, and the accepted one is executed',
+    (target, dialect) =>
+      confirming(target, async () => {
+        const id = await waiting(target, dialect);
+        const seen = json<PendingJson>(expectCode(await target.acs('conv', 'confirm', id, '--json'), 8));
+        expect(seen.text).toContain('risky.txt');
+        expect(seen.answer).toBeNull();
+        expectCode(await target.acs('conv', 'confirm', id, '--accept', '--action', 'another'), 6);
+        expect(await executed(target, id)).toEqual([]);
+        const accepted = json<PendingJson>(
+          await ok(target, 'conv', 'confirm', id, '--accept', '--action', seen.action_id, '--json'),
+        );
+        expect(accepted).toMatchObject({ answer: 'accepted', changed: true });
+        expectCode(await target.acs('conv', 'wait', id), 0);
+        expect(await executed(target, id)).toHaveLength(1);
+        expectCode(await target.acs('conv', 'confirm', id, '--accept'), 6, 'no action is pending');
+      }),
   ),
-  ...inEachDialect('confirm: rejected, nothing is carried out, and a message goes on', (target, dialect) =>
-    confirming(target, async () => {
-      const id = await waiting(target, dialect);
-      const withReason = await target.acs('conv', 'confirm', id, '--reject', '--reason', 'Not here.');
-      // V0 has no place for a reason.
-      if (withReason.code === 12 && dialect === 'v0') await ok(target, 'conv', 'confirm', id, '--reject');
-      else expectCode(withReason, 0);
-      expectCode(await target.acs('conv', 'wait', id), 8);
-      expect(await carriedOut(target, id)).toEqual([]);
-      expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait'), 0);
-    }),
+  ...inEachDialect(
+    'confirm: after a rejection nothing is executed, and a message continues the run',
+    (target, dialect) =>
+      confirming(target, async () => {
+        const id = await waiting(target, dialect);
+        const withReason = await target.acs('conv', 'confirm', id, '--reject', '--reason', 'Not here.');
+        // V0 has no place for a reason.
+        if (withReason.code === 12 && dialect === 'v0') await ok(target, 'conv', 'confirm', id, '--reject');
+        else expectCode(withReason, 0);
+        expectCode(await target.acs('conv', 'wait', id), 8);
+        expect(await executed(target, id)).toEqual([]);
+        expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--wait'), 0);
+      }),
   ),
-  ...inEachDialect('confirm: a message that rejects what waits', (target, dialect) =>
+  ...inEachDialect('confirm: a message that rejects the pending action', (target, dialect) =>
     confirming(target, async () => {
       const id = await waiting(target, dialect);
       expectCode(await target.acs('conv', 'send', id, 'QUICK now', '--reject', '--wait'), 0);
-      expect(await carriedOut(target, id)).toEqual([]);
+      expect(await executed(target, id)).toEqual([]);
     }),
   ),
-  ...inEachDialect('resume: a run that was stopped goes on to its end', async (target, dialect) => {
+  ...inEachDialect('resume: a run that was stopped continues to its end', async (target, dialect) => {
     const { id } = await started(target, dialect, 'SLOW');
     await untilAtWork(target, id);
     await ok(target, 'conv', 'stop', id);

@@ -30,7 +30,7 @@ async function endless(target: Target, dialect: Dialect, scenario: Scenario): Pr
 }
 
 /** The same, and that it can be stopped. */
-async function goesOn(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
+async function continues(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
   const id = await endless(target, dialect, scenario);
   await ok(target, 'conv', 'stop', id);
   return id;
@@ -91,7 +91,7 @@ async function refusesModels(target: Target, dialect: Dialect, scenario: Scenari
 async function fails(target: Target, dialect: Dialect, scenario: Scenario, reason: RegExp): Promise<Verdict | void> {
   if (!target.hasModel) return refusesModels(target, dialect, scenario);
   if (dialect === 'v0' && scenario === 'FAIL429') {
-    const states = await lastStates(target, await goesOn(target, dialect, scenario));
+    const states = await lastStates(target, await continues(target, dialect, scenario));
     return {
       notHere: `the server never says that the run has ended, and wait ends with 124; its last states, the newest first: ${states}`,
     };
@@ -102,35 +102,40 @@ async function fails(target: Target, dialect: Dialect, scenario: Scenario, reaso
   expect(`${made.outcome?.reason?.code} ${made.outcome?.reason?.text}`).toMatch(reason);
   expect((await show(target, made.id)).reason, 'the reason afterwards').not.toBeNull();
   expectCode(await target.acs('conv', 'wait', made.id), 1);
-  expectCode(await target.acs('conv', 'send', made.id, 'QUICK now', '--wait'), 0, 'it goes on with a message');
+  expectCode(await target.acs('conv', 'send', made.id, 'QUICK now', '--wait'), 0, 'a message continues it');
 }
 
 export const FAILURES: ContractCase[] = [
   ...inEachDialect('failure: the model refuses the key', (target, dialect) =>
     fails(target, dialect, 'FAIL401', /authentication|API key|AUTHENTICATION/i),
   ),
-  ...inEachDialect('failure: the model is overrun', (target, dialect) => fails(target, dialect, 'FAIL429', /rate/i)),
-  ...inEachDialect('failure: the model breaks', (target, dialect) =>
+  ...inEachDialect('failure: the model limits its rate', (target, dialect) =>
+    fails(target, dialect, 'FAIL429', /rate/i),
+  ),
+  ...inEachDialect('failure: the model answers 500', (target, dialect) =>
     fails(target, dialect, 'FAIL500', /error|unavailable/i),
   ),
-  ...inEachDialect('failure: the model hangs up', (target, dialect) =>
+  ...inEachDialect('failure: the model closes the connection', (target, dialect) =>
     fails(target, dialect, 'CUT', /connection|error|unavailable/i),
   ),
-  ...inEachDialect('failure: the model says nothing: the run goes on, and can be stopped', async (target, dialect) => {
-    if (!target.hasModel) return refusesModels(target, dialect, 'SILENT');
-    if (dialect === 'v0') return stopsLate(target);
-    if (target.traits.includes('no interrupt')) {
-      const answer = await answerToInterrupt(target, await endedRun(target, 'v1', 'QUICK'));
-      expect(answer).toBe('404 {"detail":"Not Found"}');
-      return { notHere: `a stop waits for the model: the agent server answers POST …/interrupt with ${answer}` };
-    }
-    await goesOn(target, dialect, 'SILENT');
-  }),
+  ...inEachDialect(
+    'failure: the model returns nothing: the run continues, and can be stopped',
+    async (target, dialect) => {
+      if (!target.hasModel) return refusesModels(target, dialect, 'SILENT');
+      if (dialect === 'v0') return stopsLate(target);
+      if (target.traits.includes('no interrupt')) {
+        const answer = await answerToInterrupt(target, await endedRun(target, 'v1', 'QUICK'));
+        expect(answer).toBe('404 {"detail":"Not Found"}');
+        return { notHere: `a stop waits for the model: the agent server answers POST …/interrupt with ${answer}` };
+      }
+      await continues(target, dialect, 'SILENT');
+    },
+  ),
   ...inEachDialect('failure: too many steps', async (target, dialect) => {
     await ok(target, 'settings', 'set', 'max_iterations=3');
     try {
       if (target.traits.includes('no step limit in V1') && dialect === 'v1') {
-        const done = await steps(target, await goesOn(target, dialect, 'COUNT'));
+        const done = await steps(target, await continues(target, dialect, 'COUNT'));
         const { body } = await target.request('GET', '/api/settings');
         const { max_iterations } = body as { max_iterations: number };
         expect(max_iterations).toBe(3);
@@ -146,7 +151,7 @@ export const FAILURES: ContractCase[] = [
       await ok(target, 'settings', 'unset', 'max_iterations');
     }
   }),
-  ...inEachDialect('failure: an agent that goes round in circles is stuck', async (target, dialect) => {
+  ...inEachDialect('failure: an agent that repeats one step is stuck', async (target, dialect) => {
     if (!target.hasModel) return refusesModels(target, dialect, 'LOOP');
     const ended = expectCode(await conversation(target, dialect, 'LOOP', '--wait', '--json'), 1);
     expect(json(ended)).toMatchObject({ status: dialect === 'v1' ? 'stuck' : 'failed', outcome: { exit_code: 1 } });
@@ -166,7 +171,7 @@ export const FAILURES: ContractCase[] = [
     },
   },
   {
-    name: 'failure: a start without any way to go on',
+    name: 'failure: a start and a message without a text are exit 2',
     async run(target) {
       const { id } = await started(target, newest(target), 'QUICK', '--wait');
       expectCode(await target.acs('conv', 'send', id, ''), 2);

@@ -161,7 +161,7 @@ export const FOLLOWING: ContractCase[] = [
     expectCode(await target.acs('conv', 'wait', one, '--for', 'finished'), 0);
   }),
   {
-    name: 'an unknown conversation is exit 5, whatever is asked of it',
+    name: 'an unknown conversation is exit 5 for every verb',
     async run(target) {
       const id = 'abcdef0123456789abcdef0123456789';
       const asked = [

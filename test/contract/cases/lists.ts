@@ -138,7 +138,7 @@ export const LISTS: ContractCase[] = [
     },
   })),
   {
-    name: 'list: filters by status, repository, age; and what it says is what show says',
+    name: 'list: filters by status, repository and age, and has the values of show',
     async run(target) {
       const cloned = await clonedOnes(target);
       const { all, such, others, status } = await selectedByStatus(target);

@@ -99,7 +99,7 @@ const CASES: ContractCase[] = [
     },
   },
   {
-    name: 'a paused sandbox: what was said stays readable, a message needs --resume',
+    name: 'a paused sandbox: its events can be read, and a message needs --resume',
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id, outcome } = await started(target, 'v1', 'QUICK', '--sandbox', box, '--wait');
@@ -136,7 +136,7 @@ const CASES: ContractCase[] = [
     },
   },
   {
-    name: 'a sandbox that is paused under a run: follow says so, and resume goes on to the end',
+    name: 'a sandbox that is paused during a run: follow reports it, and resume continues the run to its end',
     async run(target) {
       const { id: box } = await sandbox(target, 'start');
       const { id } = await started(target, 'v1', 'SLOW', '--sandbox', box);

@@ -18,7 +18,7 @@ import type { ContractCase, Dialect, Target } from '../target.ts';
 
 export const SENDING: ContractCase[] = [
   ...inEachDialect(
-    'send: a finished run goes on, and its outcome is that of the new message',
+    'send: a message continues a finished run, and the outcome is that of the new message',
     async (target, dialect) => {
       const id = await finished(target, dialect, 'WORK');
       const sent = await ok(target, 'conv', 'send', id, 'QUICK now', '--wait', '--json');
@@ -35,7 +35,7 @@ export const SENDING: ContractCase[] = [
     expect((await show(target, id)).status).toBe('finished');
     expect((await ok(target, 'conv', 'result', id)).out).toMatch(/Done at once\.|All done\./);
   }),
-  ...inEachDialect('stop: while a command runs; a message goes on', async (target, dialect) => {
+  ...inEachDialect('stop: while a command runs; a message continues the run', async (target, dialect) => {
     const { id } = await started(target, dialect, 'SLOW');
     await untilAtWork(target, id);
     const stopped = json(await ok(target, 'conv', 'stop', id, '--json'));

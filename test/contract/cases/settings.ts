@@ -86,7 +86,7 @@ export const SETTINGS: ContractCase[] = [
     },
   },
   {
-    name: 'settings: what a server would take and choke on is refused before it is sent',
+    name: 'settings: a value that would make later requests fail is refused before it is sent',
     async run(target) {
       const before = await read(target);
       const wrong = ['confirmation_mode=perhaps', 'max_iterations=many', 'remote_runtime_resource_factor=3'];

@@ -53,14 +53,14 @@ export const STARTING: ContractCase[] = [
     expect(last).toMatchObject({ type: 'outcome', status: 'finished', exit_code: 0, conversation_id: first?.id });
     expect(rest.slice(0, -1).every(({ type }) => type === 'event')).toBe(true);
   }),
-  ...inEachDialect('start: an answer in words is a good end too', async (target, dialect) => {
+  ...inEachDialect('start: a run that ends with a text answer has finished', async (target, dialect) => {
     const { id } = await started(target, dialect, 'PLAIN', '--wait');
     expect((await ok(target, 'conv', 'result', id)).out).toBe('A plain answer, no tool was needed.');
   }),
-  ...inEachDialect('start: the title that was asked for, whatever the server makes up', async (target, dialect) => {
+  ...inEachDialect('start: the title is the requested one, not a generated one', async (target, dialect) => {
     expect((await show(target, await titledRun(target, dialect))).title).toBe('Chosen by hand');
   }),
-  ...inEachDialect('start: returns with the id while the agent is at work', async (target, dialect) => {
+  ...inEachDialect('start: returns the id while the agent works', async (target, dialect) => {
     const file = path.join(target.dir, `${randomUUID()}.id`);
     const ended = expectCode(await conversation(target, dialect, 'COUNT', '-q', '--id-file', file), 0);
     const id = ended.out.trim();
@@ -75,7 +75,7 @@ export const STARTING: ContractCase[] = [
     await ok(target, 'conv', 'stop', id);
   }),
   ...inEachDialect(
-    'start: an id of our own is kept, and the same start again sends nothing',
+    'start: an id that the caller chose is kept, and the same start again sends nothing',
     async (target, dialect) => {
       const id = randomUUID().replaceAll('-', '');
       if (!target.dialects.includes('v1')) {
