@@ -10,7 +10,7 @@ import { parseRemoteUrl } from './remote-url.ts';
 
 export { parseRepository, type RepositoryChoice } from './remote-url.ts';
 
-/** What acs knows of the git checkout it runs in. */
+/** The facts about the git checkout that acs runs in. */
 export interface Checkout {
   /** Top folder. */
   root: string;
@@ -45,7 +45,7 @@ export async function readCheckout(dir: string, options: CheckoutOptions): Promi
 export type BranchOnRemote = { state: 'present' | 'absent' } | { state: 'unknown'; reason: string };
 
 /**
- * Whether a remote has a branch. Unknown when it cannot be asked: no network, no access, no answer in time.
+ * Whether a remote has a branch. Unknown when it does not answer: no network, no access, no answer in time.
  * @param remote a URL or path; for the checkout's own remote its name, so that its credentials are used
  * @param options.cwd the checkout, for a remote's name; any folder otherwise
  */
@@ -131,7 +131,7 @@ async function readOrigin(options: GitOptions): Promise<Checkout['origin']> {
   return isPath ? { ...parsed, url: path.resolve(options.cwd, parsed.url) } : parsed;
 }
 
-/** Without an upstream: what no branch of origin has, as far as this clone knows. */
+/** Without an upstream: what no branch of origin has, as of the last fetch. */
 async function countUnpushed(options: GitOptions): Promise<number | null> {
   const { code, stdout } = await git(['rev-list', '--count', 'HEAD', '--not', '--remotes=origin'], options);
   return code === 0 ? Number(stdout.trim()) : null;

@@ -21,7 +21,7 @@ export async function runningAlready(options: ServeOptions, service: LocalServic
 
 /**
  * Throws `conflict` when `--data-dir` names another directory than the one of the user's service, and that one runs:
- * the profile `local` would go on using it.
+ * the profile `local` would still use it.
  */
 export async function refuseOtherDataDir({ dataDir }: ServeOptions, service: LocalService): Promise<void> {
   if (dataDir === undefined) return;

@@ -3,7 +3,7 @@ import type { ConversationEvent } from './event.ts';
 import { isRecord, textOf, type Members } from './event-parts.ts';
 
 export interface PendingAction {
-  /** Id of the event that asks. */
+  /** Id of the event that awaits the answer. */
   action_id: string;
   /** The server's word for what it is: `TerminalAction`, `run`. */
   kind: string;
@@ -15,7 +15,7 @@ export interface PendingAction {
 
 export type ConfirmationDecision = 'accept' | 'reject';
 
-/** The actions of V1 without an observation, oldest first: an agent that may go on carries all of them out. */
+/** The actions of V1 without an observation, oldest first: an acceptance lets the agent execute all of them. */
 export function pendingActionsV1(newestFirst: Iterable<ConversationEvent>): PendingAction[] {
   const answered = new Set<string>();
   const pending: PendingAction[] = [];

@@ -53,7 +53,7 @@ export function fullText({ payload }: Payload): string {
   return candidates.find((text) => text !== '') ?? '';
 }
 
-/** Why the agent does what it does, when it said so. */
+/** The reason that the agent gives for an action, when there is one. */
 export function thoughtOf({ payload }: Payload): string {
   const { thought } = payload;
   if (Array.isArray(thought)) return thought.map((part) => string(part, 'text')).join(' ');

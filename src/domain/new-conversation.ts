@@ -2,9 +2,9 @@ import type { Dialect } from './conversation.ts';
 import type { McpConfig } from './settings.ts';
 import type { StartMembers } from './start-members.ts';
 
-/** What `conv new` asks for; each adapter sends what its dialect has and refuses (`unsupported`) what it lacks. */
+/** What `conv new` requests; each adapter sends what its dialect has and refuses (`unsupported`) what it lacks. */
 export interface NewConversation {
-  /** Which dialect to start it in; `auto` takes the newest that has every member asked for. */
+  /** Which dialect to start it in; `auto` takes the newest that has every requested member. */
   api: 'auto' | Dialect;
   message: string | null;
   image_urls: string[];

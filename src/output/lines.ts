@@ -1,4 +1,4 @@
-/** Text for people that may take several lines of a terminal: what goes on below stands indented. */
+/** Text for people that may take several lines of a terminal: continuation lines are indented. */
 import type { Palette } from '../text/palette.ts';
 import { safeText } from '../text/safe-text.ts';
 import { rulerFor } from '../text/width.ts';

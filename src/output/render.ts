@@ -62,7 +62,7 @@ function columnOf<T>(field: Field<T>, items: readonly T[], look: Look) {
   };
 }
 
-/** Key and value rows of one thing. Values are never cut: a long one goes on below itself. */
+/** Key and value rows of one thing. Values are never cut: a long one continues on the next lines. */
 export async function renderPairs<T>(fields: readonly Field<T>[], item: T, look: Look): Promise<string> {
   const keys = fields.map((field) => field.name.replaceAll('_', ' '));
   const keyWidth = Math.max(0, ...keys.map((key) => key.length));

@@ -39,7 +39,7 @@ export interface View<T> {
   record?(item: T): unknown;
   /** One plain line of a stream (`events`, `follow`); safe text and width are the renderer's work. */
   line?(item: T): LinePart[];
-  /** Where the text of such a line begins: what goes on below it stands there. Columns, 2 when it is not given. */
+  /** Where the text of such a line begins: continuation lines begin there. Columns, 2 when it is not given. */
   lineIndent?: number;
 }
 

@@ -246,6 +246,6 @@ async function loadAdapter({ owners }: Run, facts: ProbeFacts, links: Links): Pr
   const v0 = facts.dialects.includes('v0') ? (await import('./v0/index.ts')).createV0(links, facts) : null;
   if (v1 !== null && v0 !== null) return (await import('./both/index.ts')).createBoth(v1, v0, facts, owners);
   const only = v1 ?? v0;
-  if (only === null) throw new AppError('server', 'this server speaks no dialect that acs knows');
+  if (only === null) throw new AppError('server', 'this server has no dialect that acs supports');
   return only;
 }

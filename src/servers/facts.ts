@@ -1,6 +1,6 @@
 /**
  * The facts of a server: probed once, cached for a day, and probed again when an answer contradicts them. A server
- * that was upgraded meanwhile is an error that says so, instead of whatever its missing route seems to mean.
+ * that was upgraded meanwhile is an error that says so, not the error of a missing route.
  */
 import { AppError, isAppError } from '../errors.ts';
 import { isRecord } from '../protocol/shape.ts';
@@ -83,7 +83,7 @@ function changeBetween(before: ProbeFacts, after: ProbeFacts): AppError | null {
   return new AppError(
     'server',
     `the server has changed since acs last asked what it is: it spoke ${words(before)}, now ${words(after)}`,
-    { hint: 'run the command again: acs knows it now', retryable: true },
+    { hint: 'run the command again: the new facts are stored now', retryable: true },
   );
 }
 

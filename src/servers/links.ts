@@ -18,7 +18,7 @@ export interface StartedFrom {
 export interface StartMemory {
   /** By the id of the conversation; null: nothing. */
   known: Map<string, StartedFrom | null>;
-  /** How many were asked for one by one. */
+  /** How many were requested one by one. */
   missed: number;
 }
 

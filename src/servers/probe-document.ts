@@ -1,4 +1,4 @@
-/** What /openapi.json says: the dialects, the release, and which calls and members there are. */
+/** What /openapi.json shows: the dialects, the release, and which calls and members there are. */
 import { asRecord, isRecord, type Json } from '../protocol/shape.ts';
 import { presenceOf, STATED_FEATURES, type Features } from './features.ts';
 

@@ -31,7 +31,7 @@ export interface ProbeFacts {
 
 /** The largest recorded document has 0.8 MB. */
 const MOST_PROBE_BYTES = 16 * 1024 * 1024;
-/** All but those that pass: these are asked again, and are an error when they stay. */
+/** All but transient ones: a request that fails so is repeated, and is an error when it still fails. */
 const ANSWERS = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !RETRY_STATUSES.has(status));
 
 interface Answers {

@@ -1,4 +1,4 @@
-/** What a server says against a start, in terms of the flags that were given instead of its own members. */
+/** Why a server refused a start, with the flags of the command line instead of the names of members. */
 import type { NewConversation } from '../domain/new-conversation.ts';
 import { isRecord } from '../protocol/shape.ts';
 import { serverText } from './transport/answer.ts';

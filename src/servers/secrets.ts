@@ -87,7 +87,7 @@ interface SecretBody {
 }
 
 /**
- * After a lost answer the list says whether it was created: no other request of this command did.
+ * After a lost answer the list shows whether it was created: no other request of this command did.
  * @param old not `deleted`: what is listed may be the secret of before
  */
 async function createOrFind(

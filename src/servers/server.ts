@@ -41,7 +41,7 @@ export interface Account {
 }
 
 export interface ListQuery {
-  /** At most this many items are asked for in one page. */
+  /** The most items of one page. */
   pageSize?: number;
   titleContains?: string;
   createdAfter?: string;
@@ -207,7 +207,7 @@ export interface Server {
     list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
     /**
      * Stores a value under a name; the description stays unless another is given. Where the server cannot replace a
-     * value the secret is deleted and created, after a notice; an error then says what became of the old value.
+     * value the secret is deleted and created, after a notice; an error then says whether the old value is still there.
      */
     set(secret: NewSecret): Promise<Secret & { before: 'absent' | 'present' }>;
     /** Deletes one and reads the list. Throws `not-found`; `server` when it is still there. */

@@ -85,7 +85,7 @@ function lineByLine(stderr: TerminalWriter, first: Text, format: string | undefi
     const text = textOf(given);
     if (ended || text === shown) return;
     shown = text;
-    // A stderr that nobody reads must not end a wait.
+    // A stderr that is closed must not end a wait.
     last = last.then(() => stderr.write(noticeLine(text, format))).catch(() => undefined);
   };
   const end = async (text: string | undefined): Promise<void> => {

@@ -1,4 +1,4 @@
-/** The secrets that one command knows, the keys it read above all, and the values that were redacted with all of them. */
+/** The secrets of one command, first the keys that it read, and the values that were redacted with all of them. */
 import { createRedactor } from './redact.ts';
 
 export interface SecretKeeper {

@@ -87,7 +87,7 @@ function* graphemes(text: string): Generator<{ segment: string; index: number },
   const segmenter = new Intl.Segmenter();
   for (let start = 0; start < text.length;) {
     const found = [...segmenter.segment(text.slice(start, start + PIECE))];
-    // The last of a piece may go on in the next one.
+    // The last word of a piece may continue in the next one.
     if (start + PIECE < text.length && found.length > 1) found.pop();
     for (const { segment, index } of found) yield { segment, index: start + index };
     start += found.reduce((length, { segment }) => length + segment.length, 0);

@@ -1,4 +1,4 @@
-/** Joins what the command line asks of the local service (service-control.ts) to the service itself (service/). */
+/** Connects the port of the local service (service-control.ts) to the service itself (service/). */
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
@@ -141,7 +141,7 @@ const KINDS = {
   unsupported: 'unsupported',
 } as const;
 
-/** The service has errors of its own, because it knows nothing of exit codes. */
+/** The service has its own errors, without exit codes. */
 async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -43,7 +43,7 @@ export async function findOld(server: Server, before: number): Promise<OldThings
   return { conversations, sandboxes: alone.map(({ id }) => thing(id, () => server.sandboxes.remove(id))) };
 }
 
-/** The status of the run in a paused sandbox. Null: the conversation cannot be read or was deleted meanwhile. */
+/** The status of the run in a paused sandbox. Null: the conversation cannot be read or was deleted since. */
 async function statusOfRun(server: Server, id: string): Promise<ConversationStatus | null> {
   try {
     return (await server.conversations.getComplete(id)).status;

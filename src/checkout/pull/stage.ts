@@ -89,7 +89,7 @@ export interface Repository {
   index: string;
   /** Null before the first commit. */
   head: string | null;
-  /** Id of the empty tree, which every repository knows; its length is that of all ids. */
+  /** Id of the empty tree, which every repository has; its length is that of all ids. */
   emptyTree: string;
 }
 

@@ -172,7 +172,7 @@ function stepsOf(server: Server, seen: Conversation, { decision, message, start 
     startSandbox,
     { what: `${decision} the action`, task: () => server.conversations.answer(id, answer) },
     { ...send, task: () => server.conversations.send(id, { ...message, effect: 'store' }) },
-    { what: 'go on with the run', task: () => server.conversations.run(id) },
+    { what: 'continue the run', task: () => server.conversations.run(id) },
   ];
 }
 

@@ -3,7 +3,7 @@
  * wait does not end with it, and a follower delivers it once it lasts.
  *
  * Servers:  openhands-ai 1.6.0 and 1.11.0
- * Symptom:  `conv show` reports no status or `failed`, and `conv wait` exits 1, while the run goes on: the record of a
+ * Symptom:  `conv show` reports no status or `failed`, and `conv wait` exits 1, while the run continues: the record of a
  *           busy sandbox has a null status for a second, and a sandbox that does not answer its health check is in
  *           ERROR until it does.
  * Evidence: interface 4.3 and 5.2; recording exchanges-1.11.0.jsonl, llm.closed-port.execution_status.None;

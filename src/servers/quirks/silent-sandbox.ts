@@ -6,7 +6,7 @@
  *           copy of the app server is read.
  * Evidence: interface 13 "Busy agent server": 16.5 s of a command of 20 s on 1.4.0;
  *           test/servers/agent-server/socket.test.ts
- * Cost:     0 requests; after a socket that failed for 3 s or more the sandbox is not asked for 15 to 120 s
+ * Cost:     0 requests; after a socket that failed for 3 s or more the sandbox gets no request for 15 to 120 s
  * Remove:   unknown
  */
 import type { Clock } from '../../clock.ts';

@@ -1,11 +1,10 @@
-/** Answers: read with distrust, and turned into errors by status. */
+/** Checks answers, and turns them into errors by status. */
 import { AppError } from '../../errors.ts';
 import type { ErrorKind, NamedRequest, RequestDetails } from '../../errors.ts';
 
-/** What a server says that did not see it coming. */
+/** The texts of an unhandled exception. */
 const UNHANDLED = 'Internal Server Error';
-const UNHANDLED_HINT =
-  'its log has more; if it says so to every command, stored settings may be the cause: acs settings get';
+const UNHANDLED_HINT = 'its log has more; if every command ends so, stored settings may be the cause: acs settings get';
 
 /** The maximum length of a server's message in an error. */
 const MAX_SERVER_TEXT = 500;

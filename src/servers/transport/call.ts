@@ -49,10 +49,10 @@ export interface TransportOptions {
   clock: Clock;
   signal: AbortSignal;
   mode: 'live' | 'dry-run';
-  /** Given by the user; undefined: 30 s, or what the call says. */
+  /** Given by the user; undefined: 30 s, or the value of the call. */
   requestTimeoutMs?: number;
   log?: (line: string) => void;
-  /** Called when a request waits long because the server asks for it. */
+  /** Called when a request waits long because of the rate limit of the server. */
   notice?: (text: string) => void;
   /** Makes the error of a 401 or 403: whether the key is refused is judged by a probe, not by any answer. */
   refused: (answer: Answer, details: RequestDetails) => Promise<AppError>;

@@ -33,7 +33,7 @@ export const LIMITS_MS = {
   address: 3_000,
   /** A kept connection without a request: the other end may have closed one that is older. */
   idleConnection: 4_000,
-  /** A pause that the server asks for; after a longer one the command fails instead of waiting. */
+  /** The longest `Retry-After`; after a longer one the command fails instead of waiting. */
   pause: 60_000,
   /** A pause that is not reported; longer ones are announced by a notice. */
   silentPause: 5_000,

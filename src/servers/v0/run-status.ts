@@ -59,7 +59,7 @@ function agentRunState(word: string, answered: RunFactsV0['answered']): RunState
 
 const RATE_LIMITED: Reason = {
   code: 'rate-limited',
-  text: 'the model limits its rate; the agent may not go on by itself, and a message makes it try again',
+  text: 'the model limits its rate; the agent may not continue by itself; a message makes it try again',
 };
 
 /**

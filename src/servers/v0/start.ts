@@ -60,7 +60,7 @@ function refuseWhatV0Lacks(request: NewConversation): void {
     throw new AppError('unsupported', `a V0 conversation cannot be started with ${missing.join(', ')}; V1 servers can`);
 }
 
-/** Unknown members are refused with 422, so only what was asked for is sent. */
+/** Unknown members are refused with 422, so only requested ones are sent. */
 function startBodyV0(request: NewConversation): Record<string, unknown> {
   const members: Record<string, unknown> = {
     repository: request.repository,
@@ -140,7 +140,7 @@ function refusedStart(answer: Answer, request: NewConversation): AppError {
   return new AppError('usage', `the server refuses this start: ${text}`, details);
 }
 
-/** Without an id of ours only a conversation that appeared meanwhile can be named, not claimed. */
+/** Without an id that acs chose, the new conversations can be listed, but none is known to be that of this start. */
 async function findLostStart(
   links: Links,
   request: NewConversation,

@@ -21,7 +21,7 @@ const MOST_STATES = 200;
 /**
  * Reads what the record lacks, once its status is not null for a moment only: the last state of the run, the reason of a
  * failure, and what it cost so far.
- * @param agentFor the agent server of the sandbox; null: it is not to be asked
+ * @param agentFor the agent server of the sandbox; null: it gets no request
  */
 export async function completeRecord(
   links: Links,
@@ -123,7 +123,7 @@ function newestReason(events: EventRecord[], reasonOf: (event: EventRecord) => R
   return null;
 }
 
-/** What is asked besides: null where it cannot be read, which is no reason to fail. */
+/** An additional read: null where it fails, because the command can do without it. */
 export async function quietly<T>(task: () => Promise<T | null>): Promise<T | null> {
   try {
     return await task();

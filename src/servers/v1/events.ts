@@ -78,7 +78,7 @@ type RecordQuery = Pick<EventQuery, 'since' | 'order' | 'kinds'>;
 /**
  * Records as served, noise included. The sandbox has every event, but only while it runs and as long as it has the
  * conversation; the app server's copy may lag by 30 s. So the sandbox first, and the copy when it does not answer:
- * at once, unless `whenSilent` says to ask again.
+ * at once, unless `whenSilent` is to repeat the request.
  */
 export async function* eventRecords(
   links: Links,

@@ -136,7 +136,7 @@ function isRefusal({ kind }: AppError): boolean {
   return kind === 'auth' || kind === 'not-found';
 }
 
-/** On a reconnect the server is asked to send again; the first time everything is read anyway. */
+/** On a reconnect the server resends events; at the first connection they are read. */
 function resendTime(window: FollowWindow): string | null {
   const sinceMs = window.sinceMs();
   return window.lastId === null || sinceMs === null ? null : naiveTimeOf(sinceMs);

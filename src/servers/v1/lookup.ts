@@ -1,4 +1,4 @@
-/** Conversations that are asked for by the id of their start, or by one that was chosen before they were there. */
+/** Finds conversations by the id of their start task, or by an id that the caller chose for the start. */
 import type { Conversation } from '../../domain/conversation.ts';
 import type { AppConversationRecord, StartTaskRecord } from '../../protocol/v1/records.ts';
 import { parseTime } from '../../text/time.ts';

@@ -16,7 +16,7 @@ const CLOCK_MARGIN_MS = 600_000;
 
 /**
  * Looks for our conversation id, then for a start task that carries it. Null when neither shows up; the error that
- * lost the answer is thrown when the server cannot even be asked.
+ * lost the answer is thrown when the server does not answer at all.
  */
 export async function findLostStart(
   links: Links,

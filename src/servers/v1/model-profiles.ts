@@ -75,7 +75,7 @@ export function createModelProfilesV1(links: Links, facts: ProbeFacts): Server['
       return await known(newName);
     },
     async remove(name) {
-      // The server says 200 to any name.
+      // The server answers 200 for any name.
       await known(name);
       await links.app.request({ method: 'DELETE', path: pathOf(name), safe: 'idempotent', accept: [404] });
     },

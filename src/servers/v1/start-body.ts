@@ -41,7 +41,7 @@ export function refuseWhatIsMissing(request: NewConversation, facts: ProbeFacts)
 
 const WHO_HAS: Readonly<Record<string, string>> = { replay_json: 'the local service and V0 servers replay' };
 
-/** The members of a start that the user asked for. The id is compared by itself; a spec may be given elsewhere. */
+/** The members of a start that the user has requested. The id is compared by itself; a spec may be given elsewhere. */
 export function askedMembers(request: NewConversation, facts: ProbeFacts): string[] {
   const notAsked = ['conversation_id', 'initial_message', 'sandbox_spec_id'];
   const members = Object.keys(startBody(request, '0'.repeat(32), request.sandbox_id, facts));
@@ -61,7 +61,7 @@ export function messageContent(request: Pick<NewConversation, 'message' | 'image
   return content;
 }
 
-/** Only what was asked for is sent. The title is missing on purpose: servers ignore it here. */
+/** Only requested members are sent. The title is missing on purpose: servers ignore it here. */
 export function startBody(
   request: NewConversation,
   conversationId: string,

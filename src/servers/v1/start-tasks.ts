@@ -30,7 +30,7 @@ export interface StartTaskQuery {
   conversationId?: string | undefined;
   /** RFC 3339; made then or later. */
   since?: string | undefined;
-  /** The newest come first unless it says otherwise. */
+  /** Default: the newest first. */
   order?: 'oldest-first';
   timeoutMs?: number;
 }

@@ -89,7 +89,7 @@ async function nextTask(
 }
 
 function unknownTask(id: string): AppError {
-  return new AppError('server', `the server no longer knows the start task ${normalId(id)}`, {
+  return new AppError('server', `the server no longer has the start task ${normalId(id)}`, {
     data: { start_task_id: normalId(id) },
   });
 }

@@ -78,7 +78,7 @@ export class RunLoop {
     if (this.#conversation.state.execution_status !== 'waiting_for_confirmation') return;
     const cause = this.#conversation.pending();
     const step = this.#asked ?? (await this.#askedBeforeRestart());
-    // Another answer may have come while the agent was asked.
+    // Another answer may have arrived during the call of the agent.
     const isWaiting = this.#conversation.state.execution_status === 'waiting_for_confirmation';
     if (cause === null || step === null || !isWaiting) return;
     this.#asked = null;
@@ -229,7 +229,7 @@ export class RunLoop {
     return 'stop';
   }
 
-  /** The turn has ended unless a user message came meanwhile. */
+  /** The turn has ended unless a user message has arrived since it began. */
   #endTurn(answered: string | null): Outcome {
     if (this.#conversation.state.last_user_message_id !== answered) return 'continue';
     this.#conversation.setStatus('finished');

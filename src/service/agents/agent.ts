@@ -9,9 +9,9 @@ export type AgentDecision = { type: 'step'; step: ReplayStep } | { type: 'unable
 
 /** The input of a decision. */
 export interface Situation {
-  /** How many steps of this conversation are done (observed, rejected or said). */
+  /** How many steps of this conversation are done (observed, rejected or a message). */
   done: number;
-  /** The events so far, read when asked for. */
+  /** Reads the events so far. */
   history: () => Iterable<StoredEvent>;
 }
 

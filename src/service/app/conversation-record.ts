@@ -24,7 +24,7 @@ const NO_METRICS: Metrics = {
 
 export type SandboxState = SandboxRow['status'] | 'MISSING';
 
-/** The state of the sandbox that a conversation lives in. */
+/** The state of the sandbox of a conversation. */
 export function sandboxStateOf(row: ConversationRow, sandbox: SandboxRow | null): SandboxState {
   if (row.start_state === 'failed') return 'ERROR';
   if (sandbox !== null) return row.start_state === 'starting' ? 'STARTING' : sandbox.status;

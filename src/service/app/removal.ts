@@ -3,7 +3,7 @@ import { deleteEventLog, eventLogFile } from '../storage/event-log.ts';
 import type { AppContext } from './context.ts';
 
 /**
- * Deletes a conversation, its sub-conversations, their events, and the sandbox once nothing else lives in it.
+ * Deletes a conversation, its sub-conversations, their events, and the sandbox when it has no other conversation.
  * False: no such conversation.
  */
 export async function removeConversation(context: AppContext, id: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { FaultRule } from './schema.ts';
 
-/** Which rule hits a request. Counts, so each request is asked about once. */
+/** Which rule hits a request. Counts, so it is called once for each request. */
 export interface FaultRules {
   next(request: MetRequest): FaultRule | null;
 }
@@ -9,7 +9,7 @@ export interface MetRequest {
   method: string;
   /** Without the query. */
   path: string;
-  /** It asks for a web socket. */
+  /** It is the upgrade to a web socket. */
   isSocket: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The form of a scenario file. Every refusal is a sentence that says what the member must be. */
+/** The form of a scenario file. Each validation error states what the member must be. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import * as v from 'valibot';
 import { parseDuration } from '../../text/duration.ts';

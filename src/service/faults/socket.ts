@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 import { pause } from './middleware.ts';
 import type { FaultRule } from './schema.ts';
 
-/** Waits as the rule says. False: the socket has been refused or cut, and there is nothing to upgrade. */
+/** Waits for the latency of the rule. False: the socket has been refused or cut, and there is nothing to upgrade. */
 export async function letUpgrade(rule: FaultRule, socket: Duplex): Promise<boolean> {
   await pause(rule.latencyMs, socket);
   if (rule.cut === 'before-headers') {

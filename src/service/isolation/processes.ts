@@ -91,7 +91,7 @@ export function reapLeftovers(sandboxId: string): number {
   return killProcesses({ below: null, marked: `${SANDBOX_MARKER}=${sandboxId}`, except: [] }).length;
 }
 
-/** Synchronous: the event loop must not run meanwhile. */
+/** Synchronous, so that the event loop does not run in between. */
 function waitMs(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

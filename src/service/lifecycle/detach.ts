@@ -22,7 +22,7 @@ export type DetachedConfig = Omit<DetachOptions, 'env' | 'signal'>;
 const START_TIMEOUT_MS = 15_000;
 const POLL_MS = 10;
 const LONGEST_LOG_BYTES = 5 * 1024 * 1024;
-/** Opens the line in which the background process says why it could not start. */
+/** Begins the line with the reason why the background process could not start. */
 export const FAILURE_MARK = 'acs-service-failure: ';
 
 /**

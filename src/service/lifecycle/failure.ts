@@ -16,7 +16,7 @@ export type ServiceErrorCode =
   | 'replay'
   /** The trial of bubblewrap failed for a temporary reason. */
   | 'isolation'
-  /** This platform has no local service, or not the isolation that was asked for. */
+  /** This platform has no local service, or not the requested isolation. */
   | 'unsupported';
 
 /** An error of starting, finding or stopping the local service; `hint` names the next step. */

@@ -60,7 +60,7 @@ function link(from: string, to: string): boolean {
   }
 }
 
-/** Moves a stale lock away; puts it back when another process has replaced it meanwhile. */
+/** Moves a stale lock away; puts it back when another process has replaced it in between. */
 function clearStale(file: string, seen: ProcessIdentity | null): void {
   const aside = `${file}.stale.${randomBytes(6).toString('hex')}`;
   try {

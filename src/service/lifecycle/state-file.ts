@@ -87,7 +87,7 @@ function isPort(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
 }
 
-/** The state of a service that runs: its process lives and owns the data directory. */
+/** The state of a service that runs: its process exists and owns the data directory. */
 export function readRunning(paths: ReturnType<typeof dataPaths>): ServiceState | null {
   const state = readState(paths.state);
   const owner = liveOwner(paths.lock);
@@ -105,7 +105,7 @@ export function liveOwner(lock: string): ProcessIdentity | null {
   return isAlive(holder) ? holder : null;
 }
 
-/** Removes the state file, unless another service has written its own meanwhile. */
+/** Removes the state file, unless another service has written its own since. */
 export function removeState(file: string, mine: ServiceState): void {
   const found = readState(file);
   if (found?.pid === mine.pid && found.process_start === mine.process_start) rmSync(file, { force: true });

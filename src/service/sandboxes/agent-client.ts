@@ -19,7 +19,7 @@ export interface AgentAnswer {
   body: Buffer;
 }
 
-/** Larger answers are cut off with an error: nothing the app server asks for comes near. */
+/** Larger answers are cut off with an error: the answers to the app server are far smaller. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
@@ -28,7 +28,7 @@ export interface AgentClient {
   close(): void;
 }
 
-/** Keeps connections open, for one conversation is asked about again and again. */
+/** Keeps connections open, because there are many requests for one conversation. */
 export function createAgentClient(): AgentClient {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 16, keepAliveMsecs: 1000 });
   return {
@@ -48,7 +48,7 @@ export function jsonOf(answer: AgentAnswer): unknown {
   }
 }
 
-/** What an agent server said went wrong, in words. */
+/** The error text of an agent server. */
 export function textOf(answer: AgentAnswer): string {
   const body = jsonOf(answer);
   const detail = (body as { detail?: unknown } | null)?.detail;

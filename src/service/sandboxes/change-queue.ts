@@ -16,7 +16,7 @@ export interface SandboxChanges {
   use<Result>(id: string, work: (deleted: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Whether a change of `takeDown` or `remove` is waiting or under way. */
   isGoingDown(id: string): boolean;
-  /** Settles when the changes asked for so far are over. */
+  /** Settles when the changes requested so far are done. */
   last(id: string): Promise<void>;
 }
 

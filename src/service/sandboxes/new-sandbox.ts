@@ -23,7 +23,7 @@ export function newSandbox(spec: SandboxSpecName, now: string, detail: string | 
 }
 
 /**
- * The sandbox that a request asks for. Null: it names no spec.
+ * The requested sandbox. Null: the request names no spec.
  * @throws SpecRefused
  */
 export function requestedSandbox(named: SandboxSpecName | null, specs: SpecChoice, now: string): SandboxRow {

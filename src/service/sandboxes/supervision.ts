@@ -66,7 +66,7 @@ export async function askSandbox(
 
 /**
  * @param running the sandbox once it runs; rejects with SandboxUnavailable when it does not come to that
- * @param deleted aborted when the deletion of the sandbox is asked for
+ * @param deleted aborted when the deletion of the sandbox is requested
  */
 export type SandboxWork<Result> = (running: Promise<SandboxRow>, deleted: AbortSignal) => Promise<Result>;
 
@@ -81,14 +81,14 @@ export interface Supervisor {
   /** Stops every process inside, after all earlier changes; settles when it is PAUSED. False: no such sandbox. */
   pause(id: string): Promise<boolean>;
   /**
-   * Starts it again with the isolation it had, after every change asked for before; settles when that has begun, so that
+   * Starts it again with the isolation it had, after every change requested before; settles when that has begun, so that
    * its status is no older. False: no such sandbox.
    * @param spec the spec that the request names; null: none
    * @throws SpecRefused
    */
   resume(id: string, spec?: string | null): Promise<boolean>;
   /**
-   * Does work that needs the sandbox running, which is started again for it. A pause or an eviction asked for meanwhile
+   * Does work that needs the sandbox running, which is started again for it. A pause or an eviction requested during it
    * is applied afterwards; a deletion aborts `deleted`.
    * @throws SandboxUnavailable, SpecRefused
    */

@@ -276,7 +276,7 @@ class SandboxSupervisor implements Supervisor {
     for (const id of toEvict(store, keep, maxRunning).ids) inBackground(id, log, this.#evict(id, keep));
   }
 
-  /** It may have become busy meanwhile: the choice is made again, and decides. */
+  /** It may have become busy since: the choice is made again, and that one counts. */
   #evict(id: string, keep: string): Promise<void> {
     return this.#changes.takeDown(id, async () => {
       const { ids, detail } = toEvict(this.#options.store, keep, this.#options.maxRunning);

@@ -1,6 +1,6 @@
 /** What is kept of a conversation: its events and its state, as the worker writes and the app server reads them. */
 
-/** Status of a conversation as the agent server says it. */
+/** Status of a conversation in the words of the agent server. */
 export const EXECUTION_STATUSES = [
   'idle',
   'running',
@@ -43,7 +43,7 @@ export interface Metrics {
   };
 }
 
-/** When the agent asks before it acts. */
+/** When an action of the agent awaits approval. */
 export type ConfirmationPolicy =
   | { kind: 'NeverConfirm' }
   | { kind: 'AlwaysConfirm' }
@@ -65,7 +65,7 @@ export interface ConversationState {
   model: string;
   metrics: Metrics;
   last_user_message_id: string | null;
-  /** How many steps of the agent are done: observed, rejected or said. */
+  /** How many steps of the agent are done: observed, rejected or a message. */
   steps_done: number;
   /** Id of the ActionEvent that has no observation yet: it waits for a confirmation, or was cut off. */
   pending_action_id: string | null;

@@ -16,7 +16,7 @@ export interface Sql {
   close(): void;
 }
 
-/** Grows by one with each change of the tables; `user_version` of the file says what it was written with. */
+/** Grows by one with each change of the tables; `user_version` of the file has the version that wrote it. */
 const SCHEMA_VERSION = 4;
 
 const SCHEMA = `

@@ -55,7 +55,7 @@ export interface EventLog {
   lastSequence(): number;
   /** The place before the first event of that time or later. */
   sequenceBefore(timestamp: string): number;
-  /** In the order asked for; null where there is no such event. */
+  /** In the order of the ids; null where there is no such event. */
   get(ids: string[]): (StoredEvent | null)[];
   /** Null in a log that holds no conversation yet. */
   readState(): ConversationState | null;

@@ -8,7 +8,7 @@ export type SandboxStatus = 'STARTING' | 'RUNNING' | 'PAUSED' | 'ERROR';
 export interface SandboxRow {
   /** 22 letters of base62. */
   id: string;
-  /** The spec that was asked for. */
+  /** The requested spec. */
   spec_id: string;
   /** The spec that it runs with, in every worker; another one than `spec_id` only in rows of earlier versions. */
   isolation: SandboxSpecName;

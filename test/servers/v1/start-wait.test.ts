@@ -38,7 +38,7 @@ describe('a start task without an end', () => {
   });
 });
 
-it('a start whose task the server no longer knows ends with 9 at the first read of the task', async () => {
+it('a start whose task the server no longer has ends with 9 at the first read of the task', async () => {
   trap.tasksStandAt('STARTING_CONVERSATION');
   const answer = trap.before;
   trap.before = (asked) => {
@@ -48,7 +48,7 @@ it('a start whose task the server no longer knows ends with 9 at the first read 
   };
   const { code, err } = await trap.start();
   expect(code, err).toBe(9);
-  expect(err).toContain(`no longer knows the start task ${OTHER_ID}`);
+  expect(err).toContain(`no longer has the start task ${OTHER_ID}`);
   const reads = trap.fake.asked.filter(({ method, path }) => method === 'GET' && /start-tasks/.test(path));
   expect(reads).toHaveLength(1);
 });

@@ -28,7 +28,7 @@ export function livePage(context: AppContext, row: ConversationRow): AsyncGenera
           yield events;
         }
       },
-      // What the agent says during a run is not its answer yet.
+      // A message of the agent during a run is not its final answer.
       answer: () => Promise.resolve(row.execution_status === 'running' ? null : reader.answer()),
       diff: () => pageChanges(context, row, reader),
     },

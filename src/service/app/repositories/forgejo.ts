@@ -32,7 +32,7 @@ export interface ProviderTask {
   title: string;
 }
 
-/** The host did not answer, or not with what was asked for. `status` is its own; null: there was no answer. */
+/** The host did not answer, or answered with an error. `status` is its own; null: there was no answer. */
 export class ForgejoError extends Error {
   override readonly name = 'ForgejoError';
   readonly status: number | null;

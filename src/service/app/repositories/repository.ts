@@ -21,7 +21,7 @@ export interface RepositorySource {
   credentials: string | null;
 }
 
-/** The request names no repository that git could clone; the message says why. */
+/** The request names no repository that git could clone; the message has the reason. */
 export class RepositoryError extends Error {
   override readonly name = 'RepositoryError';
 }

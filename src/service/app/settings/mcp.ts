@@ -111,7 +111,7 @@ function masked(values: Record<string, Json>): JsonObject {
   return Object.fromEntries(Object.keys(values).map((name) => [name, MASK]));
 }
 
-/** A map of V1 that makes no sense; the message says where. */
+/** A map of V1 that is invalid; the message has the place. */
 export class McpError extends Error {
   override readonly name = 'McpError';
 }

@@ -1,4 +1,4 @@
-/** Tokens of git providers, for cloning from them. They are stored as given; only a Forgejo host of the user's own is asked. */
+/** Tokens of git providers, for cloning from them. They are stored as given; only a Forgejo host of the user gets requests. */
 import { PROVIDERS, type Provider } from '../../../protocol/v1/requests.ts';
 import { createForgejo, ForgejoError, type Forgejo } from '../repositories/forgejo.ts';
 import { providerBase } from '../repositories/repository.ts';

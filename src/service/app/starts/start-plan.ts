@@ -39,7 +39,7 @@ export interface StartRequest {
   echo: Record<string, unknown>;
 }
 
-/** The conversation that a request asks for, before anything is known of it. */
+/** The requested conversation, before it has a record. */
 export function newConversation(
   id: string,
   request: StartRequest,

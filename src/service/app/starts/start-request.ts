@@ -170,7 +170,7 @@ function replayOf(
 ): { steps: ReplayStep[]; userMessage: string | null } {
   if (text === null) {
     if (modelOf(settings) === null) {
-      // Without the recorded words of a user: nothing begins before the client has said something.
+      // Without the recorded words of a user: nothing begins before the first message of the client.
       if (defaultReplay !== null) return { steps: defaultReplay, userMessage: null };
       throw new StartRefused(`This conversation has neither a replay nor a model: ${BOTH_WAYS}.`, SETTINGS_NOT_FOUND);
     }

@@ -141,7 +141,7 @@ class ConversationStarter implements Starter {
     const { store, supervisor } = this.#options;
     this.#abort.signal.throwIfAborted();
     const isFresh = request.sandboxId === null;
-    // Together: a sandbox that no task knows of would be left behind by a crash.
+    // In one transaction: else a crash could leave a sandbox that no task names.
     const sandboxId = store.transaction(() => {
       const id = request.sandboxId ?? supervisor.create(request.spec).id;
       if (isFresh) created.sandboxId = id;

@@ -87,7 +87,7 @@ class LogTranslator implements Translator {
         return [{ source: 'agent', ...this.#caused(event), ...errorDraft(asText(event.error)) }];
       case 'UserRejectObservation': {
         const content = asText(event.rejection_reason) || 'The user rejected the action.';
-        // The log knows only that it is idle; V0 says which answer was given, and that the agent waits for words.
+        // The log has `idle` only; V0 has the answer that was given, and that the agent awaits a message.
         this.#agentState = 'awaiting_user_input';
         return [
           stateChanged('user_rejected', ''),

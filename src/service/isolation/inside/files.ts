@@ -20,7 +20,7 @@ export class DownloadReader {
     this.#workingDir = workingDir;
   }
 
-  /** A chunk; shorter than asked for where the file ends, also before its size when it was truncated meanwhile. */
+  /** A chunk; shorter than requested at the end of the file, also before its size when it was truncated since. */
   async read(chunk: {
     path: string;
     token: string;

@@ -18,7 +18,7 @@ export class BoundedText {
     this.#keepTail = keepTail;
   }
 
-  /** Returns the part of the new text that belongs to the kept beginning, for those who follow live. */
+  /** Returns the part of the new text that belongs to the kept beginning, for live readers. */
   push(chunk: Buffer): string {
     return this.#add(this.#decoder.write(chunk));
   }

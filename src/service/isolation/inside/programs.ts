@@ -103,7 +103,7 @@ export class Programs {
     const program = this.#running.get(id);
     if (program?.child.pid === undefined) return;
     endTree(program.child.pid, program.mark);
-    // The client is gone; what is left in the pipes is for nobody.
+    // The client is gone; nothing reads the rest of the pipes.
     program.child.stdout?.destroy();
     program.child.stderr?.destroy();
   }

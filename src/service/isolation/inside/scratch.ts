@@ -13,7 +13,7 @@ export class Scratch {
     removeScratch(sandboxId);
   }
 
-  /** The path of a file; the folder is made when the first is asked for. */
+  /** The path of a file; the folder is made for the first one. */
   file(name: string): string {
     this.#folder ??= mkdtempSync(path.join(tmpdir(), this.#prefix));
     return path.join(this.#folder, name);

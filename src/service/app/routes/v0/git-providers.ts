@@ -9,7 +9,7 @@ import { connectedForgejo } from '../../settings/providers.ts';
 
 const NEEDS_TOKEN = 'Git provider token required. (such as GitHub).';
 
-/** Only a Forgejo host is asked. Without one the answer is a bare string, as of genuine servers without a token. */
+/** Requests go to a Forgejo host alone. Without one the answer is a bare string, as of genuine servers without a token. */
 export function gitProviderHandlersV0({ store }: AppContext): Handlers<AppRoute> {
   const at =
     (refusal: string, ask: (forgejo: Forgejo, query: (name: string) => string) => Promise<unknown>): Handler =>
