@@ -40,6 +40,7 @@ _acs_child() {
     'acs sandbox delete' | 'acs sandbox rm' | 'acs sandbox remove') REPLY='acs sandbox delete' ;;
     'acs sandbox exec') REPLY='acs sandbox exec' ;;
     'acs sandbox cp') REPLY='acs sandbox cp' ;;
+    'acs sandbox shell') REPLY='acs sandbox shell' ;;
     'acs specs list' | 'acs specs ls') REPLY='acs specs list' ;;
     'acs specs show' | 'acs specs view' | 'acs specs get') REPLY='acs specs show' ;;
     'acs settings get' | 'acs settings show' | 'acs settings view' | 'acs settings list' | 'acs settings ls') REPLY='acs settings get' ;;
@@ -101,6 +102,7 @@ _acs_child() {
     'acs help sandbox delete' | 'acs help sandbox rm' | 'acs help sandbox remove') REPLY='acs help sandbox delete' ;;
     'acs help sandbox exec') REPLY='acs help sandbox exec' ;;
     'acs help sandbox cp') REPLY='acs help sandbox cp' ;;
+    'acs help sandbox shell') REPLY='acs help sandbox shell' ;;
     'acs help specs list' | 'acs help specs ls') REPLY='acs help specs list' ;;
     'acs help specs show' | 'acs help specs view' | 'acs help specs get') REPLY='acs help specs show' ;;
     'acs help settings get' | 'acs help settings show' | 'acs help settings view' | 'acs help settings list' | 'acs help settings ls') REPLY='acs help settings get' ;;
@@ -159,6 +161,7 @@ _acs_flags() {
     'acs sandbox delete') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --wait --no-wait --wait-timeout --force --ignore-not-found -h --help' ;;
     'acs sandbox exec') REPLY='--cwd --env --timeout -i --stdin --resume -h --help' ;;
     'acs sandbox cp') REPLY='--resume -h --help' ;;
+    'acs sandbox shell') REPLY='--resume -h --help' ;;
     'acs specs') REPLY='-h --help' ;;
     'acs specs list') REPLY='-L --limit --all-pages -h --help' ;;
     'acs specs show') REPLY='-h --help' ;;
@@ -218,6 +221,7 @@ _acs_flags() {
     'acs help sandbox delete') REPLY='' ;;
     'acs help sandbox exec') REPLY='' ;;
     'acs help sandbox cp') REPLY='' ;;
+    'acs help sandbox shell') REPLY='' ;;
     'acs help specs') REPLY='' ;;
     'acs help specs list') REPLY='' ;;
     'acs help specs show') REPLY='' ;;
@@ -259,7 +263,7 @@ _acs_commands() {
   case "$1" in
     'acs') REPLY='conv sandbox specs settings secret profile whoami serve completion help' ;;
     'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
-    'acs sandbox') REPLY='list show start pause resume wait delete exec cp' ;;
+    'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
     'acs settings') REPLY='get set unset edit schema profile' ;;
     'acs settings profile') REPLY='list show save use rename delete' ;;
@@ -267,7 +271,7 @@ _acs_commands() {
     'acs profile') REPLY='add list show use rename delete' ;;
     'acs help') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
     'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
-    'acs help sandbox') REPLY='list show start pause resume wait delete exec cp' ;;
+    'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;
     'acs help settings') REPLY='get set unset edit schema profile' ;;
     'acs help settings profile') REPLY='list show save use rename delete' ;;
@@ -473,6 +477,7 @@ _acs_values() {
     'acs sandbox delete argument' | 'acs sandbox delete further') names=sandboxes ;;
     'acs sandbox exec argument') names=sandboxes ;;
     'acs sandbox cp argument' | 'acs sandbox cp further') files=1 ;;
+    'acs sandbox shell argument') names=sandboxes ;;
     'acs specs show argument') names=specs ;;
     'acs settings get argument' | 'acs settings get further') names=settings ;;
     'acs settings set argument' | 'acs settings set further') names=settings ;;

@@ -41,6 +41,7 @@ _acs_child() {
     'acs sandbox delete' | 'acs sandbox rm' | 'acs sandbox remove') REPLY='acs sandbox delete' ;;
     'acs sandbox exec') REPLY='acs sandbox exec' ;;
     'acs sandbox cp') REPLY='acs sandbox cp' ;;
+    'acs sandbox shell') REPLY='acs sandbox shell' ;;
     'acs specs list' | 'acs specs ls') REPLY='acs specs list' ;;
     'acs specs show' | 'acs specs view' | 'acs specs get') REPLY='acs specs show' ;;
     'acs settings get' | 'acs settings show' | 'acs settings view' | 'acs settings list' | 'acs settings ls') REPLY='acs settings get' ;;
@@ -102,6 +103,7 @@ _acs_child() {
     'acs help sandbox delete' | 'acs help sandbox rm' | 'acs help sandbox remove') REPLY='acs help sandbox delete' ;;
     'acs help sandbox exec') REPLY='acs help sandbox exec' ;;
     'acs help sandbox cp') REPLY='acs help sandbox cp' ;;
+    'acs help sandbox shell') REPLY='acs help sandbox shell' ;;
     'acs help specs list' | 'acs help specs ls') REPLY='acs help specs list' ;;
     'acs help specs show' | 'acs help specs view' | 'acs help specs get') REPLY='acs help specs show' ;;
     'acs help settings get' | 'acs help settings show' | 'acs help settings view' | 'acs help settings list' | 'acs help settings ls') REPLY='acs help settings get' ;;
@@ -160,6 +162,7 @@ _acs_flags() {
     'acs sandbox delete') reply=('--status:status is one of starting, running, paused, error, missing' '--not-status:status is none of these' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and no update for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:created from one of these specs' '--not-spec:created from none of these specs' '--repo:repository matches a pattern, such as '\''acme/*'\''' '--not-repo:repository matches none of these patterns' '--all:select every sandbox' '--wait:return when the change is done (default)' '--no-wait:return as soon as the server has accepted the request' '--wait-timeout:stop waiting after this time (default 1h off a terminal)' '--force:also delete sandboxes with a run in progress' '--ignore-not-found:succeed when a sandbox does not exist' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs sandbox exec') reply=('--cwd:run it there; a relative path starts in the working directory of the sandbox' '--env:set a variable; NAME alone takes the value from this environment (repeatable)' '--timeout:end the program after this time' '-i:pass stdin on to the program (local service)' '--stdin:pass stdin on to the program (local service)' '--resume:start a paused sandbox first' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs sandbox cp') reply=('--resume:start a paused sandbox first' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs sandbox shell') reply=('--resume:start a paused sandbox first' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs list') reply=('-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs show') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
@@ -219,6 +222,7 @@ _acs_flags() {
     'acs help sandbox delete') reply=() ;;
     'acs help sandbox exec') reply=() ;;
     'acs help sandbox cp') reply=() ;;
+    'acs help sandbox shell') reply=() ;;
     'acs help specs') reply=() ;;
     'acs help specs list') reply=() ;;
     'acs help specs show') reply=() ;;
@@ -260,7 +264,7 @@ _acs_commands() {
   case "$1" in
     'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
     'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
-    'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it') ;;
+    'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
     'acs settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
@@ -268,7 +272,7 @@ _acs_commands() {
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
     'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
     'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
-    'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it') ;;
+    'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs help settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
     'acs help settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
@@ -474,6 +478,7 @@ _acs_values() {
     'acs sandbox delete argument' | 'acs sandbox delete further') names=sandboxes ;;
     'acs sandbox exec argument') names=sandboxes ;;
     'acs sandbox cp argument' | 'acs sandbox cp further') files=1 ;;
+    'acs sandbox shell argument') names=sandboxes ;;
     'acs specs show argument') names=specs ;;
     'acs settings get argument' | 'acs settings get further') names=settings ;;
     'acs settings set argument' | 'acs settings set further') names=settings ;;

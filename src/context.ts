@@ -20,14 +20,19 @@ export interface OutputStream {
   readonly isTTY: boolean;
   /** Columns of a terminal; undefined elsewhere. */
   readonly columns: number | undefined;
+  /** Of a terminal: its rows, and the changes of its size; returns what ends the calls. */
+  readonly rows?: number | undefined;
+  onResize?(listener: () => void): () => void;
 }
 
 export interface InputStream {
   readonly isTTY: boolean;
   /** Everything until the end. Throws `usage` on a second reader: one command may read stdin once. */
   readAll(limitBytes?: number): Promise<Uint8Array>;
-  /** The stream itself, for prompts. */
+  /** The stream itself, for prompts and programs. */
   readonly raw: NodeJS.ReadableStream;
+  /** Of a terminal: passes every key on as it is, until what is returned is called. */
+  rawMode?(): () => void;
 }
 
 export interface Io {

@@ -2,6 +2,7 @@
  * The process: the only reader of `process`. Streams, signals, the broken pipe and the exit code are dealt with here;
  * everything else gets them as values.
  */
+import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { run } from './cli.ts';
@@ -119,6 +120,13 @@ function outputStream(descriptor: number, open: () => NodeJS.WriteStream, hangUp
     get columns() {
       return stream().columns || undefined; // 0 from a terminal whose size is unknown
     },
+    get rows() {
+      return stream().rows || undefined;
+    },
+    onResize(listener) {
+      stream().on('resize', listener);
+      return () => void stream().off('resize', listener);
+    },
   };
 }
 
@@ -157,6 +165,23 @@ function inputStream(open: () => NodeJS.ReadStream): InputStream {
     get raw() {
       stdinWasUsed = true;
       return open();
+    },
+    rawMode() {
+      stdinWasUsed = true;
+      // A terminal that is gone has no mode to return to.
+      const stream = open().on('error', () => undefined);
+      const enter = (): void => {
+        stream.setRawMode(false).setRawMode(true);
+        // Node leaves it to the terminal to make each line feed a carriage return, too; at its end it restores all.
+        spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+      };
+      enter();
+      // A shell gives a job that it continues the settings of its own.
+      process.on('SIGCONT', enter);
+      return () => {
+        process.off('SIGCONT', enter);
+        stream.setRawMode(false);
+      };
     },
     async readAll(limitBytes = 64 * 1024 * 1024) {
       if (read)

@@ -150,7 +150,7 @@ export const AGENT_ROUTES = {
 export const AGENT_SOCKETS = {
   '/sockets/events/{conversation_id}': 'acs conv follow, sdk, typescript-client',
   '/sockets/bash-events': 'typescript-client',
-  '/sockets/exec': 'acs sandbox exec, acs sandbox shell (planned)',
+  '/sockets/exec': 'acs sandbox exec, acs sandbox shell',
 } as const;
 
 export type AppRoute = keyof typeof APP_ROUTES;

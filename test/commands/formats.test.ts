@@ -142,8 +142,8 @@ const TABLE: Record<string, Row> = {
 /** What each command printed with --format json. */
 const printedJson = new Map<string, unknown[]>();
 
-/** Needs an editor; writes what `settings set` prints. */
-const ON_TERMINALS = ['settings edit'];
+/** `settings edit` needs an editor, and writes what `settings set` prints; a shell needs a terminal. */
+const ON_TERMINALS = ['settings edit', 'sandbox shell'];
 
 describe('the formats of', () => {
   it('each command there is', async () => {

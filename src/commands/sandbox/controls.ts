@@ -9,20 +9,24 @@ export interface Controls {
   close(): void;
 }
 
-/** @param signal of the command; its reason has the exit code of the signal that acs got */
-export function createControls(signal: AbortSignal): Controls {
+/**
+ * @param signal of the command; its reason has the exit code of the signal that acs got
+ * @param onSignal what the program gets then
+ */
+export function createControls(signal: AbortSignal, onSignal: 'signal' | 'kill'): Controls {
   const waiting: ProgramControl[] = [];
   let deliver = (control: ProgramControl): void => void waiting.push(control);
-  const onSignal = (): void => deliver({ type: 'signal', signal: signalOf(signal.reason) });
-  if (signal.aborted) onSignal();
-  signal.addEventListener('abort', onSignal, { once: true });
+  const pass = (): void =>
+    deliver(onSignal === 'kill' ? { type: 'kill' } : { type: 'signal', signal: signalOf(signal.reason) });
+  if (signal.aborted) pass();
+  signal.addEventListener('abort', pass, { once: true });
   return {
     send: (control) => deliver(control),
     listen(listener) {
       deliver = listener;
       for (const control of waiting.splice(0)) listener(control);
     },
-    close: () => signal.removeEventListener('abort', onSignal),
+    close: () => signal.removeEventListener('abort', pass),
   };
 }
 

@@ -71,7 +71,7 @@ export async function exec(word: string, options: ExecOptions, ctx: Context): Pr
     resume: options.resume,
     command: (id) => `acs sandbox exec ${id}`,
   });
-  const controls = createControls(ctx.signal);
+  const controls = createControls(ctx.signal, 'signal');
   // Signals are passed on to the program; they end neither its connection nor the requests for its output.
   const connected = await server.withSignal(new AbortController().signal);
   let failure: AppError | null = null;

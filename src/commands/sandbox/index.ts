@@ -19,6 +19,7 @@ import { declareDelete } from './delete.ts';
 import { declareExec } from './exec.ts';
 import { declareResume } from './resume.ts';
 import { sandboxes } from './sandboxes.ts';
+import { declareShell } from './shell.ts';
 import { declareStart } from './start.ts';
 import { moveSandbox, PAUSE } from './transition.ts';
 import { sandboxView, sandboxWithKeyView } from './view.ts';
@@ -38,6 +39,7 @@ export function declareSandbox(root: Command, ctx: Context): void {
   declareDelete(command, ctx);
   declareExec(command, ctx);
   declareCopy(command, ctx);
+  declareShell(command, ctx);
 }
 
 function declareList(parent: Command, ctx: Context): void {

@@ -202,6 +202,15 @@ describe('sandbox exec on a server without a socket for programs', () => {
     expect(err).toContain('this server cannot pass stdin to a program; the local service can');
   });
 
+  it('refuses a shell with 12 before anything is sent', async () => {
+    const server = await plainServer();
+    const invocation = { args: ['sandbox', 'shell', 'abcd'], columns: 80, env: { ACS_BASE_URL: server.url } };
+    const { code, err } = await at.world.invoke(invocation);
+    server.close();
+    expect({ code, paths: server.paths.filter((path) => path.includes('sandboxes')) }).toEqual({ code: 12, paths: [] });
+    expect(err).toContain('this server cannot open a shell in a sandbox; the local service can');
+  });
+
   it('runs the program over the bash routes: live, with every byte, its exit code, and nothing left behind', async () => {
     const id = await startSandbox(at.world);
     const server = await plainServer();
@@ -231,5 +240,13 @@ describe('sandbox exec on a server without a socket for programs', () => {
     expect(folder.out).toMatch(/^\/tmp\/acs-exec-\S+\n$/);
     expect(existsSync(folder.out.trim())).toBe(false);
     server.close();
+  });
+});
+
+describe('sandbox shell', () => {
+  it('exits 2 without a terminal, before any request', async () => {
+    const { code, err } = await at.acs('shell', 'abcd');
+    expect({ code, requests: at.proxy.requests }).toEqual({ code: 2, requests: [] });
+    expect(err).toContain('a shell needs a terminal, and stdin or stdout is none');
   });
 });
