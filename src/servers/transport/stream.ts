@@ -1,8 +1,11 @@
 /**
- * Requests whose body or answer is passed on in parts, for files of any size: only the part on its way is in memory. By
- * undici, on a connection of their own.
+ * Requests whose body or answer is passed on in parts, for files of any size: only the part on its way is in memory. Each
+ * on a connection of its own.
  */
+import http from 'node:http';
+import https from 'node:https';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { isAppError } from '../../errors.ts';
 import type { Network } from './network.ts';
 import type { Received, Sending } from './straight.ts';
@@ -32,20 +35,17 @@ export async function sendStream(
   const silence = new Silence(silenceMs);
   const source = upload === undefined ? null : new Source(upload.parts(), silence);
   try {
-    const dispatcher = await network.dispatcher(url);
-    const { origin, pathname, search } = new URL(url);
-    const response = await dispatcher.request({
-      ...{ origin, path: pathname + search, method },
+    const open = network.proxyOf(url) === null ? openStraight : openThroughProxy;
+    const response = await open(network, url, {
+      method,
       headers: { ...headers, ...ownHeaders(stream) },
       body: source === null ? null : Readable.from(source.parts()),
       signal: AbortSignal.any([signal, silence.signal]),
-      headersTimeout: 0,
-      bodyTimeout: 0,
     });
     const isGood = response.statusCode >= 200 && response.statusCode < 300;
     const kept: Uint8Array[] = [];
     let left = maxBytes;
-    for await (const part of response.body as AsyncIterable<Uint8Array>) {
+    for await (const part of response.body) {
       silence.hold();
       if (isGood && stream.into !== undefined) {
         stream.hasBegun = true;
@@ -60,6 +60,45 @@ export async function sendStream(
   } finally {
     silence.hold();
   }
+}
+
+interface Outgoing {
+  method: string;
+  headers: Record<string, string>;
+  body: Readable | null;
+  signal: AbortSignal;
+}
+
+interface Incoming {
+  statusCode: number;
+  headers: Received['headers'];
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Not by undici, which fails an assertion when a connection ends while the taker of its answer is slow. */
+function openStraight(_: Network, url: string, { body, ...options }: Outgoing): Promise<Incoming> {
+  const { request: open } = url.startsWith('https:') ? https : http;
+  return new Promise((resolve, reject) => {
+    const request = open(url, { ...options, agent: false });
+    request.on('error', reject);
+    request.on('response', (response) =>
+      resolve({ statusCode: response.statusCode ?? 0, headers: response.headers, body: response }),
+    );
+    if (body === null) request.end();
+    else pipeline(body, request).catch(reject);
+  });
+}
+
+async function openThroughProxy(network: Network, url: string, outgoing: Outgoing): Promise<Incoming> {
+  const dispatcher = await network.dispatcher(url);
+  const { origin, pathname, search } = new URL(url);
+  const limits = { headersTimeout: 0, bodyTimeout: 0 };
+  const { statusCode, headers, body } = await dispatcher.request({
+    ...{ origin, path: pathname + search },
+    ...outgoing,
+    ...limits,
+  });
+  return { statusCode, headers, body: body as AsyncIterable<Uint8Array> };
 }
 
 function ownHeaders({ upload }: BodyStream): Record<string, string> {

@@ -81,7 +81,7 @@ export class AgentFiles {
     response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes.length });
     for (let at = 0; at < bytes.length; at += 16_384) {
       const part = bytes.subarray(at, at + 16_384);
-      if (!response.write(part)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+      if (!response.write(part)) await drained(response);
       this.onBytes('down', part.length);
       if (response.destroyed) return;
     }
@@ -118,4 +118,15 @@ async function all(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 
 function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Until the connection takes more, or is closed. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }

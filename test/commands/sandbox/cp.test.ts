@@ -1,6 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -14,8 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pack, type Pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { invoke, type Ended, type Invocation } from '../../support/world.ts';
+import { AppError } from '../../../src/errors.ts';
+import { invoke, PACKAGE_ROOT, type Ended, type Invocation } from '../../support/world.ts';
 import { AgentFiles } from './agent-files.ts';
 import { record, useOddServer } from './odd-server.ts';
 
@@ -313,4 +317,161 @@ describe('sandbox cp refuses', () => {
       expect(agent.requests.filter((line) => line.startsWith('POST /api/file'))).toEqual([]);
     },
   );
+});
+
+describe('sandbox cp, when it does not come to its end,', () => {
+  const MOMENTS = 10;
+  const LARGE = Buffer.alloc(400_000, 'large');
+
+  /** What is there besides the sources: nothing, or the whole copy. */
+  const found = (root: string) => readdirSync(root).filter((name) => !['up', 'down', '.tmp'].includes(name));
+
+  beforeEach(() => {
+    for (const root of [here, box]) {
+      const source = root === here ? 'up' : 'down';
+      put(root, { [`${source}/one`]: 'x', [`${source}/sub/two`]: 'y' });
+      writeFileSync(path.join(root, source, 'sub/large'), LARGE);
+    }
+  });
+
+  it.each(['up', 'down'] as const)(
+    'leaves nothing or all of it, and no temporary file: interrupted at ten moments of the way %s',
+    async (way) => {
+      const root = way === 'up' ? box : here;
+      const args = way === 'up' ? ['up', `${ID}:copy`] : [`${ID}:down`, 'copy'];
+      const source = path.join(way === 'up' ? here : box, way);
+      for (let moment = 0; moment < MOMENTS; moment++) {
+        let requests = 0;
+        let bytes = 0;
+        const abort = new AbortController();
+        const interrupt = () => abort.abort(new AppError('interrupted', 'interrupted by SIGINT', { exitCode: 130 }));
+        // The first half at each request, the second between parts of the file.
+        agent.fault = () => {
+          if (moment < MOMENTS / 2 && requests++ === moment) interrupt();
+          return false;
+        };
+        agent.onBytes = (direction, count) => {
+          bytes += direction === way ? count : 0;
+          if (moment >= MOMENTS / 2 && bytes > ((moment - MOMENTS / 2) * LARGE.length) / (MOMENTS / 2)) interrupt();
+        };
+        const { code } = await run({ args, signal: abort.signal });
+        agent.fault = () => false;
+        agent.onBytes = () => undefined;
+        const there = found(root);
+        expect({ moment, code: [0, 130].includes(code), there }).toEqual({
+          moment,
+          code: true,
+          there: code === 0 ? ['copy'] : [],
+        });
+        if (code === 0) expect(tree(path.join(root, 'copy'))).toEqual(tree(source));
+        expect(readdirSync(path.join(box, '.tmp'))).toEqual([]);
+        rmSync(path.join(root, 'copy'), { recursive: true, force: true });
+      }
+    },
+  );
+
+  it.each(['up', 'down'] as const)(
+    'exits 10 and leaves nothing when the connection is cut on the way %s',
+    async (way) => {
+      const root = way === 'up' ? box : here;
+      const isTransfer = (url = '') => url.includes(`/api/file/${way === 'up' ? 'upload' : 'download?path=%2Ft'}`);
+      agent.fault = (request, response) => {
+        if (!isTransfer(request.url)) return false;
+        if (way === 'up') request.once('data', () => request.socket.destroy());
+        else {
+          response.writeHead(200, { 'content-length': 1_000_000 });
+          response.write(Buffer.alloc(LARGE.length), () => response.destroy());
+        }
+        return true;
+      };
+      for (const name of way === 'up' ? ['up', 'up/sub/large'] : ['down', 'down/sub/large']) {
+        const args = way === 'up' ? [name, `${ID}:copy`] : [`${ID}:${name}`, 'copy'];
+        expect({ name, code: (await cp(...args)).code, there: found(root) }).toEqual({
+          name,
+          code: 10,
+          there: [],
+        });
+      }
+      expect(readdirSync(path.join(box, '.tmp'))).toEqual([]);
+    },
+  );
+
+  it('exits 3 and leaves nothing when the disk is full, or the file grows beyond a limit', async () => {
+    const args = ['--fsize=100000', process.execPath, path.join(PACKAGE_ROOT, 'bin/acs.cjs'), 'sandbox', 'cp'];
+    const env = { PATH: process.env['PATH'], HOME: dir, ACS_BASE_URL: server.fake.url, ACS_API_KEY: 'key' };
+    for (const name of ['down', 'down/sub/large']) {
+      const child = spawn('prlimit', [...args, `${ID}:${name}`, 'copy'], { cwd: here, env, stdio: 'ignore' });
+      const [code] = (await once(child, 'exit')) as [number];
+      expect({ name, code, there: found(here) }).toEqual({ name, code: 3, there: [] });
+    }
+  });
+});
+
+describe('sandbox cp does not trust the archive of a sandbox:', () => {
+  /** An archive with one file in it, whose name is changed in its header. */
+  async function archive(entries: Parameters<Pack['entry']>[0][]): Promise<Buffer> {
+    const made = pack();
+    made.entry({ name: './', type: 'directory' });
+    for (const entry of entries) made.entry(entry, entry.type === undefined ? 'content' : '');
+    made.finalize();
+    const chunks: Buffer[] = [];
+    for await (const chunk of made as AsyncIterable<Buffer>) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  beforeEach(() => {
+    put(box, { 'tree/file': 'x' });
+    put(dir, { 'outside/kept': 'kept' });
+  });
+
+  it.each([
+    ['a name that climbs', [{ name: './../escaped' }]],
+    ['a name that climbs in its middle', [{ name: './a/../../escaped' }]],
+    ['an absolute name', [{ name: '/tmp/acs-cp-escaped' }]],
+    ['a file below a link', [{ name: './link', type: 'symlink', linkname: 'x' }, { name: './link/escaped' }]],
+    [
+      'a file below a link that leads out',
+      [{ name: './link', type: 'symlink', linkname: '../outside' }, { name: './link/escaped' }],
+    ],
+    [
+      'a link in place of a folder',
+      [
+        { name: './a', type: 'directory' },
+        { name: './a', type: 'symlink', linkname: '../outside' },
+        { name: './a/escaped' },
+      ],
+    ],
+    ['another name for a file outside', [{ name: './hard', type: 'link', linkname: '../outside/kept' }]],
+    ['another name for what is not in it', [{ name: './hard', type: 'link', linkname: 'none' }]],
+  ] as [string, Parameters<Pack['entry']>[0][]][])('%s is exit 9, and nothing is written', async (_, entries) => {
+    agent.content = await archive(entries);
+    const before = tree(dir);
+    const { code, err } = await cp(`${ID}:tree`, 'copy');
+    expect({ code, err }).toEqual({ code: 9, err: expect.stringContaining('nothing was written') as string });
+    const { ['config/']: _config, ...after } = tree(dir);
+    expect(after).toMatchObject(before);
+    expect(readdirSync(here)).toEqual([]);
+    expect(existsSync('/tmp/acs-cp-escaped')).toBe(false);
+  });
+
+  it('what is no archive is exit 9, and one that is cut exit 10', async () => {
+    agent.content = Buffer.alloc(10_240, 'no archive');
+    expect(await cp(`${ID}:tree`, 'copy')).toMatchObject({ code: 9 });
+    agent.content = (await archive([{ name: './file' }])).subarray(0, 700);
+    expect((await cp(`${ID}:tree`, 'copy')).code).not.toBe(0);
+    expect(readdirSync(here)).toEqual([]);
+  });
+
+  it('a device in it is left out with a warning', async () => {
+    agent.content = await archive([
+      { name: './device', type: 'character-device', devmajor: 1, devminor: 3 },
+      { name: './file' },
+    ]);
+    const { code, err } = await cp(`${ID}:tree`, 'copy');
+    expect({ code, err, there: readdirSync(path.join(here, 'copy')) }).toEqual({
+      code: 0,
+      err: expect.stringContaining('left out: device') as string,
+      there: ['file'],
+    });
+  });
 });

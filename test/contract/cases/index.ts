@@ -3,6 +3,7 @@ import type { ContractCase } from '../target.ts';
 import { AUTH } from './auth.ts';
 import { CHANGING } from './changing.ts';
 import { CONFIRMING } from './confirming.ts';
+import { COPYING } from './copying.ts';
 import { EXPORTING } from './exporting.ts';
 import { FAILURES } from './failures.ts';
 import { FOLLOWING } from './following.ts';
@@ -30,6 +31,7 @@ export const CASES: readonly ContractCase[] = [
   ...CHANGING,
   ...REPOSITORIES,
   ...EXPORTING,
+  ...COPYING,
   ...OPENING,
   ...FAILURES,
   ...LISTS,
