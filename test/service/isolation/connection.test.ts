@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { IsolationConnection } from '../../../src/service/isolation/connection.ts';
+import { until } from '../../support/until.ts';
 import { RUN } from './support.ts';
 
 let child: ChildProcess | null = null;
@@ -54,6 +55,21 @@ describe('a helper', () => {
     await expect(answer).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('not valid') });
     await connection.ended;
     await expect(connection.ask('home', {}).answer).rejects.toMatchObject({ code: 'gone' });
+  });
+
+  it('is ended when a program sends more than its window and a piece of each stream', async () => {
+    const connection = await helper(output(Buffer.alloc(40_000).toString('base64')));
+    const exec = { argv: ['true'], cwd: null, env: {}, stdin: 'none', terminal: null, window: 10 } as const;
+    const pieces: number[] = [];
+    const { answer } = connection.ask('exec', { ...exec, argv: ['true'] }, (_, data) => pieces.push(data.length));
+    answer.catch(() => undefined);
+    // The helper answers each request by a further piece; the fourth exceeds 10 + 2 * 64 KiB.
+    for (let asked = 1; asked < 4; asked += 1) {
+      await until(() => pieces.length === asked);
+      connection.ask('ping', {}).answer.catch(() => undefined);
+    }
+    await expect(answer).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('not valid') });
+    expect(pieces).toHaveLength(3);
   });
 
   it.each([
