@@ -129,6 +129,8 @@ class Silence {
     clearTimeout(this.#timer);
     const error = Object.assign(new Error(`nothing came for ${this.#ms} ms`), { code: 'ACS_SILENCE' });
     this.#timer = setTimeout(() => this.#limit.abort(error), this.#ms);
+    // A source that reads ahead after its request has failed must not keep the process alive.
+    this.#timer.unref();
   }
 
   hold(): void {
