@@ -24,6 +24,8 @@ const PATIENCE = 50;
 /** Of a command that only looks: more than its patience. */
 const COMMAND_SECONDS = 60;
 const ABANDONED_MINUTES = 10;
+/** A server that was started in the background of a shell ignores SIGINT, and so does all that it starts. */
+const DEFAULT_SIGNALS = 'env --default-signal=HUP,INT,QUIT,TERM';
 
 export interface BashExec {
   program: Program;
@@ -140,7 +142,12 @@ function startScript(folder: string, { program, workingDir }: BashExec): string 
   const variables = Object.entries(program.env).map(([name, value]) => ` && export ${name}=${shellQuote(value)}`);
   const start = workingDir === null ? '' : `cd ${shellQuote(workingDir)} 2>/dev/null\n`;
   const change = program.cwd === null ? '' : `cd -- ${shellQuote(program.cwd)} 2>/dev/null || exit ${NO_FOLDER}\n`;
-  const run = `echo $$ >"$0/pid.new" && mv "$0/pid.new" "$0/pid"${variables.join('')} && exec "$@"`;
+  const run = [
+    `echo $$ >"$0/pid.new" && mv "$0/pid.new" "$0/pid"${variables.join('')} || exit 1`,
+    // A word with "=" would be a variable for env.
+    `case $1 in *=*) ;; *) ${DEFAULT_SIGNALS} true 2>/dev/null && set -- ${DEFAULT_SIGNALS} -- "$@" ;; esac`,
+    'exec "$@"',
+  ].join('\n');
   const supervise = [
     'd=$0',
     `setsid -w sh -c ${shellQuote(run)} "$d" "$@" >>"$d/out" 2>>"$d/err" </dev/null`,
