@@ -1,7 +1,7 @@
 /** `sandbox shell` on a pseudo-terminal, and `sandbox exec` as a process: pipes, signals, what is left behind. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../commands/sandbox/support.ts';
@@ -109,10 +109,25 @@ describe.runIf(hasScript)('sandbox shell on a terminal', () => {
     type('sleep 1000 & echo "pid=$!."; wait\n');
     await shows(/pid=\d+\./);
     const pid = Number(/pid=(\d+)\./.exec(seen)?.[1]);
-    const [own] = spawnSync('pgrep', ['-f', `acs.cjs sandbox shell ${id}$`], { encoding: 'utf8' }).stdout.split('\n');
-    process.kill(Number(own), 'SIGTERM');
+    process.kill(pidOf(['sandbox', 'shell', id]), 'SIGTERM');
     await shows('exit 143');
     await shows('restored');
     await until(() => !isAlive(pid));
   });
 });
+
+/** The process whose last arguments are these. */
+function pidOf(lastArguments: readonly string[]): number {
+  const end = `\0${lastArguments.join('\0')}\0`;
+  const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && commandLineOf(name).endsWith(end));
+  if (found === undefined) throw new Error(`no process ends with ${lastArguments.join(' ')}`);
+  return Number(found);
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // It has ended.
+  }
+}
