@@ -1,5 +1,6 @@
 import { flatten, type CompletionCommand, type Values } from './tree.ts';
-import { childLine, quote, SERVER_FLAGS, valueLines } from './cases.ts';
+import { childLine, SERVER_FLAGS, valueLines } from './cases.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 
 /** Works from bash 3.2 on and without the package bash-completion. */
 export function bashScript(root: CompletionCommand): string {
@@ -17,7 +18,7 @@ ${all.flatMap((parent) => parent.commands.map((child) => childLine(parent, child
 
 _acs_flags() {
   case "$1" in
-${all.map((command) => `    ${quote(command.path)}) REPLY=${quote(flagNames(command).join(' '))} ;;`).join('\n')}
+${all.map((command) => `    ${shellQuote(command.path)}) REPLY=${shellQuote(flagNames(command).join(' '))} ;;`).join('\n')}
   esac
   [ "$1" = ${root.path} ] || REPLY="$REPLY ${flagNames(root).join(' ')}"
 }
@@ -28,7 +29,7 @@ ${all
   .filter((command) => command.commands.length > 0)
   .map(
     (command) =>
-      `    ${quote(command.path)}) REPLY=${quote(command.commands.map((child) => child.names[0]).join(' '))} ;;`,
+      `    ${shellQuote(command.path)}) REPLY=${shellQuote(command.commands.map((child) => child.names[0]).join(' '))} ;;`,
   )
   .join('\n')}
     *) return 1 ;;
@@ -104,11 +105,11 @@ complete -F _acs acs
 function reply(values: Values): string {
   switch (values.kind) {
     case 'choices':
-      return `REPLY=${quote(values.words.join(' '))}`;
+      return `REPLY=${shellQuote(values.words.join(' '))}`;
     case 'names':
       return `names=${values.of}`;
     case 'files':
-      return values.words.length === 0 ? 'files=1' : `files=1 REPLY=${quote(values.words.join(' '))}`;
+      return values.words.length === 0 ? 'files=1' : `files=1 REPLY=${shellQuote(values.words.join(' '))}`;
     case 'free':
       return ':';
   }

@@ -1,4 +1,5 @@
 /** The branches of a `case` that bash and zsh share: places on the command line, and what can stand there. */
+import { shellQuote } from '../../text/shell-quote.ts';
 import type { CompletionCommand, Values } from './tree.ts';
 
 /** Flags that choose the server, which the hidden command has to know too. */
@@ -6,8 +7,8 @@ export const SERVER_FLAGS = ['-p', '--profile', '--base-url'];
 
 /** From a command and the name of one of its own to that command. */
 export function childLine(parent: CompletionCommand, child: CompletionCommand): string {
-  const patterns = child.names.map((name) => quote(`${parent.path} ${name}`));
-  return `    ${patterns.join(' | ')}) REPLY=${quote(child.path)} ;;`;
+  const patterns = child.names.map((name) => shellQuote(`${parent.path} ${name}`));
+  return `    ${patterns.join(' | ')}) REPLY=${shellQuote(child.path)} ;;`;
 }
 
 /**
@@ -26,7 +27,9 @@ export function valueLines(
         if (value === null) return [];
         return [
           line(
-            names.map((name) => (command === root ? `*${quote(` ${name}`)}` : quote(`${command.path} ${name}`))),
+            names.map((name) =>
+              command === root ? `*${shellQuote(` ${name}`)}` : shellQuote(`${command.path} ${name}`),
+            ),
             value,
           ),
         ];
@@ -37,15 +40,10 @@ export function valueLines(
       const places = isVariadic ? ['argument', 'further'] : ['argument'];
       return [
         line(
-          places.map((place) => quote(`${path} ${place}`)),
+          places.map((place) => shellQuote(`${path} ${place}`)),
           argument,
         ),
       ];
     }),
   ];
-}
-
-/** A word as both shells take it literally. */
-export function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,6 @@
 import { flatten, type CompletionCommand, type CompletionFlag, type Values } from './tree.ts';
-import { childLine, quote, SERVER_FLAGS, valueLines } from './cases.ts';
+import { childLine, SERVER_FLAGS, valueLines } from './cases.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 
 /** Serves both ways: found in $fpath as _acs, or evaluated. */
 export function zshScript(root: CompletionCommand): string {
@@ -18,7 +19,7 @@ ${all.flatMap((parent) => parent.commands.map((child) => childLine(parent, child
 
 _acs_flags() {
   case "$1" in
-${all.map((command) => `    ${quote(command.path)}) reply=(${flagList(command.flags)}) ;;`).join('\n')}
+${all.map((command) => `    ${shellQuote(command.path)}) reply=(${flagList(command.flags)}) ;;`).join('\n')}
   esac
   [[ "$1" == ${root.path} ]] || reply+=(${flagList(root.flags)})
 }
@@ -29,7 +30,7 @@ ${all
   .filter((command) => command.commands.length > 0)
   .map(
     (command) =>
-      `    ${quote(command.path)}) reply=(${command.commands.map((child) => described(child.names[0] ?? '', child.description)).join(' ')}) ;;`,
+      `    ${shellQuote(command.path)}) reply=(${command.commands.map((child) => described(child.names[0] ?? '', child.description)).join(' ')}) ;;`,
   )
   .join('\n')}
     *) return 1 ;;
@@ -121,11 +122,11 @@ fi
 function reply(values: Values): string {
   switch (values.kind) {
     case 'choices':
-      return `reply=(${values.words.map(quote).join(' ')})`;
+      return `reply=(${values.words.map(shellQuote).join(' ')})`;
     case 'names':
       return `names=${values.of}`;
     case 'files':
-      return values.words.length === 0 ? 'files=1' : `files=1 reply=(${values.words.map(quote).join(' ')})`;
+      return values.words.length === 0 ? 'files=1' : `files=1 reply=(${values.words.map(shellQuote).join(' ')})`;
     case 'free':
       return ':';
   }
@@ -137,5 +138,5 @@ function flagList(flags: CompletionFlag[]): string {
 
 /** `_describe` splits at the first colon. */
 function described(name: string, description: string): string {
-  return quote(`${name.replaceAll(':', '\\:')}:${description}`);
+  return shellQuote(`${name.replaceAll(':', '\\:')}:${description}`);
 }

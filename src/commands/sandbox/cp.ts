@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 import { explain } from '../declare.ts';
 import { checkWord } from '../resource/find.ts';
 import { readRoute } from './cp-sides.ts';
@@ -66,5 +67,5 @@ async function copy(source: string, target: string, { resume }: CopyOptions, ctx
 
 /** As a shell takes it. */
 function shown(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : shellQuote(text);
 }

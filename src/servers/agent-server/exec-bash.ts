@@ -9,7 +9,7 @@ import type { Program, ProgramControl, ProgramStreams } from '../../domain/progr
 import { AppError } from '../../errors.ts';
 import { readBashOutput, type BashOutput } from '../../protocol/agent-server/records.ts';
 import { read, type Links } from '../links.ts';
-import { shellQuote } from '../shell.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { AgentAddress } from './exec-socket.ts';
 

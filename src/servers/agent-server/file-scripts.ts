@@ -3,7 +3,7 @@
  * its place. For a POSIX shell with the programs of GNU or BusyBox. Paths in the output are in base64, because a name
  * may have any byte.
  */
-import { shellQuote } from '../shell.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 
 /** Names that begin so are of copies that have not ended. */
 const OWN = '.acs-cp-';

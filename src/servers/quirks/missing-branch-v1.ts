@@ -15,7 +15,7 @@ import type { AppConversationRecord } from '../../protocol/v1/records.ts';
 import { normalId } from '../ids.ts';
 import type { Links } from '../links.ts';
 import { ignoredBranch } from '../start-differs.ts';
-import { shellQuote } from '../shell.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 import { agentOf } from '../v1/agent.ts';
 import { enterRepository } from './repository-folder.ts';
 

@@ -9,7 +9,7 @@
  * Remove:   when servers before 1.6.0 are no longer supported
  */
 import { repositoryName } from '../repository-name.ts';
-import { shellQuote } from '../shell.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 
 /**
  * A line of shell that goes from the working directory to the folder below it that holds the clone, if there is one and

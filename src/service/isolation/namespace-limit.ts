@@ -9,6 +9,7 @@
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { shellQuote } from '../../text/shell-quote.ts';
 
 /** Of each kind. The one or two user namespaces that bubblewrap makes are among them. */
 export const MOST_NAMESPACES = 64;
@@ -33,15 +34,11 @@ function limitedShell(searchPath: string): string {
   return [
     `limit() { ${SET_LIMIT}; };`,
     'if ! { limit; } 2> /dev/null; then',
-    `why=$(PATH=${quoted(searchPath)}; LC_ALL=C; export PATH LC_ALL;`,
-    `exec unshare --mount --pid --fork /bin/sh -c ${quoted(inOwnProc)} 2>&1) ||`,
+    `why=$(PATH=${shellQuote(searchPath)}; LC_ALL=C; export PATH LC_ALL;`,
+    `exec unshare --mount --pid --fork /bin/sh -c ${shellQuote(inOwnProc)} 2>&1) ||`,
     '{ echo "the limit of namespaces cannot be set: $why" >&2; exit 1; }; fi;',
     'exec "$@"',
   ].join(' ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   ReplayError,
   text,
 } from './reading.ts';
+import { shellQuote } from '../../../text/shell-quote.ts';
 import type { EditorCommand, EditStep } from './steps.ts';
 
 const SKIPPED: Reading = { type: 'skipped' };
@@ -70,7 +71,7 @@ function runStep(args: JsonRecord, thought: string, place: string): Extract<Read
   const cwd = optionalText(args, 'cwd', place);
   return {
     type: 'terminal',
-    command: cwd === undefined || cwd === '' ? command : `cd '${cwd.replaceAll("'", `'\\''`)}' && ${command}`,
+    command: cwd === undefined || cwd === '' ? command : `cd ${shellQuote(cwd)} && ${command}`,
     is_input: args['is_input'] === true,
     reset: false,
     timeout_seconds: optionalNumber(args, 'timeout', place) ?? optionalNumber(args, 'hard_timeout', place),

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { shellQuote } from '../../../text/shell-quote.ts';
 import { COMMAND_MARKER } from '../processes.ts';
 import type { ExecParameters, Operations, ProgramSignal, TerminalSize } from '../protocol.ts';
 import { type ChildExit, endTree, exitOf } from './child.ts';
@@ -156,16 +157,12 @@ function commandLine({ argv, terminal }: ExecParameters, ttyFile: string): strin
     throw new OperationError('unsupported', 'A terminal needs the program script (util-linux), which is not installed');
   }
   const words = argv ?? [SHELLS.find((file) => existsSync(file)) ?? 'sh'];
-  const setUp = `tty >${quoted(ttyFile)}; stty ${sizeOf(terminal).join(' ')} echo`;
-  return [script, '-qefc', `${setUp}; exec ${words.map(quoted).join(' ')}`, '/dev/null'];
+  const setUp = `tty >${shellQuote(ttyFile)}; stty ${sizeOf(terminal).join(' ')} echo`;
+  return [script, '-qefc', `${setUp}; exec ${words.map(shellQuote).join(' ')}`, '/dev/null'];
 }
 
 function sizeOf({ columns, rows }: TerminalSize): string[] {
   return ['columns', String(columns), 'rows', String(rows)];
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 const REASONS: Record<string, string> = {

@@ -1,5 +1,6 @@
 /** The state that one command of a session passes to the next: its directory and its exported variables. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { shellQuote } from '../../../text/shell-quote.ts';
 import type { RunParameters } from '../protocol.ts';
 
 /** Linux takes at most 128 KiB in one argument. */
@@ -15,7 +16,7 @@ export interface Session {
  */
 export function script(wanted: RunParameters, files: { state: string; command: string }): string {
   const note = `{ printf '%s\\0' "$PWD"; command -p env -0; } >'${files.state}' 2>/dev/null`;
-  const before = `${wanted.merged ? 'exec 2>&1; ' : ''}trap 'acs_code=$?; ${note.replaceAll("'", `'\\''`)}; exit $acs_code' EXIT`;
+  const before = `${wanted.merged ? 'exec 2>&1; ' : ''}trap ${shellQuote(`acs_code=$?; ${note}; exit $acs_code`)} EXIT`;
   if (Buffer.byteLength(wanted.command) <= LONGEST_ARGUMENT) return `${before}; ${wanted.command}\n`;
   writeFileSync(files.command, wanted.command, { mode: 0o600 });
   return `${before}; . '${files.command}'`;
