@@ -6,7 +6,7 @@ import { posix } from 'node:path';
 import type { Conversation } from './conversation.ts';
 import { isRecord, textOf } from './event-parts.ts';
 import type { ConversationEvent } from './event.ts';
-import type { PatchWithChanges } from './patch.ts';
+import { changedFiles, type ChangedFile, type PatchWithChanges } from './patch.ts';
 import { filePatch, isBinary, statusOf, type FileSides } from './text-patch.ts';
 
 /** A file before and after one edit. Null: it does not exist; undefined: the event does not have it. */
@@ -23,6 +23,17 @@ export const RECONSTRUCTED = 'reconstructed from edit events; changes made by co
 export interface EditsDiff extends PatchWithChanges {
   /** What cannot be reconstructed, one line each. */
   omissions: string[];
+}
+
+/** The changes of a conversation, as an export and its page show them. */
+export interface ConversationDiff {
+  /** `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor reported. */
+  source: 'workspace' | 'edit-events';
+  files: readonly ChangedFile[];
+  /** What is not in the patch, one line each. */
+  omissions: readonly string[];
+  /** As git prints it. */
+  patch: Uint8Array;
 }
 
 /** What the path of a workspace may contain. */
@@ -57,6 +68,17 @@ export function createEditLog(): EditLog {
       files.set(edit.path, { ...edit, before: known === undefined ? edit.before : known.before });
     },
     diff: (conversation) => diffOf([...files.values()], conversation),
+  };
+}
+
+/** The difference that the edits make, marked as reconstructed. */
+export async function reconstructedDiff(edits: EditLog, conversation: Place): Promise<ConversationDiff> {
+  const diff = await edits.diff(conversation);
+  return {
+    source: 'edit-events',
+    files: changedFiles(diff),
+    omissions: [RECONSTRUCTED, ...diff.omissions],
+    patch: diff.patch,
   };
 }
 

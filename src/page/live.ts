@@ -2,18 +2,11 @@
  * The live page: the same document with a script of its own, which reads messages with new parts of the page. The text
  * of the script is constant, and its policy names its hash: nothing else on the page can run.
  */
+import type { ConversationDiff } from '../domain/edits.ts';
 import { LIVE_SCRIPT } from './live-script.ts';
 import { markup, Markup } from './markup.ts';
 import { documentHead, documentParts, sourceOf, STYLE_SOURCE, type PageRecord } from './page.ts';
-import {
-  answerSection,
-  changesSection,
-  factsList,
-  statusWord,
-  titleHeading,
-  type PageDiff,
-  type PageFacts,
-} from './sections.ts';
+import { answerSection, changesSection, factsList, statusWord, titleHeading, type PageFacts } from './sections.ts';
 import { stepItem } from './step-item.ts';
 import type { Step } from './steps.ts';
 
@@ -60,7 +53,7 @@ export function answerMessage(answer: string | null): string {
   return message('part', answerSection(answer).html);
 }
 
-export function changesMessage(diff: PageDiff): string {
+export function changesMessage(diff: ConversationDiff): string {
   return message('part', changesSection(diff).html);
 }
 

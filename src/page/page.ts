@@ -2,17 +2,10 @@
  * The page of a conversation: one HTML document without requests to other places. It is made in parts, so that it can
  * be written while the events are read.
  */
+import type { ConversationDiff } from '../domain/edits.ts';
 import { createHash } from 'node:crypto';
 import { markup, Markup } from './markup.ts';
-import {
-  answerSection,
-  changesSection,
-  factsList,
-  titleHeading,
-  titleOf,
-  type PageDiff,
-  type PageFacts,
-} from './sections.ts';
+import { answerSection, changesSection, factsList, titleHeading, titleOf, type PageFacts } from './sections.ts';
 import { stepItem } from './step-item.ts';
 import { createStepReader, type PageEvent } from './steps.ts';
 import { STYLE } from './style.ts';
@@ -23,7 +16,7 @@ export interface PageRecord {
   events(): AsyncIterable<readonly PageEvent[]>;
   answer(): Promise<string | null>;
   /** Called when all events have been read. */
-  diff(): Promise<PageDiff>;
+  diff(): Promise<ConversationDiff>;
 }
 
 /** What an exported page and a live one do not share. */

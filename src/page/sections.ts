@@ -1,6 +1,6 @@
 /** The sections of the page around the timeline: facts, answer, changes. */
 import type { Conversation } from '../domain/conversation.ts';
-import { RECONSTRUCTED } from '../domain/edits.ts';
+import { type ConversationDiff, RECONSTRUCTED } from '../domain/edits.ts';
 import { lineTotals, type ChangedFile } from '../domain/patch.ts';
 import { formatUsd } from '../text/usd.ts';
 import { diffBlock, number, textBlock } from './blocks.ts';
@@ -23,13 +23,6 @@ export type PageFacts = Pick<
   | 'created_at'
   | 'url'
 >;
-
-export interface PageDiff {
-  source: 'workspace' | 'edit-events';
-  files: readonly ChangedFile[];
-  omissions: readonly string[];
-  patch: Uint8Array;
-}
 
 export function titleOf({ title, id }: Pick<PageFacts, 'title' | 'id'>): string {
   return title ?? `Conversation ${id}`;
@@ -84,7 +77,7 @@ export function factsList(conversation: PageFacts): Markup {
   return markup`<dl id="facts">${shown}</dl>`;
 }
 
-export function changesSection({ source, files, omissions, patch }: PageDiff): Markup {
+export function changesSection({ source, files, omissions, patch }: ConversationDiff): Markup {
   const others = omissions.filter((omission) => omission !== RECONSTRUCTED);
   const parts = filesIn(new TextDecoder().decode(patch));
   const left = Math.max(0, parts.length - MOST_FILES);

@@ -1,5 +1,6 @@
 /** Records for exports, and events in them. */
-import type { ExportDiff, ExportRecord } from '../../src/commands/conv/export/record.ts';
+import type { ExportRecord } from '../../src/commands/conv/export/record.ts';
+import type { ConversationDiff } from '../../src/domain/edits.ts';
 import { blankConversation, type Conversation } from '../../src/domain/conversation.ts';
 import type { ConversationEvent } from '../../src/domain/event.ts';
 
@@ -7,7 +8,7 @@ interface Parts {
   conversation?: Partial<Conversation>;
   events?: readonly ConversationEvent[];
   answer?: string | null;
-  diff?: Partial<Omit<ExportDiff, 'patch'>> & { patch?: string };
+  diff?: Partial<Omit<ConversationDiff, 'patch'>> & { patch?: string };
 }
 
 export function recordOf({ conversation, events = [], answer = null, diff = {} }: Parts): ExportRecord {

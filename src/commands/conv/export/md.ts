@@ -1,13 +1,13 @@
 /** An export as Markdown for the description of a pull request: one text of bounded size. */
 import type { Conversation } from '../../../domain/conversation.ts';
-import { RECONSTRUCTED } from '../../../domain/edits.ts';
+import { type ConversationDiff, RECONSTRUCTED } from '../../../domain/edits.ts';
 import type { ConversationEvent } from '../../../domain/event.ts';
 import { actionIdOf, commandOf, exitCodeOf, shapeOf } from '../../../domain/event-words.ts';
 import { lineTotals, type ChangedFile } from '../../../domain/patch.ts';
 import { safeLine, safeText } from '../../../text/safe-text.ts';
 import { formatUsd } from '../../../text/usd.ts';
 import { boundedLines, fenced, quoted, inline } from './md-text.ts';
-import type { ExportDiff, ExportRecord } from './record.ts';
+import type { ExportRecord } from './record.ts';
 
 /** GitHub takes 65,536 characters in a description; some room is left for what a person adds. */
 const MOST = 60_000;
@@ -95,7 +95,7 @@ function commandList(commands: readonly Command[]): string {
   return `<details>\n<summary>Commands (${number(commands.length)})</summary>\n\n${fenced(shown.join('\n'), 'console')}${rest}\n\n</details>`;
 }
 
-function changes({ source, files, omissions }: ExportDiff): string {
+function changes({ source, files, omissions }: ConversationDiff): string {
   const parts = ['## Changes'];
   if (source === 'edit-events') parts.push(`This diff is ${RECONSTRUCTED}.`);
   const stat = boundedLines(files.map(statLine).join('\n'), MOST_OF.files);
@@ -116,7 +116,7 @@ function total(files: readonly ChangedFile[]): string {
   return `${number(files.length)} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed}`;
 }
 
-function patchText({ patch }: ExportDiff, { id }: Conversation, most: number): string {
+function patchText({ patch }: ConversationDiff, { id }: Conversation, most: number): string {
   if (patch.length === 0) return '';
   const all = safeText(new TextDecoder().decode(patch).replaceAll('\r\n', '\n').replace(/\n$/, ''));
   const { text, left } = boundedLines(all, Math.max(0, most - 1_000));

@@ -2,22 +2,18 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from '../../../context.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
-import { createEditLog, RECONSTRUCTED, type EditLog } from '../../../domain/edits.ts';
+import {
+  type ConversationDiff,
+  createEditLog,
+  type EditLog,
+  RECONSTRUCTED,
+  reconstructedDiff,
+} from '../../../domain/edits.ts';
 import type { ConversationEvent } from '../../../domain/event.ts';
-import { changedFiles, type ChangedFile } from '../../../domain/patch.ts';
+import { changedFiles } from '../../../domain/patch.ts';
 import { isAppError, type ErrorKind } from '../../../errors.ts';
 import type { Server } from '../../../servers/server.ts';
 import { diffWithProgress } from '../diff-progress.ts';
-
-export interface ExportDiff {
-  /** `workspace`: compared in the sandbox. `edit-events`: put together from what the file editor reported. */
-  source: 'workspace' | 'edit-events';
-  files: ChangedFile[];
-  /** What is not in the patch, one line each. */
-  omissions: string[];
-  /** As git prints it. */
-  patch: Uint8Array;
-}
 
 export interface ExportRecord {
   conversation: Conversation;
@@ -26,7 +22,7 @@ export interface ExportRecord {
   /** The final answer to the latest message; null: there is none. */
   answer(): Promise<string | null>;
   /** To be called when all events have been read. */
-  diff(): Promise<ExportDiff>;
+  diff(): Promise<ConversationDiff>;
 }
 
 export async function readRecord(ctx: Context, server: Server, id: string): Promise<ExportRecord> {
@@ -62,7 +58,12 @@ const WITHOUT_WORKSPACE: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 /** From the sandbox while it runs; it is not started for this. */
-async function readDiff(ctx: Context, server: Server, conversation: Conversation, edits: EditLog): Promise<ExportDiff> {
+async function readDiff(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  edits: EditLog,
+): Promise<ConversationDiff> {
   if (conversation.sandbox_status === 'running') {
     try {
       const diff = await diffWithProgress(ctx, server, conversation.id);
@@ -72,17 +73,11 @@ async function readDiff(ctx: Context, server: Server, conversation: Conversation
       await ctx.warn(`the workspace could not be compared: ${error.message}`);
     }
   }
-  const diff = await edits.diff(conversation);
-  return {
-    source: 'edit-events',
-    files: changedFiles(diff),
-    omissions: [RECONSTRUCTED, ...diff.omissions],
-    patch: diff.patch,
-  };
+  return await reconstructedDiff(edits, conversation);
 }
 
 /** Bytes that are not UTF-8 stay as they are: paths and content may be in any encoding. */
-function withoutSecrets(diff: ExportDiff, redact: (text: string) => string): ExportDiff {
+function withoutSecrets(diff: ConversationDiff, redact: (text: string) => string): ConversationDiff {
   const encoding = isUtf8(diff.patch) ? 'utf8' : 'latin1';
   const text = Buffer.from(diff.patch).toString(encoding);
   const redacted = redact(text);

@@ -1,13 +1,16 @@
 /** The changes that the page shows: those of the workspace while its sandbox runs, else those in the edit events. */
-import { diffOfEdits, diffOfPatch } from '../../../page/diffs.ts';
-import type { PageDiff } from '../../../page/sections.ts';
+import { type ConversationDiff, diffOfEdits, diffOfPatch } from '../../../page/diffs.ts';
 import { jsonOf } from '../../sandboxes/agent-client.ts';
 import type { ConversationRow } from '../../storage/conversations.ts';
 import type { AppContext } from '../context.ts';
 import { workspacePath } from '../workspace-path.ts';
 import type { EventReader } from './events.ts';
 
-export async function pageChanges(context: AppContext, row: ConversationRow, events: EventReader): Promise<PageDiff> {
+export async function pageChanges(
+  context: AppContext,
+  row: ConversationRow,
+  events: EventReader,
+): Promise<ConversationDiff> {
   return (await ofWorkspace(context, row, events)) ?? (await diffOfEdits(events.edits(), row));
 }
 
@@ -18,7 +21,7 @@ async function ofWorkspace(
   { store, supervisor }: AppContext,
   row: ConversationRow,
   { redact }: EventReader,
-): Promise<PageDiff | null> {
+): Promise<ConversationDiff | null> {
   const { sandbox_id: sandbox, base_commit: ref } = row;
   if (sandbox === null || store.sandboxes.get(sandbox)?.status !== 'RUNNING') return null;
   const query = { path: workspacePath(row, '.'), ...(ref === null ? {} : { ref }) };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { pageChanges } from '../../../../src/service/app/page/changes.ts';
 import { createEventReader } from '../../../../src/service/app/page/events.ts';
-import type { PageDiff } from '../../../../src/page/sections.ts';
+import type { ConversationDiff } from '../../../../src/page/diffs.ts';
 import { appOfSuite, ended, startedTask } from '../support.ts';
 
 const app = appOfSuite();
@@ -23,7 +23,7 @@ const STEPS = [
   { id: 3, source: 'agent', action: 'finish', args: { final_thought: 'Done.' } },
 ];
 
-async function changes(id: string): Promise<PageDiff> {
+async function changes(id: string): Promise<ConversationDiff> {
   const row = app.store.conversations.get(id) ?? expect.fail();
   return await pageChanges(app.context, row, createEventReader(app.context, id));
 }
