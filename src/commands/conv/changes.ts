@@ -2,6 +2,7 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { DiffBase, Server, WorkspaceDiff } from '../../servers/server.ts';
+import type { ResumeOptions } from '../resource/agree-to-resume.ts';
 import { diffWithProgress } from './diff-progress.ts';
 import { needsResume, resumeSandbox } from './resume-sandbox.ts';
 
@@ -13,7 +14,7 @@ export async function readChanges(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: { resume?: boolean; command: string; against?: DiffBase },
+  options: ResumeOptions & { against?: DiffBase },
 ): Promise<WorkspaceDiff> {
   if (needsResume(conversation)) await resumeSandbox(ctx, server, conversation, options);
   return await diffWithProgress(ctx, server, conversation.id, options.against);

@@ -4,8 +4,8 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { AppError } from '../../errors.ts';
 import { poll, STEADY } from '../../runs/poll.ts';
 import type { Server } from '../../servers/server.ts';
+import { agreeToResume, type ResumeOptions, START_MS } from '../resource/agree-to-resume.ts';
 
-const START_MS = 180_000;
 const OLD_ERROR_MS = 5_000;
 
 /** A sandbox in error is resumed too: servers start it again on the files it has stored. */
@@ -21,15 +21,16 @@ export async function resumeSandbox(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: { resume?: boolean; command: string },
+  options: ResumeOptions,
 ): Promise<Conversation> {
-  const { id, sandbox_id: sandboxId, sandbox_status: status } = conversation;
-  if (!options.resume && !(await mayResume(ctx, conversation))) {
-    throw new AppError('conflict', `the sandbox of conversation ${id} is ${stateWord(status)}`, {
-      hint: `resume it in the same command: ${options.command} --resume`,
-      data: { sandbox_id: sandboxId, sandbox_status: status },
-    });
-  }
+  const { id, sandbox_id, sandbox_status } = conversation;
+  const paused = {
+    what: `the sandbox of conversation ${id}`,
+    name: nameOf(conversation),
+    status: sandbox_status === 'error' ? 'error' : 'paused',
+    data: { sandbox_id, sandbox_status },
+  };
+  await agreeToResume(ctx, paused, options);
   return await resumeSandboxNow(ctx, server, conversation);
 }
 
@@ -48,19 +49,6 @@ export async function resumeSandboxNow(
   }
   // Right after a start the run status may be null for a moment; a pending confirmation must not be missed.
   return await server.conversations.getComplete(conversation.id);
-}
-
-async function mayResume(ctx: Context, conversation: Conversation): Promise<boolean> {
-  if (!ctx.interactive) return false;
-  const prompt = await ctx.prompt();
-  return await prompt.confirm({
-    message: `${nameOf(conversation)} is ${stateWord(conversation.sandbox_status)}. Resume it?`,
-    default: 'yes',
-  });
-}
-
-function stateWord(status: Conversation['sandbox_status']): string {
-  return status === 'error' ? 'in error' : 'paused';
 }
 
 /** A V0 conversation has no sandbox id. */

@@ -4,11 +4,10 @@ import type { Sandbox } from '../../domain/sandbox.ts';
 import { AppError } from '../../errors.ts';
 import { limitsAfter, withinDeadline } from '../../runs/deadline.ts';
 import type { Server } from '../../servers/server.ts';
+import { agreeToResume, START_MS } from '../resource/agree-to-resume.ts';
 import { findOne } from '../resource/find.ts';
 import { sandboxes } from './sandboxes.ts';
 import { waitForStatusWithProgress } from './wait-for-status.ts';
-
-const START_MS = 180_000;
 
 /**
  * @param options.command of the user, without --resume: for the hint
@@ -25,22 +24,11 @@ export async function findRunning(
   if (status === 'running') return sandbox;
   if (status === 'missing') throw new AppError('not-found', `sandbox ${id} is gone`);
   if (status !== 'starting') {
-    if (!options.resume && !(await mayResume(ctx, sandbox))) {
-      throw new AppError('conflict', `sandbox ${id} is ${status === 'error' ? 'in error' : status}`, {
-        hint: `resume it in the same command: ${options.command(id)} --resume`,
-        data: { id, sandbox_status: status },
-      });
-    }
+    const paused = { what: `sandbox ${id}`, name: `Sandbox ${id}`, status, data: { id, sandbox_status: status } };
+    await agreeToResume(ctx, paused, { resume: options.resume, command: options.command(id) });
     await server.sandboxes.resume(id);
   }
   return await withinDeadline(ctx, limitsAfter(ctx, START_MS), (timed) =>
     waitForStatusWithProgress(timed, { server, id, wanted: ['running'] }),
   );
-}
-
-async function mayResume(ctx: Context, { id, status }: Sandbox): Promise<boolean> {
-  if (!ctx.interactive) return false;
-  const prompt = await ctx.prompt();
-  const state = status === 'error' ? 'in error' : status;
-  return await prompt.confirm({ message: `Sandbox ${id} is ${state}. Resume it?`, default: 'yes' });
 }
