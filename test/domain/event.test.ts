@@ -16,7 +16,7 @@ describe('an event', () => {
     ['an older one of the same second', end, event('other', '2026-01-01T00:00:01.5Z'), true],
     ['one without a time', event('other', null), end, false],
     ['one where the end has no time', event('other', end.timestamp), event('end', null), false],
-    ['one where there is no end', end, null, false],
+    ['one without an end', end, null, false],
   ])('is up to another: %s', (_, one, other, is) => {
     expect(isUpTo(one, other)).toBe(is);
   });

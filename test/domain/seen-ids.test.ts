@@ -13,7 +13,7 @@ it('a set of 100,000 ids knows each of them, and no other', () => {
   }
 });
 
-it('a set of ids tells texts apart that have the same characters', () => {
+it('a set of ids distinguishes texts that have the same characters', () => {
   const seen = new SeenIds();
   expect(['', 'ab', 'ba', 'aab', 'ab'].map((id) => seen.add(id).size)).toEqual([1, 2, 3, 4, 4]);
   expect(['', 'abb', 'é'].map((id) => seen.has(id))).toEqual([true, false, false]);

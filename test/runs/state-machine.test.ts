@@ -476,7 +476,7 @@ describe('tracking that ends before the run', () => {
   it.each<[string, AppError, string]>([
     ['its reason', new AppError('timeout', 'too late', { data: { reason: 'no-events' } }), 'no-events'],
     ['its kind where it has no reason', new AppError('timeout', 'too late'), 'timeout'],
-    ['its kind where the reason is no text', new AppError('timeout', 'too late', { data: { reason: 1 } }), 'timeout'],
+    ['its kind where the reason is not text', new AppError('timeout', 'too late', { data: { reason: 1 } }), 'timeout'],
   ])('has the newest record, and of the failure %s', (_, failure, code) => {
     const newest = record({ waiting_for: 'user', cost_usd: 2 });
     const evidence = { ...inProgress, last_event_id: 'e1' };

@@ -124,7 +124,7 @@ describe('the socket for programs', () => {
   it.each([
     ['no start', { type: 'end' }],
     ['an empty program', { ...START, argv: [] }],
-    ['a variable that is no text', { ...START, env: { A: 1 } }],
+    ['a variable that is not text', { ...START, env: { A: 1 } }],
     ['what is no object', 'start'],
   ])('closes with 1008 for a first frame with %s', async (_what, frame) => {
     const session = open(worker, null);
