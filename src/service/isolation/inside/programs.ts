@@ -23,6 +23,9 @@ interface Program {
   interrupted: boolean;
   /** Holds the path of its terminal. */
   ttyFile: string;
+  /** The newest size that its terminal does not have yet. */
+  wantedSize: TerminalSize | null;
+  resizing: Promise<void> | null;
 }
 
 export class Programs {
@@ -51,7 +54,7 @@ export class Programs {
     const output = new OutputWindow(wanted.window, send);
     const closed = Promise.all([output.read(child.stdout, 'stdout'), output.read(child.stderr, 'stderr')]);
     child.stdin?.on('error', () => undefined);
-    const program: Program = { child, mark, output, ttyFile, interrupted: false };
+    const program: Program = { child, mark, output, ttyFile, interrupted: false, wantedSize: null, resizing: null };
     this.#running.set(id, program);
     try {
       const exit = await exitOf(child);
@@ -94,9 +97,14 @@ export class Programs {
   /** The kernel sends SIGWINCH to what runs on the terminal. */
   resize(run: number, size: TerminalSize): void {
     const program = this.#running.get(run);
-    if (program === undefined || !existsSync(program.ttyFile)) return;
-    const tty = readFileSync(program.ttyFile, 'utf8').trim();
-    if (tty.startsWith('/dev/')) spawn('stty', ['-F', tty, ...sizeOf(size)], { stdio: 'ignore' }).on('error', () => {});
+    if (program === undefined) return;
+    program.wantedSize = size;
+    program.resizing ??= setSize(program)
+      // The program may end meanwhile, and its file with it.
+      .catch(() => undefined)
+      .finally(() => {
+        program.resizing = null;
+      });
   }
 
   /** Ends a program with every process it started. */
@@ -107,6 +115,15 @@ export class Programs {
     // The client is gone; nothing reads the rest of the pipes.
     program.child.stdout?.destroy();
     program.child.stderr?.destroy();
+  }
+}
+
+/** One size after the other: of two at once the older one could be set last. */
+async function setSize(program: Program): Promise<void> {
+  for (let size = program.wantedSize; size !== null; size = program.wantedSize) {
+    program.wantedSize = null;
+    const tty = existsSync(program.ttyFile) ? readFileSync(program.ttyFile, 'utf8').trim() : '';
+    if (tty.startsWith('/dev/')) await exitOf(spawn('stty', ['-F', tty, ...sizeOf(size)], { stdio: 'ignore' }));
   }
 }
 
