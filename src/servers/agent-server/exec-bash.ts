@@ -61,7 +61,7 @@ export async function execOverBash(links: Links, address: AgentAddress, exec: Ba
     isAbandoned = isInterrupted;
     return exitCode;
   } finally {
-    const end = isAbandoned ? `kill -KILL -- "-$(cat ${folder}/pid)" 2>/dev/null; ` : '';
+    const end = isAbandoned ? `kill -s KILL -- "-$(cat ${folder}/pid)" 2>/dev/null; ` : '';
     await runScript(transport, `${end}rm -rf ${folder}`, 'idempotent').catch(() => undefined);
   }
 }
@@ -156,7 +156,7 @@ function startScript(folder: string, { program, workingDir }: BashExec): string 
   const clean = [
     'while [ -d "$0" ]; do sleep 20',
     `  [ -z "$(find "$0/alive" -mmin +${ABANDONED_MINUTES} 2>/dev/null)" ] && continue`,
-    '  kill -KILL -- "-$(cat "$0/pid")" 2>/dev/null; rm -rf "$0"',
+    '  kill -s KILL -- "-$(cat "$0/pid")" 2>/dev/null; rm -rf "$0"',
     'done',
   ].join('\n');
   return `command -v setsid >/dev/null && command -v base64 >/dev/null || exit ${NO_TOOLS}
@@ -191,6 +191,6 @@ function controlScript(folder: string, control: ProgramControl): string {
   const name = control.type === 'signal' ? control.signal.slice(3) : control.type === 'kill' ? 'KILL' : 'WINCH';
   return `cd ${folder} || exit 0
 n=0; while [ ! -s pid ] && [ ! -s code ] && [ $n -lt 20 ]; do sleep 0.1; n=$((n+1)); done
-kill -${name} -- "-$(cat pid)" 2>/dev/null || exit 0
+kill -s ${name} -- "-$(cat pid)" 2>/dev/null || exit 0
 `;
 }
