@@ -1,4 +1,4 @@
-/** An agent server with the routes that a copy uses: a real shell and real files in a folder, and faults on request. */
+/** An agent server with the routes for files and commands: a real shell and real files in a folder, and faults on request. */
 import { spawn } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -23,6 +23,7 @@ export class AgentFiles {
   content: Buffer | null = null;
   readonly #server: Server;
   readonly #outputs = new Map<string, object>();
+  #commands = 0;
   readonly #routes: 'query' | 'path';
 
   constructor(box: string, { routes = 'query' }: AgentFilesOptions = {}) {
@@ -47,6 +48,7 @@ export class AgentFiles {
     this.requests.push(`${request.method} ${pathname}`);
     if (this.fault(request, response)) return;
     if (pathname === '/api/bash/start_bash_command') return await this.#start(request, response);
+    if (pathname === '/api/bash/execute_bash_command') return json(response, 200, await this.#run(request));
     if (pathname === '/api/bash/bash_events/search') {
       const output = this.#outputs.get(searchParams.get('command_id__eq') ?? '');
       return json(response, 200, { items: output === undefined ? [] : [output], next_page_id: null });
@@ -60,18 +62,24 @@ export class AgentFiles {
   }
 
   async #start(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const output = await this.#run(request);
+    json(response, 200, { id: output.command_id, kind: 'BashCommand' });
+  }
+
+  async #run(request: IncomingMessage): Promise<{ command_id: string }> {
     const { command } = JSON.parse((await all(request)).toString()) as { command: string };
-    const id = String(this.#outputs.size + 1).padStart(32, '0');
+    const id = String((this.#commands += 1)).padStart(32, '0');
     const env = { PATH: process.env['PATH'], TMPDIR: path.join(this.box, '.tmp') };
     const shell = spawn('/bin/sh', ['-c', command], { cwd: this.box, env });
     const [stdout, stderr] = await Promise.all([all(shell.stdout), all(shell.stderr)]);
     const exitCode =
       shell.exitCode ?? (await new Promise<number>((resolve) => shell.once('exit', (code) => resolve(code ?? -1))));
-    this.#outputs.set(id, {
+    const output = {
       ...{ id, command_id: id, order: 0, kind: 'BashOutput', exit_code: exitCode },
       ...{ stdout: stdout.toString(), stderr: stderr.toString() },
-    });
-    json(response, 200, { id, kind: 'BashCommand', command });
+    };
+    this.#outputs.set(id, output);
+    return output;
   }
 
   async #download(name: string, response: ServerResponse): Promise<void> {
