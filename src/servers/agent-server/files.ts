@@ -4,7 +4,7 @@ import type { SandboxContent, SandboxFiles } from '../../domain/sandbox-files.ts
 import { AppError, isAppError } from '../../errors.ts';
 import { isMissingRoute } from '../features.ts';
 import type { Links } from '../links.ts';
-import { unsupportedBy } from '../transport/answer.ts';
+import { serverText, unsupportedBy } from '../transport/answer.ts';
 import { LIMITS_MS } from '../transport/time-limits.ts';
 import type { Transport } from '../transport/transport.ts';
 import {
@@ -162,14 +162,26 @@ interface FileRoutes {
   of(route: FileRoute, path: string): { path: string; query?: Record<string, string> };
 }
 
-/** The query form since 1.12.0, the path form before (interface 7.5): the answer to a folder shows which there is. */
+/**
+ * The query form since 1.12.0, the path form before (interface 7.5): the answer to a folder shows which there is. A server
+ * with the path form alone redirects from the query form to an empty path, and answers that it is not absolute.
+ */
 async function findRoutes(agent: Transport): Promise<FileRoutes> {
   const call = { method: 'GET', safe: 'read', accept: [400, 404, 405, 422, 500], mayBeMissing: true } as const;
   const byQuery = await agent.request({ ...call, path: '/api/file/download', query: { path: '/' } });
-  if (!isMissingRoute(byQuery)) return { of: (route, path) => ({ path: `/api/file/${route}`, query: { path } }) };
+  const isEmptyPath = /must be absolute/i.test(serverText(byQuery.body) ?? '');
+  if (!isMissingRoute(byQuery) && !isEmptyPath) {
+    return { of: (route, path) => ({ path: `/api/file/${route}`, query: { path } }) };
+  }
   const byPath = await agent.request({ ...call, path: '/api/file/download//' });
   if (isMissingRoute(byPath)) throw unsupportedBy(byPath, 'the agent server of this sandbox copies no files');
-  return { of: (route, path) => ({ path: `/api/file/${route}/${path.split('/').map(encodeURIComponent).join('/')}` }) };
+  return { of: (route, path) => ({ path: `/api/file/${route}/${inRoute(path)}` }) };
+}
+
+/** Its route matches no line feed, and the answer is then that of a missing route. */
+function inRoute(path: string): string {
+  if (path.includes('\n')) throw lacks('has no route for a path with a line feed');
+  return path.split('/').map(encodeURIComponent).join('/');
 }
 
 const REFUSALS: Record<string, (path: string) => AppError> = {

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 export interface AgentFilesOptions {
-  /** `path`: the routes up to agent server 1.11, which have no query. */
+  /** `path`: the routes up to agent server 1.11, which have no query; as FastAPI it redirects to a slash at the end. */
   routes?: 'query' | 'path';
 }
 
@@ -43,7 +43,7 @@ export class AgentFiles {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://agent');
     this.requests.push(`${request.method} ${pathname}`);
     if (this.fault(request, response)) return;
@@ -55,7 +55,9 @@ export class AgentFiles {
     }
     const file = /^\/api\/file\/(download|upload)(\/.*)?$/.exec(pathname);
     const isQuery = file?.[2] === undefined;
-    if (file === null || isQuery !== (this.#routes === 'query')) return json(response, 404, { detail: 'Not Found' });
+    if (file === null || (!isQuery && this.#routes === 'query')) return json(response, 404, { detail: 'Not Found' });
+    if (isQuery && this.#routes === 'path') return response.writeHead(307, { location: `${pathname}/` }).end();
+    if (file[2] === '/') return json(response, 400, { detail: 'Path must be absolute' });
     const name = isQuery ? (searchParams.get('path') ?? '') : decodeURIComponent((file[2] ?? '').slice(1));
     if (file[1] === 'download') await this.#download(name, response);
     else await this.#upload(name, request, response);

@@ -107,6 +107,8 @@ describe('sandbox cp copies', () => {
     put(at.here, { 'a ü%.txt': 'old form' });
     expect(await at.cp('a ü%.txt', `${ID}:`)).toMatchObject({ code: 0 });
     expect(await at.cp(`${ID}:a ü%.txt`, '-')).toMatchObject({ out: 'old form' });
+    put(at.box, { 'two\nlines': 'x' });
+    expect(await at.cp(`${ID}:two\nlines`, '-')).toMatchObject({ code: 12 });
   });
 
   it('leaves out links that lead out and devices, and says so', async () => {

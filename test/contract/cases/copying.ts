@@ -41,6 +41,11 @@ const CASES: ContractCase[] = [
           const up = json<CopiedJson>(await ok(target, 'sandbox', 'cp', file, `${id}:`, '--json'));
           expect(up).toMatchObject({ from: file, files: 1, bytes: BYTES.length, changed: true });
           const back = path.join(here, 'back');
+          if (name.includes('\n') && target.name === '1.4.0') {
+            // Its agent server has the path form of the routes alone.
+            expectCode(await target.acs('sandbox', 'cp', up.to, back), 12);
+            continue;
+          }
           const down = json<CopiedJson>(await ok(target, 'sandbox', 'cp', up.to, back, '--json'));
           expect(down).toMatchObject({ from: up.to, to: back, files: 1, bytes: BYTES.length });
           expect((await readFile(back)).equals(BYTES), name).toBe(true);
