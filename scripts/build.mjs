@@ -37,7 +37,12 @@ const GROUPS = [
     // The rules for records and the reading of ids, which most commands share: not needed before the first request. A
     // list needs neither the text of events, nor a patch, nor a wait.
     takes: (file, importers) =>
-      isSharedBy(file, importers, /^src\/(domain\/(?!event-|(?:text-)?patch\.)|commands\/(?!wait-limit)[^/]+\.ts$)/, 8),
+      isSharedBy(
+        file,
+        importers,
+        /^src\/(domain\/(?!event-|(?:text-)?patch\.)|commands\/(?!bulk|dry-run|wait-limit)[^/]+\.ts$)/,
+        8,
+      ),
   },
   {
     // The looks at conversations, and the small things that the other verbs share.
@@ -51,6 +56,11 @@ const GROUPS = [
         /^src\/commands\/conv\/(?!(?:waiting|resume-sandbox|confirmation|event-view)\.ts$)/,
         8,
       ),
+  },
+  {
+    // What every verb that changes something needs.
+    name: 'changing',
+    sources: ['src/commands/bulk.ts', 'src/commands/dry-run.ts'],
   },
   {
     name: 'completion',
@@ -115,7 +125,7 @@ function ofCommands(file, importers) {
     isSharedBy(
       file,
       importers,
-      /^src\/(commands\/(?!(?:ids|identity|wait-limit)\.ts$)[^/]+\.ts$|text\/(?!json-place\.ts$))/,
+      /^src\/(commands\/(?!(?:bulk|dry-run|ids|identity|wait-limit)\.ts$)[^/]+\.ts$|text\/(?!json-place\.ts$))/,
     )
   );
 }

@@ -114,13 +114,6 @@ export function deletedOutcome(conversationId: string, evidence: RunEvidence): O
   return outcomeOf(blankConversation(conversationId, 'deleted'), evidence, EXIT_CODES['not-found'], reason);
 }
 
-/** The exit code of `show --exit-status`: the outcome's, and for a run that has not ended what a script should do. */
-export function exitCodeOfStatus(conversation: Conversation): number {
-  const end = endOf(conversation, NO_EVIDENCE);
-  if (end !== null) return EXIT_CODES[end.kind];
-  return conversation.status === 'idle' ? EXIT_CODES['needs-input'] : EXIT_CODES.conflict;
-}
-
 function endOf({ status }: Conversation, { rejected, awaits_user }: RunEvidence): End | null {
   if (status !== 'idle') return endOfStatus(status);
   if (rejected) return REJECTED;

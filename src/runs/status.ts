@@ -3,6 +3,7 @@
  * the events too.
  */
 import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';
+import { EXIT_CODES } from '../errors.ts';
 
 /**
  * `works`: the agent works or is about to; `silent`: the sandbox reports no status; `idle`: no run, or one whose end only
@@ -72,6 +73,12 @@ function isIn(status: ConversationStatus, ...stages: Stage[]): boolean {
 /** The end that the status by itself is, as `idle` is not; null for none. */
 export function endOfStatus(status: ConversationStatus): End | null {
   return rowOf(status).end;
+}
+
+/** The exit code of `show --exit-status`: the one of the end; without an end, what a script has to do. */
+export function exitCodeOfStatus(status: ConversationStatus): number {
+  const kind = endOfStatus(status)?.kind ?? (status === 'idle' ? 'needs-input' : 'conflict');
+  return EXIT_CODES[kind];
 }
 
 export function isWorking(status: ConversationStatus): boolean {

@@ -6,7 +6,6 @@ import {
   afterEvent,
   withoutContradiction,
   deletedOutcome,
-  exitCodeOfStatus,
   isOfLatestRun,
   judge,
   judgeFor,
@@ -222,24 +221,6 @@ describe('waiting for a state', () => {
 
   it('continues while the status may be that of the run before', () => {
     expect(judgeFor(conversation({ status: 'finished' }), known(message()), ['running'])).toBeNull();
-  });
-});
-
-describe('the exit code of a status', () => {
-  it.each([
-    ['finished', 0],
-    ['failed', 1],
-    ['running', 6],
-    ['starting', 6],
-    ['stuck', 1],
-    ['paused', 6],
-    ['stopped', 6],
-    ['archived', 6],
-    ['waiting', 8],
-    ['idle', 8],
-    ['unknown(thinking)', 6],
-  ] as const)('%s is %i', (status, code) => {
-    expect(exitCodeOfStatus(conversation({ status }))).toBe(code);
   });
 });
 

@@ -3,6 +3,7 @@ import { CONVERSATION_STATUSES, NO_STATUS, type ConversationStatus } from '../..
 import {
   actionOnResume,
   endOfStatus,
+  exitCodeOfStatus,
   hasEnded,
   hasStopped,
   isFinal,
@@ -69,5 +70,23 @@ describe('isRunInProgress', () => {
 
   it('does not hold for a run that waits for an answer in a paused sandbox', () => {
     expect(inProgress('paused')).toEqual(['starting', 'running']);
+  });
+});
+
+describe('the exit code of a status', () => {
+  it.each([
+    ['finished', 0],
+    ['failed', 1],
+    ['running', 6],
+    ['starting', 6],
+    ['stuck', 1],
+    ['paused', 6],
+    ['stopped', 6],
+    ['archived', 6],
+    ['waiting', 8],
+    ['idle', 8],
+    ['unknown(thinking)', 6],
+  ] as const)('%s is %i', (status, code) => {
+    expect(exitCodeOfStatus(status)).toBe(code);
   });
 });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { exitCodeOfStatus } from '../../runs/outcome.ts';
+import { exitCodeOfStatus } from '../../runs/status.ts';
 import { explain } from '../declare.ts';
 import { checkWord, findOne } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
@@ -42,5 +42,5 @@ export async function showConversation(word: string, options: ShowOptions, ctx: 
     ...conversation,
     start_task_id: conversation.start_task_id ?? found.start_task_id,
   });
-  if (options.exitStatus) ctx.exitCode = exitCodeOfStatus(conversation);
+  if (options.exitStatus) ctx.exitCode = exitCodeOfStatus(conversation.status);
 }
