@@ -17,7 +17,7 @@ import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { showRun } from './follow.ts';
 import type { NewOptions, Stay } from './new-options.ts';
-import { Announcer } from './new-announce.ts';
+import type { Announcer } from './new-announce.ts';
 import { afterStopping, stopIfAsked } from './new-stop.ts';
 import { named, type StartLimit } from './new-title.ts';
 import { interruption } from '../../runs/endings.ts';
@@ -29,38 +29,43 @@ export type StartOptions = NewOptions &
     /** The limits are for all of the command, and not for the wait alone. */
     isWhole: boolean;
     known: Conversation | null;
+    announcer: Announcer;
     /** Called once the server has taken the start. */
     onStarted?: () => void;
   };
 
-export async function startAndStay(
+/** The conversation as it was read last, and its run where that was waited for. */
+export interface Started {
+  conversation: Conversation;
+  tracked: TrackedRun | null;
+}
+
+/** Starts the conversation and waits as long as `stay` says; prints only what `announcer` prints. */
+export async function startAndTrack(
   ctx: Context,
   server: Server,
   request: NewConversation,
   options: StartOptions,
-): Promise<void> {
-  const announcer = new Announcer(ctx, server, { ...options, changed: options.known === null });
-  const { known } = options;
+): Promise<Started> {
+  const { known, announcer } = options;
   if (known !== null) {
     await announcer.existing(known);
     if (ctx.globals.mode === 'dry-run') throw endOfDryRun();
   }
-  const conversation = known ?? (await startAnew(ctx, server, request, { ...options, announcer }));
-  if (options.stay !== 'ended') return await announcer.started(conversation);
+  const conversation = known ?? (await startAnew(ctx, server, request, options));
+  if (options.stay !== 'ended') return { conversation, tracked: null };
   const tracked = await stay(ctx, server, conversation, options);
   const { end, after } = await stopIfAsked(ctx, server, tracked, conversation, options);
   const last = after === null ? conversation : { ...after, start_task_id: conversation.start_task_id };
-  await announcer.ended(await lastRecord(ctx, server, last, end), end);
+  return { conversation: await lastRecord(ctx, server, last, end), tracked: end };
 }
-
-type Announced = StartOptions & { announcer: Announcer };
 
 /** Sends the start and names what came of it. Throws what a failed start leaves, and the end of a dry run. */
 async function startAnew(
   ctx: Context,
   server: Server,
   request: NewConversation,
-  options: Announced,
+  options: StartOptions,
 ): Promise<Conversation> {
   const limit = startLimit(ctx, options);
   try {
@@ -70,7 +75,7 @@ async function startAnew(
   }
 }
 
-type Limited = Announced & { limit: StartLimit };
+type Limited = StartOptions & { limit: StartLimit };
 
 /** The start and the requests around it, which all end with its time. */
 async function startWithin(
@@ -162,7 +167,7 @@ function lazyProgress(ctx: Context): { show(text: string): Promise<void>; done()
 }
 
 /** What a failed start leaves behind is printed, stopped where that was asked for, and named in the error. */
-async function afterFailedStart(ctx: Context, server: Server, error: unknown, options: Announced): Promise<unknown> {
+async function afterFailedStart(ctx: Context, server: Server, error: unknown, options: StartOptions): Promise<unknown> {
   if (!isAppError(error) || error.exitCode === 141) return error;
   const { announcer } = options;
   const { id, startTaskId } = announcer;
@@ -209,7 +214,7 @@ async function afterUnansweredStart(
   ctx: Context,
   server: Server,
   error: AppError,
-  options: Announced,
+  options: StartOptions,
 ): Promise<AppError> {
   const id = error.details.data?.['conversation_id'];
   if (!UNANSWERED.has(error.kind) || typeof id !== 'string') return error;

@@ -1,31 +1,15 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-import type { NewConversation, SuggestedTask } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
 import { limitsAfter, withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { eventView } from './event-view.ts';
-import { findExisting, isSameStart, readChosenId } from './chosen-id.ts';
-import { readImages } from './images.ts';
-import { checkIdFile } from './new-announce.ts';
-import { readMessage, readTextFile } from './message.ts';
-import {
-  DEMO,
-  readMcpConfig,
-  readMembers,
-  readMicroagent,
-  readReplay,
-  readSecrets,
-  readSuggestedTask,
-  type ReadTask,
-} from './new-files.ts';
+import { Announcer, checkIdFile } from './new-announce.ts';
+import { checkServer, completeDraft, hasTask, readDraft } from './new-draft.ts';
 import { keepingMessage } from './new-kept.ts';
 import { chooseStart } from './new-model.ts';
 import { addNewOptions, checkNewOptions, stayOf, type NewOptions } from './new-options.ts';
-import { choosePlace, onlyProvider } from './new-repository.ts';
-import { startAndStay } from './new-start.ts';
+import { startAndTrack } from './new-start.ts';
 import { askForTask, confirmTask } from './new-wizard.ts';
 import { checkTitle } from './rename.ts';
 import { conversationView, outcomeView, startedShape } from './view.ts';
@@ -103,20 +87,16 @@ export async function newConversation(argument: string | undefined, given: NewOp
     const chosen = { ...options, ...answers?.options };
     const { request, known } = await beforeStart(ctx, lookUps, async (timed) => {
       const bound = await server.withSignal(timed.signal);
-      const place = await choosePlace(timed, bound, chosen);
-      const request: NewConversation = {
-        ...draft,
-        ...place,
-        replay: chosenStart.replay,
-        suggested_task: await withProvider(bound, draft.suggested_task),
-        message: answers?.message ?? draft.message,
-        spec_id: chosen.spec ?? null,
-      };
-      return { request, known: await findSameStart(bound, request) };
+      const message = answers?.message ?? draft.message;
+      return await completeDraft(timed, bound, { ...draft, replay: chosenStart.replay, message }, chosen);
     });
     if (known === null && answers !== null) await confirmTask(ctx, request);
     const onStarted = () => void (typed.text = null);
-    await startAndStay(ctx, server, request, { ...options, ...limits, isWhole, stay, known, onStarted });
+    const announcer = new Announcer(ctx, server, { ...options, changed: known === null });
+    const how = { ...options, ...limits, isWhole, stay, known, announcer, onStarted };
+    const { conversation, tracked } = await startAndTrack(ctx, server, request, how);
+    if (tracked === null) await announcer.started(conversation);
+    else await announcer.ended(conversation, tracked);
   });
 }
 
@@ -139,92 +119,4 @@ function checkOutput(ctx: Context, options: NewOptions): void {
   const isStream = options.follow === true && format !== 'json' && format !== 'id';
   if (isStream) ctx.out.check(eventView(null), 'stream');
   else ctx.out.check(conversationView, 'item');
-}
-
-type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id' | 'suggested_task'> & {
-  suggested_task: ReadTask | null;
-};
-
-/** Everything that can be wrong in flags and files is found here, before a server is asked for anything. */
-async function readDraft(ctx: Context, argument: string | undefined, options: NewOptions): Promise<Draft> {
-  return {
-    api: options.api ?? 'auto',
-    secrets: readSecrets(ctx, options.secret ?? []),
-    conversation_id: options.id === undefined ? null : readChosenId(options.id),
-    confirm: options.confirm ?? null,
-    members: options.members === undefined ? {} : await readMembers(ctx, options.members),
-    given: givenBy(options),
-    model: options.model ?? null,
-    sandbox_id: options.sandbox ?? null,
-    instructions: options.instructions === undefined ? null : await readTextFile(ctx, options.instructions),
-    mcp_config: options.mcpConfig === undefined ? null : await readMcpConfig(ctx, options.mcpConfig),
-    replay: options.replay === undefined ? null : await readReplay(ctx, options.replay),
-    suggested_task:
-      options.suggestedTask === undefined
-        ? null
-        : await readSuggestedTask(ctx, options.suggestedTask, options.gitProvider),
-    microagent: options.microagent === undefined ? null : await readMicroagent(ctx, options.microagent),
-    image_urls: await readImages(ctx, options.image ?? []),
-    message: await readMessage(ctx, { argument, file: options.file }),
-  };
-}
-
-/** The flags as errors name them. */
-function givenBy(options: NewOptions): NonNullable<NewConversation['given']> {
-  const { replay, branch, mcpConfig, suggestedTask, microagent, members } = options;
-  const flags = {
-    replay: ['--replay', replay],
-    branch: ['--branch', branch],
-    mcp_config: ['--mcp-config', mcpConfig],
-    suggested_task: ['--suggested-task', suggestedTask],
-    microagent: ['--microagent', microagent],
-    members: ['--members', members],
-  } as const;
-  return Object.fromEntries(
-    Object.entries(flags).flatMap(([name, [flag, value]]) => (value === undefined ? [] : [[name, `${flag} ${value}`]])),
-  );
-}
-
-function hasTask({ message, replay, suggested_task, microagent }: Draft): boolean {
-  return [message, replay, suggested_task, microagent].some((part) => part !== null);
-}
-
-/** Throws `usage` where the provider has to be said. */
-async function withProvider(server: Server, task: ReadTask | null): Promise<SuggestedTask | null> {
-  return task && { ...task, git_provider: task.git_provider ?? (await onlyProvider(server, task.repo)) };
-}
-
-/** Throws for what this server lacks, before anything is sent. */
-async function checkServer(server: Server, { api, id, title, replay, sandbox }: NewOptions): Promise<void> {
-  const { dialects } = server.info;
-  if (api !== undefined && api !== 'auto' && !dialects.includes(api)) {
-    throw new AppError('unsupported', `this server does not speak ${api}; it speaks ${dialects.join(' and ')}`);
-  }
-  if (id !== undefined && server.presence('caller-conversation-id') === 'absent') {
-    throw new AppError('unsupported', 'this server chooses ids itself; --id needs a server of 2026 that speaks v1');
-  }
-  if (title !== undefined && server.presence('rename') === 'absent') {
-    throw new AppError(
-      'unsupported',
-      'this server cannot rename a conversation; --title needs OpenHands 1.11 or later',
-    );
-  }
-  if (replay === DEMO && server.presence('demo-replay') !== 'present') {
-    throw new AppError('unsupported', 'this server does not have the demo, which is built into the local service', {
-      hint: 'use -p local, or replay a file',
-    });
-  }
-  // A start over V0 takes none, known or not, and says so itself.
-  if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
-}
-
-/** `--id` a second time: the conversation when the same request is done already. Throws `conflict` for another request. */
-async function findSameStart(server: Server, request: NewConversation): Promise<Conversation | null> {
-  const known = request.conversation_id === null ? null : await findExisting(server, request.conversation_id);
-  if (known === null) return null;
-  if (await isSameStart(server, known, request)) return known;
-  throw new AppError('conflict', `conversation ${known.id} exists already, and was started with another request`, {
-    hint: 'leave --id out, or give another one',
-    data: { id: known.id },
-  });
 }
