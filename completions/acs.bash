@@ -9,6 +9,8 @@ _acs_child() {
     'acs specs' | 'acs spec') REPLY='acs specs' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
+    'acs login') REPLY='acs login' ;;
+    'acs logout') REPLY='acs logout' ;;
     'acs profile') REPLY='acs profile' ;;
     'acs whoami') REPLY='acs whoami' ;;
     'acs serve') REPLY='acs serve' ;;
@@ -69,6 +71,8 @@ _acs_child() {
     'acs help specs' | 'acs help spec') REPLY='acs help specs' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help login') REPLY='acs help login' ;;
+    'acs help logout') REPLY='acs help logout' ;;
     'acs help profile') REPLY='acs help profile' ;;
     'acs help whoami') REPLY='acs help whoami' ;;
     'acs help serve') REPLY='acs help serve' ;;
@@ -182,6 +186,8 @@ _acs_flags() {
     'acs secret list') REPLY='-L --limit --all-pages -h --help' ;;
     'acs secret set') REPLY='--from-env --description -h --help' ;;
     'acs secret delete') REPLY='--ignore-not-found -h --help' ;;
+    'acs login') REPLY='--device -n --no-browser --replace -h --help' ;;
+    'acs logout') REPLY='-h --help' ;;
     'acs profile') REPLY='-h --help' ;;
     'acs profile add') REPLY='--key-command --no-check --replace -h --help' ;;
     'acs profile list') REPLY='-h --help' ;;
@@ -242,6 +248,8 @@ _acs_flags() {
     'acs help secret list') REPLY='' ;;
     'acs help secret set') REPLY='' ;;
     'acs help secret delete') REPLY='' ;;
+    'acs help login') REPLY='' ;;
+    'acs help logout') REPLY='' ;;
     'acs help profile') REPLY='' ;;
     'acs help profile add') REPLY='' ;;
     'acs help profile list') REPLY='' ;;
@@ -261,7 +269,7 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') REPLY='conv sandbox specs settings secret profile whoami serve completion help' ;;
+    'acs') REPLY='conv sandbox specs settings secret login logout profile whoami serve completion help' ;;
     'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
@@ -269,7 +277,7 @@ _acs_commands() {
     'acs settings profile') REPLY='list show save use rename delete' ;;
     'acs secret') REPLY='list set delete' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
-    'acs help') REPLY='conv sandbox specs settings secret profile whoami serve completion exit-codes environment output' ;;
+    'acs help') REPLY='conv sandbox specs settings secret login logout profile whoami serve completion exit-codes environment output' ;;
     'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;
@@ -490,6 +498,8 @@ _acs_values() {
     'acs settings profile delete argument') names=model-profiles ;;
     'acs secret set argument') names=secrets ;;
     'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
+    'acs login argument') names=profiles ;;
+    'acs logout argument') names=profiles ;;
     'acs profile add argument') : ;;
     'acs profile show argument') names=profiles ;;
     'acs profile use argument') names=profiles ;;

@@ -35,12 +35,12 @@ const GROUPS = [
       'src/servers/v1/index.ts',
     ],
     // The rules for records and the reading of ids, which most commands share: not needed before the first request. A
-    // list needs neither the text of events, nor a patch, nor a wait.
+    // list needs neither the text of events, nor a patch, nor a wait, nor words for where a key came from.
     takes: (file, importers) =>
       isSharedBy(
         file,
         importers,
-        /^src\/(domain\/(?!event-|(?:text-)?patch\.)|commands\/(?!bulk|dry-run|wait-limit)[^/]+\.ts$)/,
+        /^src\/(domain\/(?!event-|(?:text-)?patch\.|target-sources\.)|commands\/(?!bulk|dry-run|wait-limit)[^/]+\.ts$)/,
         8,
       ),
   },

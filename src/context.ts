@@ -8,6 +8,7 @@ import type { Clock } from './clock.ts';
 import type { Emitter } from './output/emit.ts';
 import type { ProfileStore } from './profiles/store.ts';
 import type { NewKey, ResolvedTarget } from './profiles/resolve.ts';
+import type { DeviceFlow } from './servers/device-flow.ts';
 import type { Server } from './servers/server.ts';
 import type { Progress } from './terminal/progress.ts';
 import type { Prompt } from './terminal/prompt.ts';
@@ -134,6 +135,8 @@ export interface Context {
     local?: boolean;
     sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
   }): Promise<Server>;
+  /** The sign-in in a browser at a server of which no key is known; nothing is sent yet. */
+  deviceFlow(baseUrl: string): Promise<DeviceFlow>;
   /** Fetches a key that belongs to no server yet; null for `none`. Throws `config` when it cannot be had or sent. */
   readKey(from: NewKey): Promise<string | null>;
   /** Remembers and recalls `@last` for a server origin. */

@@ -125,6 +125,7 @@ export function createContext(platform: Platform): Context {
     readKey: (from) => targets.newKey(from),
     connectedServers: () => connections.urls(),
     connect: (target) => connections.to({ local: false, ...target }),
+    deviceFlow: (baseUrl) => connections.deviceFlow(baseUrl),
     lastConversation: {
       get: async (origin) => (await cache()).last.get(connections.memoryKey(origin)),
       set: async (origin, id) => (await cache()).last.set(connections.memoryKey(origin), id),

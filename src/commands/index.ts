@@ -53,6 +53,18 @@ const ENTRIES: readonly RootEntry[] = [
     load: async () => (await import('./secret/index.ts')).declareSecret,
   },
   {
+    usage: 'login [name]',
+    description: 'sign in to a server, and store its key',
+    group: SETUP,
+    load: async () => (await import('./profile/login.ts')).declareLogin,
+  },
+  {
+    usage: 'logout [name]',
+    description: 'remove the stored key of a profile',
+    group: SETUP,
+    load: async () => (await import('./profile/logout.ts')).declareLogout,
+  },
+  {
     usage: 'profile',
     description: 'store servers and their keys under names',
     group: SETUP,

@@ -8,6 +8,8 @@ const WORDS: Readonly<Record<string, string>> = {
   command: 'the key command of the profile',
   local: 'the local service',
   prompt: 'your answer',
+  cloud: 'your choice of the cloud',
+  device: 'the sign-in in the browser',
 };
 
 export interface TargetSources {

@@ -29,6 +29,8 @@ export interface ProfileStore {
   rename(from: string, to: string): Promise<void>;
   /** Removing the default leaves none. Throws `not-found`. */
   remove(name: string): Promise<void>;
+  /** False when it has no stored key. Throws `not-found`. */
+  removeKey(name: string): Promise<boolean>;
   defaultName(): Promise<string | null>;
   /** A stored name or `local`. Throws `not-found`. */
   setDefault(name: string): Promise<void>;
@@ -83,6 +85,15 @@ export function openProfileStore(options: {
         delete document.profiles[name];
         if (document.default === name) document.default = null;
       }),
+    async removeKey(name) {
+      let had = false;
+      await change((document) => {
+        const profile = existing(document, name);
+        had = profile.key !== undefined;
+        delete profile.key;
+      });
+      return had;
+    },
     setDefault: (name) =>
       change((document) => {
         if (name !== LOCAL_PROFILE) existing(document, name);
@@ -113,8 +124,9 @@ function own(profiles: ProfileDocument['profiles'], name: string) {
   return Object.hasOwn(profiles, name) ? profiles[name] : undefined;
 }
 
-function existing(document: ProfileDocument, name: string): void {
-  if (own(document.profiles, name)) return;
+function existing(document: ProfileDocument, name: string): StoredProfile {
+  const profile = own(document.profiles, name);
+  if (profile) return profile;
   throw new AppError('not-found', `no profile ${JSON.stringify(name)}`, {
     hint: 'list the profiles: acs profile list',
   });

@@ -8,6 +8,7 @@ import type { Dialect } from '../domain/conversation.ts';
 import { AppError, isAppError } from '../errors.ts';
 import type { RequestDetails } from '../errors.ts';
 import { featuresThat, type Feature, type KnownFeatures, type Presence } from './features.ts';
+import type { DeviceFlow } from './device-flow.ts';
 import { createServerFacts, type ServerFacts } from './facts.ts';
 import type { Links } from './links.ts';
 import type { ProbeFacts } from './probe.ts';
@@ -29,6 +30,29 @@ import { LIMITS_MS } from './transport/time-limits.ts';
  * Call `server.close()` at the end, or open connections keep the process alive.
  */
 export async function connect(options: ConnectOptions): Promise<Server> {
+  const run = createRun(options);
+  // The facts of most servers are cached by an earlier command.
+  const ask = async () => {
+    const { probe } = await import('./probe.ts');
+    return await probe(appTransport(run, options.signal, unsurprised), options);
+  };
+  try {
+    run.facts = await createServerFacts(options, run.baseUrl, ask);
+    return await createServer(run, run.facts.now, options.signal);
+  } catch (error) {
+    await run.network.close();
+    throw error;
+  }
+}
+
+/** For the sign-in to a server of which no key is known. Sends nothing yet. */
+export async function openDeviceFlow(options: Omit<ConnectOptions, 'key'>): Promise<DeviceFlow> {
+  const { createDeviceFlow } = await import('./device-flow.ts');
+  const run = createRun({ ...options, key: null });
+  return createDeviceFlow(appTransport(run, options.signal, unsurprised), () => run.network.close());
+}
+
+function createRun(options: ConnectOptions): Run {
   const baseUrl = normalizeBaseUrl(options.baseUrl);
   checkKey(options.key);
   const network = createNetwork({
@@ -46,18 +70,7 @@ export async function connect(options: ConnectOptions): Promise<Server> {
     starts: { known: new Map(), missed: 0 },
     owners: new Map(),
   };
-  // The facts of most servers are cached by an earlier command.
-  const ask = async () => {
-    const { probe } = await import('./probe.ts');
-    return await probe(appTransport(run, options.signal, unsurprised), options);
-  };
-  try {
-    run.facts = await createServerFacts(options, baseUrl, ask);
-    return await createServer(run, run.facts.now, options.signal);
-  } catch (error) {
-    await network.close();
-    throw error;
-  }
+  return run;
 }
 
 interface Run {

@@ -6,8 +6,6 @@ import type { Answer } from './transport/answer.ts';
 
 export type KeyInUse = Pick<ConnectOptions, 'key' | 'sources'>;
 
-const ADD_PROFILE = 'acs profile add <name> --base-url <url> --api-key-file -';
-
 export function keyError(
   { key, sources }: KeyInUse,
   { status, request }: Pick<Answer, 'status' | 'request'>,
@@ -18,12 +16,12 @@ export function keyError(
     return new AppError('auth', 'this server asks for a key, and none was given', {
       status,
       request,
-      hint: `${url}give a key with --api-key-file <file>, ACS_API_KEY, or a profile: ${ADD_PROFILE}`,
+      hint: `${url}give a key with --api-key-file <file>, ACS_API_KEY, or a profile: acs login`,
     });
   }
   return new AppError('auth', `the server refuses the key${from?.key == null ? '' : ` from ${from.key}`}`, {
     status,
     request,
-    hint: `${url}give another key with --api-key-file <file>, ACS_API_KEY, or a profile: ${ADD_PROFILE}`,
+    hint: `${url}give another key with --api-key-file <file>, ACS_API_KEY, or a profile: acs login`,
   });
 }

@@ -15,7 +15,7 @@ export function canonicalName(name: string): string {
 }
 
 const SECRET_ENDING =
-  /(?:^|_)(?:api_?keys?|session_key|access_key|secret_key|private_key|secrets?|password|passwd|passphrase|authorization|cookie|tokens?|tkn|credentials?|auth_header)$/;
+  /(?:^|_)(?:api_?keys?|session_key|access_key|secret_key|private_key|secrets?|password|passwd|passphrase|authorization|cookie|tokens?|tkn|device_code|credentials?|auth_header)$/;
 
 /** Cursors of paged lists end in `token` and are not secrets; a script needs them. */
 const NOT_SECRET =

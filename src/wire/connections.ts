@@ -6,6 +6,7 @@ import type { ServerCache } from '../profiles/cache.ts';
 import { LOCAL_PROFILE } from '../profiles/names.ts';
 import type { TargetSources } from '../domain/target-sources.ts';
 import type { TargetPlan } from '../profiles/resolve.ts';
+import type { DeviceFlow } from '../servers/device-flow.ts';
 import type { Server } from '../servers/server.ts';
 import type { SecretKeeper } from '../text/secret-keeper.ts';
 import type { Platform } from './platform.ts';
@@ -22,6 +23,8 @@ export interface Connections {
   of(plan: TargetPlan, within?: AbortSignal): Promise<Server>;
   /** @param within ends the probe, besides the signal of the run */
   to(target: ConnectionTarget, within?: AbortSignal): Promise<Server>;
+  /** A sign-in that needs no key yet. */
+  deviceFlow(baseUrl: string): Promise<DeviceFlow>;
   /** The URLs of servers that were opened or failed to open. */
   urls(): readonly string[];
   /** The key under which data about a server is stored: the port of the local service may change. */
@@ -49,9 +52,22 @@ export interface ConnectionsWiring {
 }
 
 export function createConnections({ platform, context, targets, cache, secrets }: ConnectionsWiring): Connections {
-  const open: Server[] = [];
+  const open: { close(): Promise<void> }[] = [];
   const localOrigins = new Set<string>();
   const urls = new Set<string>();
+  const options = (baseUrl: string, local: boolean, within?: AbortSignal) => ({
+    baseUrl,
+    local,
+    secrets,
+    env: platform.env,
+    clock: platform.clock,
+    signal: within ?? platform.signal,
+    mode: context.globals.mode,
+    requestTimeoutMs: context.globals.requestTimeoutMs,
+    rate: context.globals.rate,
+    ...(context.globals.debug === 'on' ? { log: (line: string) => notify(context, line) } : {}),
+    notice: (text: string) => notify(context, text),
+  });
   const connections: Connections = {
     async of(plan, within) {
       for (const notice of plan.notices) await context.notice(notice);
@@ -67,23 +83,19 @@ export function createConnections({ platform, context, targets, cache, secrets }
       if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/connect.ts');
       const opened = await connect({
-        baseUrl: base_url,
+        ...options(base_url, local, within),
         key,
-        secrets,
         ...(sources === undefined ? {} : { sources }),
-        local,
-        env: platform.env,
-        clock: platform.clock,
-        signal: within ?? platform.signal,
-        mode: context.globals.mode,
-        requestTimeoutMs: context.globals.requestTimeoutMs,
-        rate: context.globals.rate,
-        ...(context.globals.debug === 'on' ? { log: (line: string) => notify(context, line) } : {}),
-        notice: (text) => notify(context, text),
         cache: local ? await localProbeCache(cache, pid) : await probeCache(cache, key),
       });
       open.push(opened);
       return within === undefined ? opened : await opened.withSignal(platform.signal);
+    },
+    async deviceFlow(base_url) {
+      const { openDeviceFlow } = await import('../servers/connect.ts');
+      const opened = await openDeviceFlow(options(base_url, false));
+      open.push(opened);
+      return opened;
     },
     urls: () => [...urls],
     memoryKey: (origin) => (localOrigins.has(origin) ? LOCAL_PROFILE : origin),

@@ -39,6 +39,7 @@ beforeAll(async () => {
   await world.acs('settings', 'set', 'llm_model=openai/some-model', 'llm_api_key=@value', 'max_iterations=7');
   await world.acs('settings', 'profile', 'save', 'usual');
   await world.acs('settings', 'profile', 'use', 'usual');
+  await writeFile(path.join(world.dir, 'key'), world.service.key);
   await world.acs('profile', 'add', 'work', '--base-url', world.service.url);
   await world.acs('profile', 'add', 'other', '--base-url', 'https://acs.example', '--no-check');
 });
@@ -116,6 +117,14 @@ const TABLE: Record<string, Row> = {
     },
   },
   'profile add': { args: ['other', '--base-url', 'https://acs.example', '--no-check', '--replace'] },
+  login: {
+    args: ['--api-key-file', 'key', '--replace', 'signed-in'],
+    before: given(
+      () => '--base-url',
+      () => world.service.url,
+    ),
+  },
+  logout: { args: ['signed-in'] },
   'profile list': { args: [] },
   'profile show': { args: ['work'] },
   'profile use': { args: ['work'] },

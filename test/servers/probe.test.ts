@@ -116,7 +116,7 @@ describe('a probe that fails', () => {
     const refused = await failure(connectTo(fake.url, { key: 'another-key' }));
     expect([refused.kind, refused.message]).toEqual(['auth', 'the server refuses the key']);
     for (const { details } of [missing, refused]) {
-      expect(details.hint).toContain('acs profile add <name> --base-url <url> --api-key-file -');
+      expect(details.hint).toContain('or a profile: acs login');
       expect(details.request).toEqual({ method: 'GET', url: expect.stringContaining(fake.url) as string });
     }
   });

@@ -129,7 +129,7 @@ const NAMES_OF_ARGUMENTS: readonly (readonly [path: RegExp, argument: RegExp, of
   [/^acs settings profile /, /^name$/, 'model-profiles'],
   [/^acs settings /, /^key/, 'settings'],
   [/^acs secret /, /^name$/, 'secrets'],
-  [/^acs profile (show|use|rename|delete)$/, /^name$/, 'profiles'],
+  [/^acs (profile (show|use|rename|delete)|login|logout)$/, /^name$/, 'profiles'],
 ];
 
 function argumentOf(command: Command, path: string, children: Command[]): Values | null {

@@ -68,7 +68,7 @@ function exitCodes(): Page {
 
 const ENVIRONMENT: Page = [
   'Server: the first of --base-url, --profile, ACS_BASE_URL, ACS_PROFILE, the default profile (acs profile use), and on a terminal the built-in profile `local`. Off a terminal (stdin or stderr is not a terminal, or CI is set) there is no fallback: exit code 3.',
-  "Key: --api-key-file, else the profile's own key, else ACS_API_KEY. A stored key is sent only to the server it was stored for. `local` uses only its own key.",
+  "Key: --api-key-file, else the profile's own key, else ACS_API_KEY. `acs login` and `acs profile add` store a key, `acs logout` removes it. A stored key is sent only to the server it was stored for. `local` uses only its own key.",
   {
     title: 'Variables:',
     items: [

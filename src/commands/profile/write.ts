@@ -25,3 +25,16 @@ export async function existingProfile(store: ProfileStore, name: string) {
 export function refuseLocal(name: string, verb: string): void {
   if (name === LOCAL) throw new AppError('usage', `the built-in profile "local" cannot be ${verb}`);
 }
+
+/** The name that the command line gives: as an argument, or with --profile. Throws `usage` for two different ones. */
+export function nameOfProfile(given: string | undefined, { globals: { profile } }: Context): string | undefined {
+  if (given !== undefined && profile !== undefined && given !== profile)
+    throw new AppError('usage', 'two profiles are named: give either the argument or --profile');
+  return given ?? profile;
+}
+
+/** Prints the built-in profile, unchanged. */
+export async function localNeedsNoKey(ctx: Context, notice: string): Promise<void> {
+  await printProfile(ctx, await ctx.profiles(), LOCAL, false);
+  await ctx.notice(notice);
+}

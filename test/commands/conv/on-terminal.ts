@@ -1,7 +1,7 @@
 /** Runs acs on a terminal and answers its questions as a test says. */
 import { PassThrough } from 'node:stream';
 import { run } from '../../../src/cli.ts';
-import { clockFrom } from '../../../src/clock.ts';
+import { clockFrom, type Clock } from '../../../src/clock.ts';
 import type { OutputStream } from '../../../src/context.ts';
 import type { Prompt } from '../../../src/terminal/prompt.ts';
 import { createContext } from '../../../src/wire.ts';
@@ -40,6 +40,14 @@ export async function runWizard(
   args: string[],
   answers: (string | boolean)[],
 ): Promise<Asked> {
+  return runAnswered({ world, cwd, args: ['conv', 'new', ...args] }, answers);
+}
+
+/** Runs a command; each question gets the next of `answers`. */
+export async function runAnswered(
+  command: Pick<TerminalRun, 'world' | 'cwd' | 'args' | 'clock' | 'signal'>,
+  answers: (string | boolean)[],
+): Promise<Asked> {
   const questions: string[] = [];
   const left = [...answers];
   const answer = <T>(message: string): Promise<T> => {
@@ -62,14 +70,7 @@ export async function runWizard(
     secret: ({ message }) => answer(message),
     editor: ({ message }) => answer(message),
   };
-  const ended = await runOnTerminal({
-    world,
-    cwd,
-    args: ['conv', 'new', ...args],
-    prompt,
-    stdout: kept(),
-    stderr: kept(),
-  });
+  const ended = await runOnTerminal({ ...command, prompt, stdout: kept(), stderr: kept() });
   return { ...ended, questions };
 }
 
@@ -80,9 +81,21 @@ interface TerminalRun {
   prompt: Prompt;
   stdout: KeptStream;
   stderr: KeptStream;
+  /** Real time without one. */
+  clock?: Clock;
+  signal?: AbortSignal;
 }
 
-async function runOnTerminal({ world, cwd, args, prompt, stdout, stderr }: TerminalRun): Promise<Omit<Ended, 'bytes'>> {
+async function runOnTerminal({
+  world,
+  cwd,
+  args,
+  prompt,
+  stdout,
+  stderr,
+  clock = clockFrom(() => Date.now()),
+  signal = new AbortController().signal,
+}: TerminalRun): Promise<Omit<Ended, 'bytes'>> {
   const context = createContext({
     root: PACKAGE_ROOT,
     io: { stdin: { isTTY: true, raw: new PassThrough(), readAll: () => new Promise(() => {}) }, stdout, stderr },
@@ -90,8 +103,8 @@ async function runOnTerminal({ world, cwd, args, prompt, stdout, stderr }: Termi
     cwd,
     home: world.home,
     platform: process.platform,
-    clock: clockFrom(() => Date.now()),
-    signal: new AbortController().signal,
+    clock,
+    signal,
   });
   context.prompt = () => Promise.resolve(prompt);
   const code = await run(args, context);
