@@ -11,7 +11,7 @@ const CONNECTION_MS = {
 } as const;
 
 /** Close codes of an agent server that refuses a key, and of one that does not have the conversation. */
-const REFUSALS: ReadonlySet<number> = new Set([4001, 4004]);
+const REFUSALS: ReadonlySet<number | null> = new Set([4001, 4004]);
 
 export class Connection {
   private socket: FollowSocket | null = null;
@@ -27,7 +27,7 @@ export class Connection {
 
   /** The last socket was closed as one that the server refuses. */
   get wasRefused(): boolean {
-    return this.closeCode !== null && REFUSALS.has(this.closeCode);
+    return REFUSALS.has(this.closeCode);
   }
 
   opened(socket: FollowSocket | null, nowMs: number): void {

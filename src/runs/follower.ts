@@ -214,8 +214,8 @@ class Follower {
   private *meet(sighting: Sighting): Generator<FollowItem, void, void> {
     if (!this.window.isNew(sighting.id, sighting.timestamp)) return;
     this.eventAtMs = this.clock.now();
-    if (!this.connection.isOpen)
-      this.reopenAtMs = Math.min(this.reopenAtMs, this.eventAtMs + this.readingMs(this.eventAtMs));
+    // Of use without a socket only: the end of a socket sets it again.
+    this.reopenAtMs = Math.min(this.reopenAtMs, this.eventAtMs + this.readingMs(this.eventAtMs));
     if (sighting.word !== null) this.word = sighting.word;
     if (this.skipTo !== null) {
       if (sighting.id === this.skipTo) this.skipTo = null;
@@ -273,7 +273,7 @@ class Follower {
     const woken = new Promise<void>((resolve) => (this.wake = resolve));
     await beforeTime({ clock: this.clock }, waitMs, [woken, ...connection.activity()]);
     // On a busy machine a frame may be due while older ones have arrived and are not yet read.
-    if (this.clock.now() >= connection.dueMs) await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 

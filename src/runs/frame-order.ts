@@ -4,8 +4,14 @@ import { parseTime } from '../text/time.ts';
 
 interface Kept {
   sighting: Sighting;
-  timeMs: number | null;
+  time: FrameTime | null;
   arrivedMs: number;
+}
+
+/** Servers write microseconds: within a millisecond the texts decide. */
+interface FrameTime {
+  ms: number;
+  text: string;
 }
 
 export class FrameOrder {
@@ -28,9 +34,8 @@ export class FrameOrder {
 
   add(sightings: readonly Sighting[], nowMs: number): void {
     for (const sighting of sightings) {
-      const frame = { sighting, timeMs: parseTime(sighting.timestamp), arrivedMs: nowMs };
-      let place = this.kept.length;
-      while (place > 0 && isBefore(frame, this.kept[place - 1])) place -= 1;
+      const frame = { sighting, time: timeOf(sighting), arrivedMs: nowMs };
+      const place = this.kept.findLastIndex((other) => !isBefore(frame.time, other.time)) + 1;
       this.kept.splice(place, 0, frame);
     }
   }
@@ -42,9 +47,13 @@ export class FrameOrder {
   }
 }
 
-/** The texts decide within a millisecond: servers write microseconds. */
-function isBefore(one: Kept, other: Kept | undefined): boolean {
-  if (other === undefined || one.timeMs === null || other.timeMs === null) return false;
-  if (one.timeMs !== other.timeMs) return one.timeMs < other.timeMs;
-  return (one.sighting.timestamp ?? '') < (other.sighting.timestamp ?? '');
+function timeOf({ timestamp }: Sighting): FrameTime | null {
+  const ms = parseTime(timestamp);
+  return ms === null ? null : { ms, text: String(timestamp) };
+}
+
+function isBefore(one: FrameTime | null, other: FrameTime | null): boolean {
+  if (one === null || other === null) return false;
+  const ms = one.ms - other.ms;
+  return ms < 0 || (ms === 0 && one.text < other.text);
 }

@@ -69,3 +69,9 @@ describe('a command that leaves a run', () => {
     expect(endings.noEvents(running, 120_000, null).message).toBe(`no event of conversation ${ID} for 2m`);
   });
 });
+
+it('a run that waits for a confirmation is named as one that only an answer continues', () => {
+  expect(endings.staysWaiting(ID)).toBe(
+    `conversation ${ID} waits for a confirmation and does not run until it is answered`,
+  );
+});

@@ -185,6 +185,14 @@ describe('following with a socket', () => {
     expect([asked, source.endedWith]).toEqual([1, refused]);
   });
 
+  it('connects again after a refusal where a source cannot confirm it', async () => {
+    await source.start();
+    source.stored = [sighting('a')];
+    await source.sockets[0]?.cut(4001);
+    await source.clock.pass(2_000);
+    expect([source.sockets.length, source.lines, source.endedWith]).toEqual([2, ['=running', 'a'], 'not ended']);
+  });
+
   it('goes on when the refusal is not confirmed, and asks nothing after another close', async () => {
     let asked = 0;
     source.confirmRefusal = () => Promise.resolve(void (asked += 1));

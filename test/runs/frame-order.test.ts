@@ -15,6 +15,15 @@ it('frames are ordered by their times, to the microsecond', () => {
   expect(order(['c', '02.000003'], ['a', '01'], ['b', '02.000002'])).toEqual(['a', 'b', 'c']);
 });
 
+it('frames are ordered by the time that a text means, in any time zone', () => {
+  expect(order(['b', '02-01:00'], ['a', '03+01:00'])).toEqual(['a', 'b']);
+  expect(order(['a', '03+01:00'], ['b', '02-01:00'])).toEqual(['a', 'b']);
+});
+
+it('a frame with an unreadable time stays where it came', () => {
+  expect(order(['b', '02'], ['x', 'soon'], ['a', '01'])).toEqual(['b', 'x', 'a']);
+});
+
 it('frames of the same time, and those without one, stay where they came', () => {
   expect(order(['b', '01'], ['a', '01'], ['x', null], ['c', '00'])).toEqual(['b', 'a', 'x', 'c']);
 });

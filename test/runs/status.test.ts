@@ -55,6 +55,11 @@ describe('a resume', () => {
     expect(STATUSES.filter((status) => actionOnResume(status) === 'nothing')).toEqual(['starting', 'finished']);
   });
 
+  it('requests a run of every other conversation', () => {
+    const others = STATUSES.filter((status) => !['starting', 'finished', 'idle'].includes(status));
+    expect(others.map((status) => [status, actionOnResume(status)])).toEqual(others.map((status) => [status, 'run']));
+  });
+
   it('requests a run of an idle conversation only if it has a message', () => {
     expect(STATUSES.filter((status) => actionOnResume(status) === 'run-if-message')).toEqual(['idle']);
   });
