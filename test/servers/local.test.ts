@@ -240,6 +240,35 @@ describe('V1 of the local service', () => {
     expect(await server.conversations.diff(id)).toEqual(await server.conversations.diff(id));
   });
 
+  it('returns a patch that git applies, whatever the configuration of git in the workspace', async () => {
+    const settings = [
+      ['diff.noprefix', 'true'],
+      ['diff.mnemonicPrefix', 'true'],
+      ['diff.context', '0'],
+      ['diff.orderFile', '/nowhere'],
+      ['diff.external', '/bin/false'],
+      ['diff.ignoreSubmodules', 'all'],
+      ['color.diff', 'always'],
+      ['core.autocrlf', 'true'],
+      ['core.safecrlf', 'true'],
+    ];
+    const configure = settings.map(([name, value]) => `git config ${name} ${value}`).join(' && ');
+    const nested = 'git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q --allow-empty -m first';
+    const { id } = await start(server, {
+      repository,
+      replay: replayOf(`echo "echo more" >> tool.sh; ${nested}; ${configure}`),
+    });
+    await untilEnd(server, id);
+    const { patch, changes, omissions } = await server.conversations.diff(id);
+    expect(changes).toEqual([{ path: 'tool.sh', status: 'modified' }]);
+    expect(omissions).toEqual(['lib: it is a repository of its own, and its files are not compared']);
+    const copy = path.join(world.dir, 'copy-configured');
+    await git(world.dir, 'clone', '-q', repository, copy);
+    await writeFile(path.join(world.dir, 'patch'), patch);
+    await git(copy, 'apply', '--index', path.join(world.dir, 'patch'));
+    expect(await readFile(path.join(copy, 'tool.sh'), 'utf8')).toBe('#!/bin/sh\necho more\n');
+  });
+
   it('reports a missing branch and a missing repository', async () => {
     const branch = await failure(start(server, { repository, branch: 'no-such-branch', replay: replayOf('true') }));
     expect(['not-found', 'failed']).toContain(branch.kind);

@@ -109,7 +109,7 @@ export function parseNameStatus(text: string): FileChange[] {
 }
 
 /** Makes the empty tree the base of an index that holds the added and changed files alone. */
-const KEEP_CHANGED = `git diff --cached --raw -z --no-renames --abbrev=64 --diff-filter=d "$base" >"$t/kept" || exit 1
+const KEEP_CHANGED = `git diff $compared --raw -z --no-renames --abbrev=64 --diff-filter=d "$base" >"$t/kept" || exit 1
 rm -f "$GIT_INDEX_FILE"
 tr '\\0\\n' '\\n\\0' <"$t/kept" | awk '
     NR % 2 { mode = $2; id = $4; next }
@@ -122,6 +122,7 @@ base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
  * Where the workspace is not a repository, all its files are new. The base is the last step of the set-up in the history of
  * HEAD: what was cloned or checked out before the conversation began. A repository below the workspace that the base
  * does not have leaves the index again, unless .gitmodules names it: a patch would hold its commit and none of its files.
+ * The flags override the configuration of git in the sandbox, with which the patch could be one that git does not apply.
  * The copy of the index keeps its time: git reads the content of a file that is as old as the index or newer, because
  * its time and size may be those of before a change within the same second.
  */
@@ -135,6 +136,8 @@ t=$(mktemp -d) || exit 1
 trap 'rm -rf "$t"' EXIT
 export GIT_OPTIONAL_LOCKS=0 GIT_PAGER=cat LC_ALL=C
 empty=4b825dc642cb6eb9a060e54bf8d69288fbee4904
+compared='--cached --ignore-submodules=none -O/dev/null'
+as_patch='--src-prefix=a/ --dst-prefix=b/ -U3 --inter-hunk-context=0 --submodule=short'
 if ! is_top .; then
   git init -q --bare "$t/repo" || exit 1
   export GIT_DIR="$t/repo" GIT_WORK_TREE="$(pwd)"
@@ -158,18 +161,18 @@ else
   export GIT_OBJECT_DIRECTORY="$t/objects" GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects"
 fi
 export GIT_INDEX_FILE="$t/index"
-git add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
+git -c core.safecrlf=false add -A --ignore-errors . >/dev/null 2>"$t/errors" || [ $? -eq 1 ] || { cat "$t/errors" >&2; exit 1; }
 [ -n "$base" ] || base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
 git config -f .gitmodules --get-regexp '^submodule[.].*[.]path$' 2>/dev/null | sed 's/^[^ ]* //' >"$t/modules"
-git diff --cached --raw -z --no-renames "$base" >"$t/raw" || exit 1
+git diff $compared --raw -z --no-renames "$base" >"$t/raw" || exit 1
 tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
     BEGIN { while ((getline line <modules) > 0) declared[line] = 1 }
     NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
     link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
 git update-index -z --force-remove --stdin <"$t/nested" || exit 1
 commit=$(git rev-parse --verify --quiet "$base^{commit}")
-${against === 'nothing' ? KEEP_CHANGED : ''}git diff --cached --name-status -z -M "$base" >"$t/names" || exit 1
-git diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
+${against === 'nothing' ? KEEP_CHANGED : ''}git diff $compared --name-status -z -M "$base" >"$t/names" || exit 1
+git diff $compared $as_patch --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
 echo "ACS-BASE $commit"
 echo ACS-NAMES
 base64 <"$t/names"

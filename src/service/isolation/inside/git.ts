@@ -80,6 +80,12 @@ const basesOf = inGroups(async (key: string, names: readonly string[]): Promise<
 
 const LITERAL_PATHS = { GIT_LITERAL_PATHSPECS: '1' };
 
+/** They override the configuration of the repository, with which the patch could be one that git does not apply. */
+const AS_PATCH = [
+  ...['--binary', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames'],
+  ...['-O/dev/null', '--src-prefix=a/', '--dst-prefix=b/', '-U3', '--inter-hunk-context=0', '--submodule=short'],
+];
+
 /** One patch of everything that differs from a commit (as in gitChanges), binary files and modes included. */
 export async function gitDelta(workingDir: string, folder: string, ref: string | null): Promise<string> {
   const absolute = path.resolve(workingDir, folder);
@@ -90,9 +96,8 @@ export async function gitDelta(workingDir: string, folder: string, ref: string |
   try {
     const env = { GIT_INDEX_FILE: path.join(scratch, 'index') };
     await succeed(absolute, ['read-tree', base], env);
-    await succeed(absolute, ['add', '--all', '--', '.'], env);
-    const diff = ['diff', '--cached', '--binary', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames'];
-    return await succeed(absolute, [...diff, base, '--', '.'], env);
+    await succeed(absolute, ['-c', 'core.safecrlf=false', 'add', '--all', '--', '.'], env);
+    return await succeed(absolute, ['diff', '--cached', ...AS_PATCH, base, '--', '.'], env);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -100,7 +105,18 @@ export async function gitDelta(workingDir: string, folder: string, ref: string |
 
 async function changesOf(repository: string, ref: string | null): Promise<GitChange[]> {
   const base = await treeOf(repository, ref);
-  const diff = ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', '--relative', base, '--', '.'];
+  const diff = [
+    'diff',
+    '--name-status',
+    '-z',
+    '--no-renames',
+    '--no-ext-diff',
+    '-O/dev/null',
+    '--relative',
+    base,
+    '--',
+    '.',
+  ];
   const fields = (await succeed(repository, diff)).split('\0');
   const changes: GitChange[] = [];
   for (let index = 0; index + 1 < fields.length; index += 2) {

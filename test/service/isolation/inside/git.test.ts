@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { gitDiff } from '../../../../src/service/isolation/inside/git.ts';
+import { gitChanges, gitDelta, gitDiff } from '../../../../src/service/isolation/inside/git.ts';
 
 const PATH = process.env.PATH;
 let dir: string;
@@ -65,4 +65,18 @@ it('without a remote every file is new', async () => {
 
 it('a file that is neither in the base nor in the workspace is refused', async () => {
   await expect(gitDiff(workspace, 'nowhere.txt', null)).rejects.toMatchObject({ code: 'not-found' });
+});
+
+it('a patch of everything is one that git applies, whatever the configuration of git in the workspace', async () => {
+  for (const [name, value] of [
+    ['diff.noprefix', 'true'],
+    ['diff.context', '0'],
+    ['diff.orderFile', '/nowhere'],
+    ['core.autocrlf', 'true'],
+    ['core.safecrlf', 'true'],
+  ] as const) {
+    git('config', name, value);
+  }
+  expect(await gitDelta(workspace, '.', null)).toContain('--- a/kept.txt\n+++ b/kept.txt\n@@ -1 +1 @@\n-old\n+new\n');
+  expect(await gitChanges(workspace, '.', null)).toEqual([{ status: 'UPDATED', path: 'kept.txt' }]);
 });
