@@ -57,11 +57,11 @@ export function declareExec(parent: Command, ctx: Context): void {
       { command: 'acs sandbox exec -i @last -- tar xf - <files.tar', does: 'pass a file to a program' },
     ],
   });
-  command.action((id: string, options: ExecOptions) => exec(id, options, ctx));
+  command.action((id: string, options: ExecOptions, { args }: Command) => exec(id, args.slice(1), options, ctx));
 }
 
-export async function exec(word: string, options: ExecOptions, ctx: Context): Promise<void> {
-  const argv = requiredProgram(options);
+async function exec(word: string, excess: readonly string[], options: ExecOptions, ctx: Context): Promise<void> {
+  const argv = requiredProgram(excess, options);
   const env = readEnvironment(options.env ?? [], ctx.env);
   const printer = printerOf(ctx);
   checkWord(sandboxes, word);
@@ -108,7 +108,17 @@ function throwFailure(ctx: Context, failure: AppError): void {
   ctx.exitCode = 141;
 }
 
-function requiredProgram({ program }: ExecOptions): readonly string[] {
+/** @param excess words between the id and `--`: they belong to no flag, and may be meant for the program */
+function requiredProgram(excess: readonly string[], { program }: ExecOptions): readonly string[] {
+  if (program !== undefined && excess[0] !== undefined) {
+    throw new AppError(
+      'usage',
+      `"${excess[0].slice(0, 100)}" stands before --; the program and its arguments follow it`,
+      {
+        hint: 'for example: acs sandbox exec <id> -- ls -la',
+      },
+    );
+  }
   if (program !== undefined && program.length > 0 && program[0] !== '') return program;
   throw new AppError(
     'usage',

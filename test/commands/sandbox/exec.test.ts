@@ -30,6 +30,7 @@ describe('sandbox exec', () => {
   it.each([
     ['no program', ['ID'], 'the program is missing: it follows --'],
     ['a program without --', ['ID', 'ls', '-la'], "unknown option '-l'"],
+    ['a word before --', ['ID', 'rm', '--', '-rf', 'x'], '"rm" stands before --'],
     ['nothing after --', ['ID', '--'], 'no program follows --'],
     ['an empty program', ['ID', '--', ''], 'no program follows --'],
     ['a variable with a wrong name', ['ID', '--env', 'a-b=1', '--', 'ls'], '"a-b" is not the name of a variable'],
