@@ -18,6 +18,8 @@ export const sandboxes: Resource<Sandbox> = {
   readWord: readSandboxWord,
   idsOf: ({ id }) => [id],
   async ofLast(server, conversationId) {
+    // Where no server of this kind has sandboxes, that is the error, and not that this conversation has none.
+    if (server.presence('sandboxes') === 'absent') return await server.sandboxes.get(conversationId);
     const { sandbox_id } = await server.conversations.get(conversationId);
     if (sandbox_id !== null) return await server.sandboxes.get(sandbox_id);
     throw new AppError('not-found', `the last conversation, ${conversationId}, has no sandbox`);

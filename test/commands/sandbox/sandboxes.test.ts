@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { useProxiedWorld } from '../../support/proxied-world.ts';
 import { record, useOddServer } from './odd-server.ts';
 import { one, startSandbox, useSandboxWorld } from './support.ts';
 
@@ -28,5 +29,27 @@ describe('sandbox commands at a server with unusual answers', () => {
     expect(code).toBe(2);
     expect(JSON.parse(err)).toMatchObject({ error: { code: 'usage', candidates: ['sandbox-a', 'sandbox-b'] } });
     expect(server.fake.lines().some((line) => line.startsWith('POST'))).toBe(false);
+  });
+});
+
+describe('sandbox commands at a server of V0 alone', () => {
+  const at = useProxiedWorld('sandbox', { api: 'v0' });
+
+  it('exit 12, for @last too', async () => {
+    const start = ['conv', 'new', '--no-repo', '--replay', 'demo', '--wait'];
+    const started = await at.world.invoke({ args: start, env: { ACS_BASE_URL: at.proxy.url } });
+    expect(started.code, started.err).toBe(0);
+    at.proxy.requests.length = 0;
+    for (const args of [
+      ['show', '@last'],
+      ['show', 'abcd1234'],
+      ['pause', '@last'],
+      ['exec', '@last', '--', 'true'],
+      ['cp', '@last:a.txt', '-'],
+    ]) {
+      const { code, err } = await at.acs(...args);
+      expect({ args, code, requests: at.writes() }).toEqual({ args, code: 12, requests: [] });
+      expect(err).toContain('this server speaks V0 only, which has no sandboxes');
+    }
   });
 });
