@@ -7,6 +7,7 @@ _acs_child() {
     'acs conv' | 'acs conversation') REPLY='acs conv' ;;
     'acs sandbox' | 'acs sb') REPLY='acs sandbox' ;;
     'acs specs' | 'acs spec') REPLY='acs specs' ;;
+    'acs batch') REPLY='acs batch' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
     'acs login') REPLY='acs login' ;;
@@ -69,6 +70,7 @@ _acs_child() {
     'acs help conv' | 'acs help conversation') REPLY='acs help conv' ;;
     'acs help sandbox' | 'acs help sb') REPLY='acs help sandbox' ;;
     'acs help specs' | 'acs help spec') REPLY='acs help specs' ;;
+    'acs help batch') REPLY='acs help batch' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
     'acs help login') REPLY='acs help login' ;;
@@ -169,6 +171,7 @@ _acs_flags() {
     'acs specs') REPLY='-h --help' ;;
     'acs specs list') REPLY='-L --limit --all-pages -h --help' ;;
     'acs specs show') REPLY='-h --help' ;;
+    'acs batch') REPLY='--concurrency --retry --diff-dir -h --help' ;;
     'acs settings') REPLY='-h --help' ;;
     'acs settings get') REPLY='-h --help' ;;
     'acs settings set') REPLY='--file --allow-loss -h --help' ;;
@@ -231,6 +234,7 @@ _acs_flags() {
     'acs help specs') REPLY='' ;;
     'acs help specs list') REPLY='' ;;
     'acs help specs show') REPLY='' ;;
+    'acs help batch') REPLY='' ;;
     'acs help settings') REPLY='' ;;
     'acs help settings get') REPLY='' ;;
     'acs help settings set') REPLY='' ;;
@@ -269,7 +273,7 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') REPLY='conv sandbox specs settings secret login logout profile whoami serve completion help' ;;
+    'acs') REPLY='conv sandbox specs batch settings secret login logout profile whoami serve completion help' ;;
     'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
@@ -277,7 +281,7 @@ _acs_commands() {
     'acs settings profile') REPLY='list show save use rename delete' ;;
     'acs secret') REPLY='list set delete' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
-    'acs help') REPLY='conv sandbox specs settings secret login logout profile whoami serve completion exit-codes environment output' ;;
+    'acs help') REPLY='conv sandbox specs batch settings secret login logout profile whoami serve completion exit-codes environment output' ;;
     'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;
@@ -447,6 +451,9 @@ _acs_values() {
     'acs sandbox exec --env') : ;;
     'acs sandbox exec --timeout') : ;;
     'acs specs list -L' | 'acs specs list --limit') : ;;
+    'acs batch --concurrency') : ;;
+    'acs batch --retry') REPLY='failed unknown' ;;
+    'acs batch --diff-dir') files=1 ;;
     'acs settings set --file') files=1 ;;
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
@@ -487,6 +494,7 @@ _acs_values() {
     'acs sandbox cp argument' | 'acs sandbox cp further') files=1 ;;
     'acs sandbox shell argument') names=sandboxes ;;
     'acs specs show argument') names=specs ;;
+    'acs batch argument') : ;;
     'acs settings get argument' | 'acs settings get further') names=settings ;;
     'acs settings set argument' | 'acs settings set further') names=settings ;;
     'acs settings unset argument' | 'acs settings unset further') names=settings ;;

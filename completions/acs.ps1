@@ -13,6 +13,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $children['acs sb'] = 'acs sandbox'
   $children['acs specs'] = 'acs specs'
   $children['acs spec'] = 'acs specs'
+  $children['acs batch'] = 'acs batch'
   $children['acs settings'] = 'acs settings'
   $children['acs setting'] = 'acs settings'
   $children['acs secret'] = 'acs secret'
@@ -117,6 +118,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $children['acs help sb'] = 'acs help sandbox'
   $children['acs help specs'] = 'acs help specs'
   $children['acs help spec'] = 'acs help specs'
+  $children['acs help batch'] = 'acs help batch'
   $children['acs help settings'] = 'acs help settings'
   $children['acs help setting'] = 'acs help settings'
   $children['acs help secret'] = 'acs help secret'
@@ -218,7 +220,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $children['acs help profile rm'] = 'acs help profile delete'
   $children['acs help profile remove'] = 'acs help profile delete'
   $commands = New-Object System.Collections.Hashtable ([StringComparer]::Ordinal)
-  $commands['acs'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('help', 'show help for a command or a topic'))
+  $commands['acs'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('batch', 'start many conversations from a file, and wait for them'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('help', 'show help for a command or a topic'))
   $commands['acs conv'] = @(, @('new', 'start a conversation'); , @('list', 'list conversations, newest first'); , @('show', 'show a conversation and the status of its run'); , @('follow', 'print the events of a run until it ends'); , @('events', 'print the events of a conversation'); , @('wait', 'wait until runs end'); , @('result', 'print the agent''s final answer to the latest message'); , @('send', 'send a message to a conversation and continue the run'); , @('confirm', 'show the action that awaits approval, and accept or reject it'); , @('stop', 'stop runs; files are kept, and `conv send` continues the run'); , @('resume', 'start paused sandboxes and continue unfinished runs'); , @('diff', 'print the changes in the workspace since the run started'); , @('export', 'write a conversation with its events and its diff to one file'); , @('open', 'open the page of a conversation in a browser'); , @('pull', 'retrieve the changes into the checkout, a branch or a folder'); , @('rename', 'change the title of a conversation'); , @('delete', 'delete conversations'))
   $commands['acs sandbox'] = @(, @('list', 'list sandboxes, newest first'); , @('show', 'show a sandbox'); , @('start', 'create a sandbox, or resume an existing one'); , @('pause', 'pause sandboxes: their processes stop, their files are kept'); , @('resume', 'resume paused sandboxes, without continuing their runs'); , @('wait', 'wait until sandboxes are ready, or have a status'); , @('delete', 'delete sandboxes and their files'); , @('exec', 'run a program in a sandbox'); , @('cp', 'copy files and folders from a sandbox or to it'); , @('shell', 'open a shell in a sandbox of the local service'))
   $commands['acs specs'] = @(, @('list', 'list the specs of the server'); , @('show', 'show a spec'))
@@ -226,7 +228,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $commands['acs settings profile'] = @(, @('list', 'list the model profiles of the server'); , @('show', 'show a model profile'); , @('save', 'store the current model settings, or others, as a model profile'); , @('use', 'use the settings of a model profile'); , @('rename', 'rename a model profile'); , @('delete', 'delete a model profile'))
   $commands['acs secret'] = @(, @('list', 'list the names of secrets; values are never shown'); , @('set', 'create a secret, or replace its value'); , @('delete', 'delete secrets'))
   $commands['acs profile'] = @(, @('add', 'check a server and its key, and store both under a name'); , @('list', 'list the profiles'); , @('show', 'show a profile, its server, and the source of URL and key'); , @('use', 'set the default profile'); , @('rename', 'rename a profile'); , @('delete', 'delete profiles and their stored keys'))
-  $commands['acs help'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('exit-codes', 'exit-codes'); , @('environment', 'environment'); , @('output', 'output'))
+  $commands['acs help'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('batch', 'start many conversations from a file, and wait for them'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('exit-codes', 'exit-codes'); , @('environment', 'environment'); , @('output', 'output'))
   $commands['acs help conv'] = @(, @('new', 'start a conversation'); , @('list', 'list conversations, newest first'); , @('show', 'show a conversation and the status of its run'); , @('follow', 'print the events of a run until it ends'); , @('events', 'print the events of a conversation'); , @('wait', 'wait until runs end'); , @('result', 'print the agent''s final answer to the latest message'); , @('send', 'send a message to a conversation and continue the run'); , @('confirm', 'show the action that awaits approval, and accept or reject it'); , @('stop', 'stop runs; files are kept, and `conv send` continues the run'); , @('resume', 'start paused sandboxes and continue unfinished runs'); , @('diff', 'print the changes in the workspace since the run started'); , @('export', 'write a conversation with its events and its diff to one file'); , @('open', 'open the page of a conversation in a browser'); , @('pull', 'retrieve the changes into the checkout, a branch or a folder'); , @('rename', 'change the title of a conversation'); , @('delete', 'delete conversations'))
   $commands['acs help sandbox'] = @(, @('list', 'list sandboxes, newest first'); , @('show', 'show a sandbox'); , @('start', 'create a sandbox, or resume an existing one'); , @('pause', 'pause sandboxes: their processes stop, their files are kept'); , @('resume', 'resume paused sandboxes, without continuing their runs'); , @('wait', 'wait until sandboxes are ready, or have a status'); , @('delete', 'delete sandboxes and their files'); , @('exec', 'run a program in a sandbox'); , @('cp', 'copy files and folders from a sandbox or to it'); , @('shell', 'open a shell in a sandbox of the local service'))
   $commands['acs help specs'] = @(, @('list', 'list the specs of the server'); , @('show', 'show a spec'))
@@ -268,6 +270,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $flags['acs specs'] = @(, @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs specs list'] = @(, @('-L', 'print at most this many (default 30)'); , @('--limit', 'print at most this many (default 30)'); , @('--all-pages', 'print all, however many pages there are'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs specs show'] = @(, @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
+  $flags['acs batch'] = @(, @('--concurrency', 'how many run at once'); , @('--retry', 'start these again (repeatable)'); , @('--diff-dir', 'write the diff of each task to <dir>/<key>.diff'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs settings'] = @(, @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs settings get'] = @(, @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs settings set'] = @(, @('--file', 'read a JSON object of settings, or - for stdin; arguments take precedence'); , @('--allow-loss', 'write even when a secret that cannot be read back is lost'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
@@ -330,6 +333,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $flags['acs help specs'] = @()
   $flags['acs help specs list'] = @()
   $flags['acs help specs show'] = @()
+  $flags['acs help batch'] = @()
   $flags['acs help settings'] = @()
   $flags['acs help settings get'] = @()
   $flags['acs help settings set'] = @()
@@ -527,6 +531,9 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $values['acs sandbox exec --timeout'] = @()
   $values['acs specs list -L'] = @()
   $values['acs specs list --limit'] = @()
+  $values['acs batch --concurrency'] = @()
+  $values['acs batch --retry'] = @('failed', 'unknown')
+  $values['acs batch --diff-dir'] = @()
   $values['acs settings set --file'] = @()
   $values['acs secret list -L'] = @()
   $values['acs secret list --limit'] = @()
@@ -577,6 +584,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $values['acs sandbox cp further'] = @()
   $values['acs sandbox shell argument'] = @('names:sandboxes')
   $values['acs specs show argument'] = @('names:specs')
+  $values['acs batch argument'] = @()
   $values['acs settings get argument'] = @('names:settings')
   $values['acs settings get further'] = @('names:settings')
   $values['acs settings set argument'] = @('names:settings')

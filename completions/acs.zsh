@@ -8,6 +8,7 @@ _acs_child() {
     'acs conv' | 'acs conversation') REPLY='acs conv' ;;
     'acs sandbox' | 'acs sb') REPLY='acs sandbox' ;;
     'acs specs' | 'acs spec') REPLY='acs specs' ;;
+    'acs batch') REPLY='acs batch' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
     'acs login') REPLY='acs login' ;;
@@ -70,6 +71,7 @@ _acs_child() {
     'acs help conv' | 'acs help conversation') REPLY='acs help conv' ;;
     'acs help sandbox' | 'acs help sb') REPLY='acs help sandbox' ;;
     'acs help specs' | 'acs help spec') REPLY='acs help specs' ;;
+    'acs help batch') REPLY='acs help batch' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
     'acs help login') REPLY='acs help login' ;;
@@ -170,6 +172,7 @@ _acs_flags() {
     'acs specs') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs list') reply=('-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs show') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs batch') reply=('--concurrency:how many run at once' '--retry:start these again (repeatable)' '--diff-dir:write the diff of each task to <dir>/<key>.diff' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs settings') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs settings get') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs settings set') reply=('--file:read a JSON object of settings, or - for stdin; arguments take precedence' '--allow-loss:write even when a secret that cannot be read back is lost' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
@@ -232,6 +235,7 @@ _acs_flags() {
     'acs help specs') reply=() ;;
     'acs help specs list') reply=() ;;
     'acs help specs show') reply=() ;;
+    'acs help batch') reply=() ;;
     'acs help settings') reply=() ;;
     'acs help settings get') reply=() ;;
     'acs help settings set') reply=() ;;
@@ -270,7 +274,7 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
+    'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
     'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
@@ -278,7 +282,7 @@ _acs_commands() {
     'acs settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
     'acs secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
-    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
+    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
     'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
@@ -448,6 +452,9 @@ _acs_values() {
     'acs sandbox exec --env') : ;;
     'acs sandbox exec --timeout') : ;;
     'acs specs list -L' | 'acs specs list --limit') : ;;
+    'acs batch --concurrency') : ;;
+    'acs batch --retry') reply=('failed' 'unknown') ;;
+    'acs batch --diff-dir') files=1 ;;
     'acs settings set --file') files=1 ;;
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
@@ -488,6 +495,7 @@ _acs_values() {
     'acs sandbox cp argument' | 'acs sandbox cp further') files=1 ;;
     'acs sandbox shell argument') names=sandboxes ;;
     'acs specs show argument') names=specs ;;
+    'acs batch argument') : ;;
     'acs settings get argument' | 'acs settings get further') names=settings ;;
     'acs settings set argument' | 'acs settings set further') names=settings ;;
     'acs settings unset argument' | 'acs settings unset further') names=settings ;;

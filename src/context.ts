@@ -10,7 +10,7 @@ import type { ProfileStore } from './profiles/store.ts';
 import type { NewKey, ResolvedTarget } from './profiles/resolve.ts';
 import type { DeviceFlow } from './servers/device-flow.ts';
 import type { Server } from './servers/server.ts';
-import type { Progress } from './terminal/progress.ts';
+import type { Progress, Text } from './terminal/progress.ts';
 import type { Prompt } from './terminal/prompt.ts';
 import type { LocalService } from './service-control.ts';
 import type { Palette } from './text/palette.ts';
@@ -102,7 +102,7 @@ export interface Context {
   /** Text without the secrets of this run. */
   redact(text: string): string;
   /** @param elsewhere `nothing`: what is not a terminal gets no lines */
-  progress(text: string | (() => string), elsewhere?: 'lines' | 'nothing'): Promise<Progress>;
+  progress(text: Text, elsewhere?: 'lines' | 'nothing'): Promise<Progress>;
   prompt(): Promise<Prompt>;
   /** Opens an address in the user's browser; false when there is none. */
   openBrowser(url: string): Promise<boolean>;
@@ -126,6 +126,11 @@ export interface Context {
   /** Puts changes among the user's files. */
   retriever(): Promise<Retriever>;
   localService(): Promise<LocalService>;
+  /**
+   * Locks a file for this process, by another file beside it; `pid`: the process that has it. A lock whose process has
+   * ended is taken over. Throws `config` where the folder cannot be written.
+   */
+  lockFile(file: string): Promise<{ release(): void } | { pid: number }>;
   /** The URLs of the servers that the command has connected to, or has tried to. */
   connectedServers(): readonly string[];
   /** Connects to a server that is not the active one, e.g. to try a key before it is stored. */

@@ -122,6 +122,10 @@ export function createContext(platform: Platform): Context {
       const connect = (target: { base_url: string; key: string }) => connections.to({ ...target, local: true });
       return await createLocalService({ ...platform, env: withoutKeys(env), version: ACS_VERSION, log, connect });
     }),
+    async lockFile(file) {
+      const { lockFile } = await import('./wire/file-lock.ts');
+      return lockFile(file);
+    },
     readKey: (from) => targets.newKey(from),
     connectedServers: () => connections.urls(),
     connect: (target) => connections.to({ local: false, ...target }),

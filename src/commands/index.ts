@@ -39,6 +39,12 @@ const ENTRIES: readonly RootEntry[] = [
     load: async () => (await import('./specs.ts')).declareSpecs,
   },
   {
+    usage: 'batch',
+    description: 'start many conversations from a file, and wait for them',
+    group: CONVERSATIONS,
+    load: async () => (await import('./conv/batch/index.ts')).declareBatch,
+  },
+  {
     usage: 'settings',
     aliases: ['setting'],
     description: 'read and change your settings on the server',

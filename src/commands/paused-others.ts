@@ -6,16 +6,21 @@ import { hasSeveralProfiles } from './paging.ts';
 
 /**
  * Reads which sandboxes run. A read that fails, or that the signal of its server aborts, is no reason not to start.
+ * @param own sandboxes that the command itself pauses meanwhile
  * @returns what prints, after the start, which of them are paused now; it reads from the server it is given
  */
-export async function watchOthers(ctx: Context, server: Server): Promise<(server: Server) => Promise<void>> {
+export async function watchOthers(
+  ctx: Context,
+  server: Server,
+  own: ReadonlySet<string> = new Set(),
+): Promise<(server: Server) => Promise<void>> {
   const silent = () => Promise.resolve();
   if (server.presence('sandboxes') === 'absent' || ctx.globals.mode === 'dry-run') return silent;
   const before = await idsWith(server, 'running');
   ctx.signal.throwIfAborted();
   if (before.length === 0) return silent;
   return async (then) => {
-    const paused = (await idsWith(then, 'paused')).filter((id) => before.includes(id));
+    const paused = (await idsWith(then, 'paused')).filter((id) => before.includes(id) && !own.has(id));
     if (paused.length === 0) return;
     const what = paused.length === 1 ? 'another sandbox' : 'other sandboxes';
     await ctx.notice(`the server paused ${what} to make room: ${paused.join(', ')}`);

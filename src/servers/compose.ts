@@ -12,6 +12,7 @@ type Kind = 'call' | 'stream';
 const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
   conversations: {
     start: 'stream',
+    findStart: 'call',
     list: 'call',
     get: 'call',
     getComplete: 'call',

@@ -117,6 +117,11 @@ export interface Server {
      * Throws AppError `failed` with the server's reason when the start task ends in ERROR.
      */
     start(request: NewConversation, options: StartOptions): AsyncGenerator<StartProgress, Conversation, void>;
+    /**
+     * Looks for a start whose answer was not read, for example because acs was killed. Null: the server has not taken
+     * it. Throws `unknown-outcome` where the server does not show whether it has.
+     */
+    findStart(sent: SentStart): Promise<Conversation | null>;
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
     /** By conversation id or start task id; throws `not-found`. */
     get(id: string): Promise<Conversation>;
@@ -243,8 +248,19 @@ export interface NewSecret {
   description: string | null;
 }
 
+/** A start as it goes out. */
+export interface SentStart {
+  /** The id that it carries; null where it carries none, and what it creates cannot be recognised. */
+  id: string | null;
+  dialect: Dialect;
+  /** RFC 3339. */
+  sent_at: string;
+}
+
 export interface StartOptions {
   signal: AbortSignal;
+  /** Called right before the start is sent; when it throws, nothing is sent. */
+  beforeSend?: (start: SentStart) => Promise<void>;
   /** 'started': until the conversation exists (the default). 'accepted': return with the start task. */
   until: 'started' | 'accepted';
 }

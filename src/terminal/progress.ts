@@ -16,8 +16,8 @@ export interface Progress {
   fail(text?: string): Promise<void>;
 }
 
-/** The text, or what returns it: a status line asks once a second, because it may have a time. */
-type Text = string | (() => string);
+/** The text, or what returns it: a status line asks once a second, because it may have a time. Several lines: a block. */
+export type Text = string | (() => string | readonly string[]);
 
 export interface ProgressOptions {
   io: TerminalStreams;
@@ -72,7 +72,7 @@ async function live({ io, env, globals, signal, watch, text }: ProgressOptions):
   };
 }
 
-function textOf(text: Text): string {
+function textOf(text: Text): string | readonly string[] {
   return typeof text === 'string' ? text : text();
 }
 
@@ -82,7 +82,8 @@ function lineByLine(stderr: TerminalWriter, first: Text, format: string | undefi
   let ended = false;
   let last: Promise<void> = Promise.resolve();
   const show = (given: Text): void => {
-    const text = textOf(given);
+    const lines = textOf(given);
+    const text = typeof lines === 'string' ? lines : lines.join('\n');
     if (ended || text === shown) return;
     shown = text;
     // A stderr that is closed must not end a wait.

@@ -1,7 +1,8 @@
 /**
- * One line below all other output of a terminal. Every write to the terminal clears it, and it is drawn again after the
- * write. The cursor stays at its first column and is never hidden: a terminal that becomes narrower breaks the line
- * behind the cursor, where it is cleared, and a process that ends by any signal leaves nothing to restore.
+ * One line, or a block of lines, below all other output of a terminal. Every write to the terminal clears it, and it is
+ * drawn again after the write. The cursor stays at the first column of the first line and is never hidden: a terminal
+ * that becomes narrower breaks the lines behind the cursor, where they are cleared, and a process that ends by any signal
+ * leaves nothing to restore.
  */
 import type { Palette } from '../text/palette.ts';
 import { safeLine } from '../text/safe-text.ts';
@@ -13,6 +14,7 @@ const REDRAW_MS = 1_000;
 /** From the cursor to the end of the screen. */
 const CLEAR = '\x1b[J';
 const UNKNOWN_WIDTH = 80;
+const UNKNOWN_ROWS = 24;
 
 export interface TerminalStreams {
   stdout: TerminalWriter;
@@ -30,8 +32,8 @@ export interface TerminalEvents {
 export interface StatusLineOptions {
   io: TerminalStreams;
   palette: Palette;
-  /** Of any length; made safe and cut to the terminal. */
-  text: () => string;
+  /** A line, or several, of any length; made safe and cut to the terminal. The first line of several is a heading. */
+  text: () => string | readonly string[];
   /** Clears the line at once when it aborts. */
   signal: AbortSignal;
   /** @returns ends the watch */
@@ -78,7 +80,16 @@ export class StatusLine {
     // One column less: a terminal breaks a full line when the next character comes, or at once.
     const columns = (io.stderr.columns || UNKNOWN_WIDTH) - 1;
     this.state = 'drawn';
-    this.put(`\r${CLEAR}${palette.dim(roughRuler().truncate(safeLine(text()), columns))}\r`);
+    const given = text();
+    const isBlock = typeof given !== 'string';
+    // The block must not be higher than the screen: what has scrolled away cannot be cleared.
+    const lines = isBlock ? given.slice(0, Math.max(1, (io.stderr.rows ?? UNKNOWN_ROWS) - 1)) : [given];
+    const shown = lines.map((line, at) => {
+      const cut = roughRuler().truncate(safeLine(line), columns);
+      return isBlock && at > 0 ? cut : palette.dim(cut);
+    });
+    const up = lines.length > 1 ? `\x1b[${lines.length - 1}A` : '';
+    this.put(`\r${CLEAR}${shown.join('\r\n')}\r${up}`);
   }
 
   /** Takes the line away until `show`: something else writes to the terminal without a line feed. */

@@ -5,6 +5,7 @@ export interface TerminalWriter {
   write(chunk: string | Uint8Array): Promise<void>;
   readonly isTTY: boolean;
   readonly columns: number | undefined;
+  readonly rows?: number | undefined;
 }
 
 /** What inquirer uses of tty.WriteStream. */

@@ -60,6 +60,16 @@ const sandbox = given(() => ended.sandbox_id ?? '');
 const newConversation = async (): Promise<string[]> => [
   json(await world.acs('conv', 'new', '--no-repo', '--replay', 'demo', '--wait', '--json')).id,
 ];
+/** A batch that has ended: the results are read from its file. */
+const endedBatch = async (): Promise<string[]> => {
+  const source = path.join(world.dir, 'tasks.jsonl');
+  await writeFile(source, JSON.stringify({ key: 'lint', message: 'Repair it.' }));
+  const diff = { files: 1, added: 4, removed: 0 };
+  const result = { key: 'lint', id: ended.id, status: 'finished', exit_code: 0, reason: null, attempts: 1 };
+  const line = JSON.stringify({ ...result, cost_usd: 0.25, seconds: 1.5, diff });
+  await writeFile(path.join(world.dir, 'tasks.results.jsonl'), `${line}\n`);
+  return [source];
+};
 const newSandbox = async (): Promise<string[]> => [json(await world.acs('sandbox', 'start', '--json')).id];
 
 const TABLE: Record<string, Row> = {
@@ -89,6 +99,7 @@ const TABLE: Record<string, Row> = {
   'sandbox delete': { args: ['-y'], before: newSandbox },
   'sandbox exec': { args: ['--', 'sh', '-c', 'echo one'], before: sandbox },
   'sandbox cp': { args: ['copied.sh'], before: given(() => `${ended.sandbox_id ?? ''}:acs-demo.sh`) },
+  batch: { args: [], before: endedBatch },
   'specs list': { args: [] },
   'specs show': { args: ['process'] },
   'settings get': { args: ['llm_model', 'llm_api_key', 'max_iterations'] },

@@ -11,13 +11,15 @@ export interface RecordedRequest {
   body: unknown;
 }
 
+export type ProxyAnswer = { status: number; body?: unknown } | 'cut';
+
 export interface RecordingProxy {
   url: string;
   requests: RecordedRequest[];
   /** Requests that change something, in order. */
   writes(): RecordedRequest[];
-  /** Writes get this status and do not reach the service; null: they do. */
-  writeStatus: number | null;
+  /** Answers a request in place of the service, or cuts its connection; null: the service answers. */
+  answer: (request: RecordedRequest) => ProxyAnswer | null;
   close(): Promise<void>;
 }
 
@@ -29,7 +31,7 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     writes: () => requests.filter(({ method }) => isWrite(method)),
-    writeStatus: null,
+    answer: () => null,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -45,7 +47,7 @@ function isWrite(method: string): boolean {
 
 async function pass(
   target: string,
-  { requests, writeStatus }: RecordingProxy,
+  { requests, answer: answerOf }: RecordingProxy,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -53,8 +55,13 @@ async function pass(
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks);
   const { method = 'GET', url = '/', headers } = incoming;
-  requests.push({ method, path: url, headers, body: parsed(body) });
-  if (writeStatus !== null && isWrite(method)) return void outgoing.writeHead(writeStatus).end();
+  const recorded = { method, path: url, headers, body: parsed(body) };
+  requests.push(recorded);
+  const own = answerOf(recorded);
+  if (own === 'cut') return void outgoing.destroy();
+  if (own !== null) {
+    return void outgoing.writeHead(own.status, { 'content-type': 'application/json' }).end(JSON.stringify(own.body));
+  }
   const place = new URL(url, target);
   const onward = forward(place, { method, headers: { ...headers, host: place.host } }, (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -33,9 +33,15 @@ export class LiveRun {
   }
 
   line(nowMs: number): string {
+    return this.parts(nowMs)
+      .filter((part) => part !== null)
+      .join(' · ');
+  }
+
+  /** The status, the time it has taken, the cost and the action; null for what is not known. */
+  parts(nowMs: number): [status: string, time: string, cost: string | null, action: string | null] {
     const cost = this.cost === null ? null : formatUsd(this.cost);
-    const time = elapsed(nowMs - this.startMs);
-    return [this.status, time, cost, this.action].filter((part) => part !== null).join(' · ');
+    return [this.status, elapsed(nowMs - this.startMs), cost, this.action];
   }
 }
 

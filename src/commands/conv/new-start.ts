@@ -3,12 +3,12 @@
  * continue whatever happens afterwards (a deadline, a signal, a failing server).
  */
 import type { Context } from '../../context.ts';
-import { blankConversation, type Conversation } from '../../domain/conversation.ts';
+import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { NO_EVIDENCE, type TrackedRun } from '../../runs/outcome.ts';
 import { trackRun } from '../../runs/tracker.ts';
 import { AppError, isAppError } from '../../errors.ts';
-import type { Server } from '../../servers/server.ts';
+import type { Server, StartOptions as SendOptions } from '../../servers/server.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { endOfDryRun } from '../bulk.ts';
@@ -16,11 +16,12 @@ import { LAST_LOOK_MS, timeLimit, type Limits, withinLimit } from '../../runs/de
 import { watchOthers } from '../paused-others.ts';
 import { answerer } from './answering.ts';
 import { showRun } from './follow.ts';
+import type { LiveRun } from './live-run.ts';
 import type { NewOptions, Stay } from './new-options.ts';
 import type { Announcer } from './new-announce.ts';
-import { afterStopping, stopIfAsked } from './new-stop.ts';
+import { afterFailedStart } from './new-failed.ts';
+import { stopIfAsked } from './new-stop.ts';
 import { named, type StartLimit } from './new-title.ts';
-import { interruption } from '../../runs/endings.ts';
 
 /** `known`: the conversation of an earlier start with the same id and request; it is stayed with, and nothing is sent. */
 export type StartOptions = NewOptions &
@@ -32,6 +33,11 @@ export type StartOptions = NewOptions &
     announcer: Announcer;
     /** Called once the server has taken the start. */
     onStarted?: () => void;
+    beforeSend?: SendOptions['beforeSend'];
+    /** Is given what the run does, without --follow. */
+    live?: LiveRun;
+    /** Sandboxes that the command itself pauses. */
+    ownPauses?: ReadonlySet<string>;
   };
 
 /** The conversation as it was read last, and its run where that was waited for. */
@@ -54,6 +60,16 @@ export async function startAndTrack(
   }
   const conversation = known ?? (await startAnew(ctx, server, request, options));
   if (options.stay !== 'ended') return { conversation, tracked: null };
+  return await trackToEnd(ctx, server, conversation, options);
+}
+
+/** Waits for the end of a run; also of one that another command has started. */
+export async function trackToEnd(
+  ctx: Context,
+  server: Server,
+  conversation: Conversation,
+  options: Omit<StartOptions, 'known'>,
+): Promise<{ conversation: Conversation; tracked: TrackedRun }> {
   const tracked = await stay(ctx, server, conversation, options);
   const { end, after } = await stopIfAsked(ctx, server, tracked, conversation, options);
   const last = after === null ? conversation : { ...after, start_task_id: conversation.start_task_id };
@@ -86,7 +102,7 @@ async function startWithin(
 ): Promise<Conversation> {
   const { limit } = options;
   const bound = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
-  const printPaused = await lookAtOthers(ctx, server, limit.leftMs() / 2);
+  const printPaused = await lookAtOthers(ctx, server, limit.leftMs() / 2, options.ownPauses);
   // Its request needs the id that the start brings.
   const { title } = options;
   if (title !== undefined && ctx.globals.mode === 'dry-run') await ctx.notice(`then: name it "${title}"`);
@@ -105,9 +121,14 @@ async function startWithin(
 }
 
 /** See watchOthers. The read before the start leaves the start its time. */
-async function lookAtOthers(ctx: Context, server: Server, mostMs: number): ReturnType<typeof watchOthers> {
+async function lookAtOthers(
+  ctx: Context,
+  server: Server,
+  mostMs: number,
+  own?: ReadonlySet<string>,
+): ReturnType<typeof watchOthers> {
   const over = new AppError('timeout', 'the server did not list its sandboxes in time');
-  return await withinLimit(ctx, server, { mostMs, over }, (bounded) => watchOthers(ctx, bounded));
+  return await withinLimit(ctx, server, { mostMs, over }, (bounded) => watchOthers(ctx, bounded, own));
 }
 
 /** @param server ends its requests with the time for the start */
@@ -115,13 +136,17 @@ async function start(
   ctx: Context,
   server: Server,
   request: NewConversation,
-  { announcer, stay, limit }: Limited,
+  { announcer, stay, limit, beforeSend }: Limited,
 ): Promise<Conversation> {
   const progress = lazyProgress(ctx);
   try {
     const signal = AbortSignal.any([ctx.signal, limit.signal]);
     const until = stay === 'accepted' ? 'accepted' : 'started';
-    const steps = server.conversations.start(request, { signal, until });
+    const steps = server.conversations.start(request, {
+      signal,
+      until,
+      ...(beforeSend === undefined ? {} : { beforeSend }),
+    });
     for (;;) {
       const step = await steps.next();
       if (step.done) {
@@ -166,70 +191,13 @@ function lazyProgress(ctx: Context): { show(text: string): Promise<void>; done()
   };
 }
 
-/** What a failed start leaves behind is printed, stopped where that was asked for, and named in the error. */
-async function afterFailedStart(ctx: Context, server: Server, error: unknown, options: StartOptions): Promise<unknown> {
-  if (!isAppError(error) || error.exitCode === 141) return error;
-  const { announcer } = options;
-  const { id, startTaskId } = announcer;
-  // A start that failed, or did not come to its end, may never have created the conversation whose id was printed.
-  const byTask = error.kind === 'failed' || error.kind === 'timeout';
-  const named = (byTask ? startTaskId || id : id || startTaskId) || null;
-  if (named === null) return await afterUnansweredStart(ctx, server, error, options);
-  const last = blankConversation(named, 'starting');
-  const failure =
-    error.kind === 'interrupted'
-      ? interruption(error, last)
-      : new AppError(error.kind, `${error.message}${mayGoOn(error) ? `; the run may continue as ${named}` : ''}`, {
-          ...error.details,
-          hint: mayGoOn(error)
-            ? `look: acs conv show ${named}   stop it: acs conv stop ${named}`
-            : (error.details.hint ?? `see: acs conv show ${named}`),
-          data: { ...error.details.data, id, start_task_id: startTaskId },
-        });
-  const unfinished = { failure, why: error.message, last: { ...last, id: id ?? named } };
-  const { end, after } = await afterStopping(ctx, server, unfinished, options);
-  await announcer.failed(end, { after });
-  return end;
-}
-
-/** Failures of requests, whether or not the error names the request. */
-const OF_REQUESTS: ReadonlySet<string> = new Set(['server', 'network', 'rate-limited', 'auth', 'unknown-outcome']);
-/** The start task ended in error, or the start took too long. */
-const OF_STARTS: ReadonlySet<string> = new Set(['failed', 'timeout']);
-
-/**
- * Whether the error is about a request after the accepted start, refused ones included. An error about the start itself
- * names its conversation in `data`.
- */
-function mayGoOn({ kind, details }: AppError): boolean {
-  const isOfRequest = OF_REQUESTS.has(kind) || (details.request !== undefined && !OF_STARTS.has(kind));
-  return isOfRequest && details.data?.['conversation_id'] === undefined;
-}
-
-/** Ways to end while the start is out, or its answer was lost or cannot be read. */
-const UNANSWERED: ReadonlySet<string> = new Set(['interrupted', 'timeout', 'unknown-outcome', 'server']);
-
-/** The start was out when the signal or the deadline came, or its answer was lost: known by its id, if it was taken. */
-async function afterUnansweredStart(
-  ctx: Context,
-  server: Server,
-  error: AppError,
-  options: StartOptions,
-): Promise<AppError> {
-  const id = error.details.data?.['conversation_id'];
-  if (!UNANSWERED.has(error.kind) || typeof id !== 'string') return error;
-  const last = blankConversation(id, 'starting');
-  const { end, after } = await afterStopping(ctx, server, { failure: error, why: error.message, last }, options);
-  await options.announcer.failed(end, { sentId: id, after });
-  return end;
-}
-
 async function stay(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: StartOptions,
+  options: Omit<StartOptions, 'known'>,
 ): Promise<TrackedRun> {
+  const { live } = options;
   const { format } = ctx.globals;
   if (options.follow && format !== 'json' && format !== 'id') {
     return await showRun(ctx, server, conversation, {
@@ -249,7 +217,11 @@ async function stay(
     atDeadline: options.stopOnTimeout ? 'stop' : 'look',
     failOnStallMs: null,
     answer: answerer(ctx, server, conversation.id, { ...options, progress }),
-    onState: ({ status }) => progress.update(`conversation ${conversation.id}: ${status}`),
+    ...(live === undefined ? {} : { onEvent: (event) => Promise.resolve(live.onEvent(event)) }),
+    onState: (state) => {
+      live?.onState(state);
+      progress.update(`conversation ${conversation.id}: ${state.status}`);
+    },
   }).finally(() => progress.done());
 }
 

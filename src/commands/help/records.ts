@@ -1,6 +1,7 @@
 /** The records that commands print, with the members that each has in JSON: read off the views. */
 import { bulkShape } from '../../output/bulk.ts';
 import type { JsonShape, RecordShape } from '../../output/view.ts';
+import { resultView } from '../conv/batch/task-result.ts';
 import { confirmationView } from '../conv/confirmation.ts';
 import { fileView } from '../conv/diff.ts';
 import { eventView } from '../conv/event-view.ts';
@@ -28,6 +29,7 @@ export const RECORDS: readonly RecordShape[] = [
   outcomeView,
   startedShape,
   unreadShape,
+  resultView,
   confirmationView,
   fileView,
   webPageView,

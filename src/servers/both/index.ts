@@ -50,6 +50,7 @@ export function createBoth(v1: Adapter, v0: Adapter, facts: ProbeFacts, owners: 
         if (conversation.id !== '') owners.set(conversation.id, dialect);
         return conversation;
       },
+      findStart: (sent) => (sent.dialect === 'v1' ? newer : older).findStart(sent),
       async list(query, page) {
         const ofOneSandbox = query.sandboxId !== undefined && !namesSandboxes;
         const found = await (ofOneSandbox ? newer.list(query, page) : listBoth(query, page));

@@ -16,12 +16,13 @@ import { diffV0 } from './diff.ts';
 import { eventPagesV0, resultV0 } from './events.ts';
 import { findV0, listV0 } from './find.ts';
 import { followV0 } from './follow.ts';
-import { startV0 } from './start.ts';
+import { findStartV0, startV0 } from './start.ts';
 
 export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: WebUrl): Adapter['conversations'] {
   const get = (id: string): Promise<Conversation> => findV0(links, facts, webUrl, id);
   return {
     start: (request, options) => startV0(links, webUrl, request, options),
+    findStart: (sent) => findStartV0(sent, get),
     list: (query, page) => listV0(links, facts, webUrl, query, page),
     get,
     getComplete: get,

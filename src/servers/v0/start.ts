@@ -1,6 +1,6 @@
 /** Starting a V0 conversation (interface 3.1): sent once; the agent loop starts with it. */
 import { poll, STEADY } from '../../runs/poll.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { asRecord, isRecord, requiredText } from '../../protocol/shape.ts';
@@ -8,7 +8,7 @@ import { abortedStart, type MaybeTaken } from '../aborted-start.ts';
 import { normalId } from '../ids.ts';
 import { read, type Links, type WebUrl } from '../links.ts';
 import { refusalText } from '../refused-start.ts';
-import type { StartOptions, StartProgress } from '../server.ts';
+import type { SentStart, StartOptions, StartProgress } from '../server.ts';
 import { ignoredId } from '../start-differs.ts';
 import type { Answer } from '../transport/answer.ts';
 import { createLoadingNotice } from '../quirks/endless-loading-v0.ts';
@@ -25,7 +25,7 @@ export async function* startV0(
   options: StartOptions,
 ): AsyncGenerator<StartProgress, Conversation, void> {
   refuseWhatV0Lacks(request);
-  const id = await sendStart(links, request);
+  const id = await sendStart(links, request, options);
   yield { start_task_id: '', step: 'starting', conversation_id: id, sandbox_id: null };
   const asked = request.conversation_id;
   if (asked !== null && normalId(asked) !== id) throw ignoredId(asked, id);
@@ -79,9 +79,16 @@ function startBodyV0(request: NewConversation): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-async function sendStart(links: Links, request: NewConversation): Promise<string> {
+async function sendStart(
+  links: Links,
+  request: NewConversation,
+  { beforeSend }: Pick<StartOptions, 'beforeSend'>,
+): Promise<string> {
   const sentAtMs = links.clock.now();
   const delivery = { isPossible: false };
+  const asked = request.conversation_id;
+  const sent_at = new Date(sentAtMs).toISOString();
+  await beforeSend?.({ id: asked === null ? null : normalId(asked), dialect: 'v0', sent_at });
   try {
     const answer = await links.app.request({
       method: 'POST',
@@ -138,6 +145,20 @@ function refusedStart(answer: Answer, request: NewConversation): AppError {
     });
   }
   return new AppError('usage', `the server refuses this start: ${text}`, details);
+}
+
+/** Throws `unknown-outcome` for a start that is not there: it may have been taken under another id. */
+export async function findStartV0(
+  { id, sent_at }: SentStart,
+  get: (id: string) => Promise<Conversation>,
+): Promise<Conversation> {
+  const unknown = new AppError('unknown-outcome', 'V0 cannot say whether it has taken the start, or what it created', {
+    hint: `it went out at ${sent_at}; look for it: acs conv list`,
+  });
+  if (id === null) throw unknown;
+  return await get(id).catch((error: unknown) => {
+    throw isNotFound(error) ? unknown : error;
+  });
 }
 
 /** Without an id that acs chose, the new conversations can be listed, but none is known to be that of this start. */

@@ -18,6 +18,7 @@ import { diffV1 } from './diff.ts';
 import { eventPagesV1 } from './events.ts';
 import { followV1 } from './follow.ts';
 import { getByStart } from './lookup.ts';
+import { findStart } from './lost-start.ts';
 import { renameV1 } from './rename.ts';
 import { resultV1 } from './result.ts';
 import { createSandboxes } from './sandboxes.ts';
@@ -35,6 +36,7 @@ export function createConversationsV1(
   const { resume } = createSandboxes(links);
   return {
     start: (request, options) => startV1(links, facts, webUrl, request, options),
+    findStart: (sent) => findStart(links, facts, webUrl, sent),
     ...find,
     async getComplete(id) {
       const record = isUuid(id) ? ((await getConversations(links, [normalId(id)]))[0] ?? null) : null;

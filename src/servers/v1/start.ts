@@ -62,7 +62,7 @@ async function* startIn(
   { conversationId, sandboxId, ...options }: PlacedStart,
 ): AsyncGenerator<StartProgress, Conversation, void> {
   const body = startBody(request, conversationId, sandboxId, facts);
-  const first = await sendStart(links, facts, body, conversationId, request);
+  const first = await sendStart(links, facts, { body, conversationId, request, ...options });
   const echoed = isEcho(first, conversationId) ? conversationId : null;
   yield progress(first, echoed);
   if (options.until === 'accepted') {
@@ -94,19 +94,25 @@ async function planStart(
 ): Promise<void> {
   const sandbox = await plannedRequests(() => createSandbox(links, request.spec_id));
   const body = startBody(request, conversationId, '(the new sandbox)', facts);
-  const start = await plannedRequests(() => sendStart(links, facts, body, conversationId, request));
+  const start = await plannedRequests(() => sendStart(links, facts, { body, conversationId, request }));
   throw new DryRunStop([...sandbox, ...start]);
+}
+
+interface OutgoingStart extends Pick<StartOptions, 'beforeSend'> {
+  body: Record<string, unknown>;
+  conversationId: string;
+  request: NewConversation;
 }
 
 async function sendStart(
   links: Links,
   facts: ProbeFacts,
-  body: Record<string, unknown>,
-  conversationId: string,
-  request: NewConversation,
+  { body, conversationId, request, beforeSend }: OutgoingStart,
 ): Promise<StartTaskRecord> {
   const sentAtMs = links.clock.now();
   const delivery = { isPossible: false };
+  const sent_at = new Date(sentAtMs).toISOString();
+  await beforeSend?.({ id: normalId(conversationId), dialect: 'v1', sent_at });
   const post = async (): Promise<StartTaskRecord> => {
     const answer = await links.app.request({
       method: 'POST',

@@ -28,9 +28,9 @@ describe.each(DIALECTS)('settings on a server that speaks $api', ({ api, route }
 
   it('prints the difference before the write, also of a write that fails', async () => {
     await acs('set', 'language=it');
-    at.proxy.writeStatus = 403;
+    at.proxy.answer = ({ method }) => (method === 'GET' ? null : { status: 403 });
     const failed = await acs('set', 'language=es', '--json');
-    at.proxy.writeStatus = null;
+    at.proxy.answer = () => null;
     expect({ code: failed.code, out: failed.out }).toEqual({ code: 4, out: '' });
     const lines = failed.err.trim().split('\n');
     expect(lines).toContain('{"notice":"language: it -> es"}');

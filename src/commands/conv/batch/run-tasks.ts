@@ -1,0 +1,203 @@
+/** Runs the tasks of a batch, a few at a time. */
+import type { Context } from '../../../context.ts';
+import { AppError, isAppError, type ErrorKind } from '../../../errors.ts';
+import type { Server } from '../../../servers/server.ts';
+import { limitsOf } from '../../wait-limit.ts';
+import type { Board } from './board.ts';
+import type { Journal } from './journal.ts';
+import { makeRoom, runTask, type TaskEnd, type TaskRun } from './task-run.ts';
+import { NOT_STARTED, type Plan, type TaskResult } from './task-result.ts';
+import type { Task } from './tasks.ts';
+
+export interface PlannedTask {
+  task: Task;
+  plan: Exclude<Plan, 'skip'>;
+  diff: TaskRun['diff'];
+}
+
+export interface Runner {
+  ctx: Context;
+  server: Server;
+  /** As the journal names it. */
+  serverName: string;
+  journal: Journal;
+  concurrency: number;
+  board: Board;
+  onResult(result: TaskResult): Promise<void>;
+}
+
+export interface BatchEnd {
+  /** Runs that continue without acs; the id is null where nothing was started, or its id is not known. */
+  left: { key: string; id: string | null }[];
+  /** Why the tasks that are left were not started. */
+  halted: AppError | null;
+  unstarted: string[];
+}
+
+/** Errors that every other start would meet. */
+const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rate-limited']);
+/** How often a refused start is repeated while no task of the batch runs. */
+const TURN_MS = 5_000;
+
+/** Runs that go on come first: they have a place at the server already. */
+export async function runTasks(runner: Runner, planned: readonly PlannedTask[]): Promise<BatchEnd> {
+  const order = [...planned.filter(({ plan }) => plan !== 'start'), ...planned.filter(({ plan }) => plan === 'start')];
+  const batch = new Batch(runner, order);
+  const workers = Array.from({ length: Math.min(runner.concurrency, order.length) }, () => batch.work());
+  await Promise.all(workers);
+  return batch.end;
+}
+
+class Batch {
+  readonly end: BatchEnd = { left: [], halted: null, unstarted: [] };
+  private readonly runner: Runner;
+  private readonly queue: PlannedTask[];
+  private readonly ownPauses = new Set<string>();
+  /** Tasks that the server has refused for now. */
+  private refused = 0;
+  private active = 0;
+  private wake: (() => void)[] = [];
+
+  constructor(runner: Runner, order: readonly PlannedTask[]) {
+    this.runner = runner;
+    this.queue = [...order];
+  }
+
+  async work(): Promise<void> {
+    for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
+      if (this.isOver()) this.end.unstarted.push(next.task.key);
+      else await this.runToEnd(next);
+    }
+  }
+
+  private isOver(): boolean {
+    return this.end.halted !== null || this.runner.ctx.signal.aborted;
+  }
+
+  private async runToEnd(planned: PlannedTask): Promise<void> {
+    const { board, ctx } = this.runner;
+    const { key } = planned.task;
+    let { plan } = planned;
+    const { deadlineMs } = limitsOf(ctx, planned.task.options);
+    const live = board.start(key);
+    let result: TaskResult | null = null;
+    try {
+      for (;;) {
+        const run = this.runOf({ ...planned, plan }, live);
+        const end = await this.runOnce(run);
+        if (end.kind === 'refused' && ctx.clock.now() < deadlineMs && !this.isOver()) {
+          board.waits(key);
+          plan = 'start';
+          await this.turn();
+          if (!this.isOver()) continue;
+        }
+        result = await this.conclude(run, end);
+        return;
+      }
+    } catch (error) {
+      // What cannot be stored must not be followed by another start.
+      if (!isAppError(error)) throw error;
+      this.end.halted ??= error;
+      this.end.left.push({ key, id: this.runner.journal.of(key).id });
+    } finally {
+      board.end(key, result);
+      this.wakeAll();
+    }
+  }
+
+  private runOf({ task, plan, diff }: PlannedTask, live: TaskRun['live']): TaskRun {
+    const { ctx, server, serverName, journal } = this.runner;
+    const state = journal.of(task.key);
+    const attempt = plan === 'start' ? state.attempts + 1 : Math.max(1, state.attempts);
+    return {
+      ctx: taskContext(ctx, task.key),
+      server,
+      task,
+      plan,
+      journal,
+      attempt: { key: task.key, task: task.fingerprint, attempt, server: serverName },
+      live: ctx.io.stderr.isTTY ? live : null,
+      ownPauses: this.ownPauses,
+      diff,
+    };
+  }
+
+  private async runOnce(run: TaskRun): Promise<TaskEnd> {
+    this.active += 1;
+    try {
+      return await runTask(run);
+    } finally {
+      this.active -= 1;
+    }
+  }
+
+  private async conclude(run: TaskRun, end: TaskEnd): Promise<TaskResult | null> {
+    const { key } = run.task;
+    if (end.kind === 'left') this.end.left.push({ key, id: end.id });
+    if (end.kind === 'refused' && this.isOver()) this.end.unstarted.push(key);
+    if (end.kind === 'left' || (end.kind === 'refused' && this.isOver())) return null;
+    const result = end.kind === 'refused' ? refusedResult(run, end.error) : end.result;
+    if (end.kind === 'refused') await this.runner.journal.ended(result);
+    const isHalting = result.status === NOT_STARTED && HALTING.has(result.reason?.code ?? '');
+    if (isHalting) this.end.halted ??= new AppError(result.reason?.code as ErrorKind, result.reason?.text ?? '');
+    await this.runner.onResult(result);
+    if (end.kind === 'result' && end.conversation !== null && end.isDiffTaken && this.needsRoom()) {
+      await makeRoom(run, end.conversation);
+    }
+    return result;
+  }
+
+  private needsRoom(): boolean {
+    return !this.isOver() && (this.refused > 0 || this.queue.some(({ plan }) => plan === 'start'));
+  }
+
+  /** Resolves when another task has ended, after some time where none runs, and when the command ends. */
+  private async turn(): Promise<void> {
+    const { clock, signal } = this.runner.ctx;
+    this.refused += 1;
+    try {
+      if (this.active === 0) return await clock.sleep(TURN_MS, signal).catch(() => undefined);
+      await new Promise<void>((resolve) => {
+        this.wake.push(resolve);
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    } finally {
+      this.refused -= 1;
+    }
+  }
+
+  private wakeAll(): void {
+    for (const resolve of this.wake.splice(0)) resolve();
+  }
+}
+
+function refusedResult({ attempt }: TaskRun, { kind, message, exitCode }: AppError): TaskResult {
+  return {
+    key: attempt.key,
+    id: null,
+    status: NOT_STARTED,
+    exit_code: exitCode,
+    reason: { code: kind, text: message },
+    attempts: attempt.attempt - 1,
+    cost_usd: null,
+    seconds: null,
+    diff: null,
+  };
+}
+
+/** What a task says has its key; it asks nothing, and its state is in the live table. */
+function taskContext(ctx: Context, key: string): Context {
+  const { format: _format, fields: _fields, ...globals } = ctx.globals;
+  const silent = { update: () => undefined, hide: () => undefined, show: () => undefined };
+  const progress = { ...silent, done: () => Promise.resolve(), fail: () => Promise.resolve() };
+  const members: Partial<Context> = {
+    globals,
+    interactive: false,
+    exitCode: 0,
+    notice: (text) => ctx.notice(`${key}: ${text}`),
+    warn: (text) => ctx.warn(`${key}: ${text}`),
+    progress: () => Promise.resolve(progress),
+  };
+  const entries = Object.entries(members).map(([name, value]) => [name, { value, writable: true }] as const);
+  return Object.create(ctx, Object.fromEntries(entries)) as Context;
+}

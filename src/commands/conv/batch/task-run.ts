@@ -1,0 +1,256 @@
+/** One task of a batch: its start, or the run that an earlier command has started, until the result is stored. */
+import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
+import type { Context } from '../../../context.ts';
+import { changedFiles } from '../../../domain/patch.ts';
+import { AppError, isAppError } from '../../../errors.ts';
+import { poll, STEADY } from '../../../runs/poll.ts';
+import { isRunInProgress } from '../../../runs/status.ts';
+import type { TrackedRun } from '../../../runs/outcome.ts';
+import type { SentStart, Server } from '../../../servers/server.ts';
+import { withinDeadline } from '../../../runs/deadline.ts';
+import { limitsOf } from '../../wait-limit.ts';
+import { readChanges } from '../changes.ts';
+import type { LiveRun } from '../live-run.ts';
+import { Announcer } from '../new-announce.ts';
+import { completeDraft } from '../new-draft.ts';
+import { startAndTrack, trackToEnd, type StartOptions } from '../new-start.ts';
+import { waitForStart } from '../wait-for-start.ts';
+import { writeDiff } from './diff-files.ts';
+import type { Attempt, Journal, StartedIds } from './journal.ts';
+import { NOT_STARTED, sizeOf, UNKNOWN, type DiffSize, type Plan, type TaskResult } from './task-result.ts';
+import type { Task } from './tasks.ts';
+
+export interface TaskRun {
+  /** Prints with the key, and never asks. */
+  ctx: Context;
+  server: Server;
+  task: Task;
+  plan: Exclude<Plan, 'skip'>;
+  journal: Journal;
+  attempt: Attempt;
+  /** Null where nothing is shown of it. */
+  live: LiveRun | null;
+  /** Sandboxes that the batch has paused. */
+  ownPauses: Set<string>;
+  /** Where the diff is written; `size`: only its size is read; null: nothing. */
+  diff: string | 'size' | null;
+}
+
+/**
+ * `refused`: the server has too many running, and the task waits for its turn. `left`: a signal ended the wait; the run
+ * continues where it has one.
+ */
+export type TaskEnd =
+  | { kind: 'result'; result: TaskResult; conversation: Conversation | null; isDiffTaken: boolean }
+  | { kind: 'refused'; error: AppError }
+  | { kind: 'left'; id: string | null };
+
+/** What happened so far in an attempt. */
+interface Progress {
+  sent: SentStart | null;
+  taken: StartedIds | null;
+}
+
+export async function runTask(run: TaskRun): Promise<TaskEnd> {
+  const { ctx, journal, attempt } = run;
+  const before = journal.of(attempt.key);
+  const at: Progress = { sent: before.sent, taken: before.start === 'taken' ? before : null };
+  if (run.plan === 'start') Object.assign(at, { sent: null, taken: null });
+  const startedMs = ctx.clock.now();
+  try {
+    const { conversation, tracked } = await reachEnd(run, at);
+    return await conclude(run, conversation, tracked, at.sent === null ? startedMs : Date.parse(at.sent.sent_at));
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return await concludeError(run, at, error);
+  }
+}
+
+async function reachEnd(run: TaskRun, at: Progress): Promise<{ conversation: Conversation; tracked: TrackedRun }> {
+  const { ctx, server, task } = run;
+  const { options } = task;
+  const limits = limitsOf(ctx, options);
+  const announcer = new TaskAnnouncer(run, at);
+  const how = {
+    ...options,
+    ...limits,
+    isWhole: true,
+    stay: 'ended' as const,
+    announcer,
+    ...(run.live === null ? {} : { live: run.live }),
+    ownPauses: run.ownPauses,
+  };
+  const earlier = await earlierStart(run, at);
+  if (earlier !== null) {
+    const begun = await withinDeadline(ctx, limits, (timed) => waitForStart(timed, server, earlier));
+    if (begun.id === '') throw failedStart(begun);
+    await announcer.known(begun.id, begun.start_task_id, begun.url);
+    return await trackToEnd(ctx, server, begun, how);
+  }
+  const draft = await task.draft();
+  const { request, known } = await withinDeadline(ctx, limits, async (timed) =>
+    completeDraft(timed, await server.withSignal(timed.signal), draft, options),
+  );
+  if (known !== null) await announcer.known(known.id, known.start_task_id, known.url);
+  const beforeSend: StartOptions['beforeSend'] = async (sent) => {
+    await run.journal.starting(run.attempt, sent);
+    at.sent = sent;
+  };
+  const started = await startAndTrack(ctx, server, request, { ...how, known, beforeSend });
+  if (started.tracked === null) throw new AppError('internal', 'the run was not tracked');
+  return { conversation: started.conversation, tracked: started.tracked };
+}
+
+/** Null: nothing was started, or the server has not taken the start. Throws `unknown-outcome`. */
+async function earlierStart({ server, plan, journal, attempt }: TaskRun, at: Progress): Promise<Conversation | null> {
+  if (plan === 'attach' && at.taken !== null) {
+    const { id, start_task_id } = at.taken;
+    return await server.conversations.get(id ?? start_task_id ?? '');
+  }
+  if (plan !== 'find' || at.sent === null) return null;
+  const found = await server.conversations.findStart(at.sent);
+  if (found !== null) return found;
+  await journal.notStarted(attempt);
+  at.sent = null;
+  return null;
+}
+
+function failedStart({ start_task_id, reason }: Conversation): AppError {
+  const text = `start task ${start_task_id ?? ''} failed: ${reason?.text ?? 'no reason is known'}`;
+  return new AppError('failed', text, { data: { start_task_id } });
+}
+
+/** Stores what the server has taken before it is printed. */
+class TaskAnnouncer extends Announcer {
+  private readonly run: TaskRun;
+  private readonly at: Progress;
+
+  constructor(run: TaskRun, at: Progress) {
+    super(run.ctx, run.server, { changed: true });
+    this.run = run;
+    this.at = at;
+  }
+
+  override async known(id: string | null, startTaskId: string | null, url: string | null): Promise<void> {
+    const { taken } = this.at;
+    const ids = { id: id ?? taken?.id ?? null, start_task_id: startTaskId || (taken?.start_task_id ?? null) };
+    if (taken === null || taken.id !== ids.id || taken.start_task_id !== ids.start_task_id) {
+      this.at.taken = ids;
+      await this.run.journal.started(this.run.attempt, ids);
+    }
+    await super.known(id, startTaskId, url);
+  }
+}
+
+async function conclude(
+  run: TaskRun,
+  conversation: Conversation,
+  { outcome, failure }: TrackedRun,
+  startedMs: number,
+): Promise<TaskEnd> {
+  if (failure?.kind === 'interrupted') return { kind: 'left', id: conversation.id };
+  const seconds = Math.max(0, Math.round((run.ctx.clock.now() - startedMs) / 100) / 10);
+  // The sandbox of a run that was halted cannot be read.
+  const hasDiff = failure === null && outcome.exit_code !== 6 && outcome.exit_code !== 5;
+  const diff = run.diff !== null && hasDiff ? await takeDiff(run, conversation) : null;
+  const { key, attempt } = run.attempt;
+  const result: TaskResult = {
+    key,
+    id: conversation.id,
+    status: outcome.status,
+    exit_code: outcome.exit_code,
+    reason: outcome.reason,
+    attempts: attempt,
+    cost_usd: outcome.cost_usd ?? conversation.cost_usd,
+    seconds,
+    diff,
+  };
+  await run.journal.ended(result);
+  return { kind: 'result', result, conversation, isDiffTaken: run.diff === null || diff !== null };
+}
+
+/** Null, with a warning, where it cannot be read or written. */
+async function takeDiff({ ctx, server, diff: file }: TaskRun, conversation: Conversation): Promise<DiffSize | null> {
+  try {
+    const diff = await readChanges(ctx, server, conversation, { command: `acs conv diff ${conversation.id}` });
+    if (file !== null && file !== 'size') await writeDiff(ctx, file, diff.patch);
+    for (const omission of diff.omissions) await ctx.warn(`left out of the diff: ${omission}`);
+    return sizeOf(changedFiles(diff));
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    await ctx.warn(
+      `the diff was not taken (${error.message}); take it with: acs conv diff ${conversation.id} --resume`,
+    );
+    return null;
+  }
+}
+
+async function concludeError(run: TaskRun, at: Progress, error: AppError): Promise<TaskEnd> {
+  const { ctx, journal, attempt } = run;
+  const isRefused = at.sent !== null && at.taken === null && isRefusal(error);
+  if (isRefused) await journal.notStarted(attempt);
+  if (isRefused && isForNow(error)) return { kind: 'refused', error };
+  if (ctx.signal.aborted || error.kind === 'interrupted') {
+    return { kind: 'left', id: at.taken === null ? null : (at.taken.id ?? at.taken.start_task_id) };
+  }
+  const isStarted = at.sent !== null && !isRefused;
+  const other = error.details.data?.['conversation_id'];
+  const known = at.taken?.id ?? (at.taken !== null && typeof other === 'string' ? other : null);
+  const result: TaskResult = {
+    key: attempt.key,
+    id: known ?? (isStarted ? (at.sent?.id ?? null) : null),
+    status: statusAfter(error, isStarted || at.taken !== null),
+    exit_code: error.exitCode,
+    reason: { code: error.kind, text: error.message },
+    attempts: isStarted || at.taken !== null ? attempt.attempt : attempt.attempt - 1,
+    cost_usd: null,
+    seconds: null,
+    diff: null,
+  };
+  await journal.ended(result);
+  return { kind: 'result', result, conversation: null, isDiffTaken: false };
+}
+
+function statusAfter({ kind }: AppError, isStarted: boolean): string {
+  if (!isStarted) return NOT_STARTED;
+  if (kind === 'unknown-outcome') return UNKNOWN;
+  return kind === 'failed' ? 'failed' : blankConversation('', 'unknown(not-read)').status;
+}
+
+/** Whether the server has answered that it does not take the start, or was never sent it. */
+function isRefusal({ kind, details }: AppError): boolean {
+  const { status = 0, data } = details;
+  if (data?.['changed'] === false) return true;
+  if (kind === 'network') return true;
+  return status >= 400 && status < 500 && data?.['conversation_id'] === undefined;
+}
+
+/** Whether the same start may be taken when fewer conversations run. */
+function isForNow({ details: { status, retryable } }: AppError): boolean {
+  return status === 409 || (status === 429 && retryable === true);
+}
+
+/** A server that takes longer to pause a sandbox is not waited for. */
+const PAUSE_MS = 30_000;
+
+/**
+ * Pauses the sandbox of a run that has ended, so that a server with a limit has room for the next start: it would pause
+ * the oldest one itself, which may still run. Over V0 the conversation is stopped, which is the same there. Files are kept.
+ */
+export async function makeRoom(run: TaskRun, { id, dialect, sandbox_id: sandbox }: Conversation): Promise<void> {
+  const { ctx, server, task, ownPauses } = run;
+  if (task.options.sandbox !== undefined || id === '') return;
+  try {
+    if (dialect === 'v0') return await server.conversations.stop(id);
+    if (sandbox === null) return;
+    const { items } = await server.conversations.list({ sandboxId: sandbox }, null);
+    if (items.some((other) => other.id !== id && isRunInProgress(other))) return;
+    ownPauses.add(sandbox);
+    await server.sandboxes.pause(sandbox);
+    const isPaused = async () => (await server.sandboxes.get(sandbox)).status !== 'running' || undefined;
+    await poll(isPaused, { clock: ctx.clock, signal: ctx.signal, every: STEADY, until: ctx.clock.now() + PAUSE_MS });
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'interrupted') throw error;
+    await ctx.warn(`its sandbox could not be paused: ${error.message}`);
+  }
+}
