@@ -27,7 +27,7 @@ export async function signInByDevice(ctx: Context, flow: DeviceFlow, options: De
   if (options.browser && !ctx.offTerminal && !(await ctx.openBrowser(code.url)))
     await ctx.notice('no browser was found; open the address on any device');
   const validity = formatDuration(code.expires_in_ms);
-  const progress = await ctx.progress(`waiting for the approval; the code is valid for ${validity}`);
+  const progress = await ctx.progress(`waiting for the approval; the code expires after ${validity}`);
   try {
     const report = async (text: string): Promise<void> => {
       progress.hide();

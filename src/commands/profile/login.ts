@@ -119,9 +119,9 @@ async function askForPlace(ctx: Context, store: ProfileStore): Promise<Place | t
   const answer = await prompt.select({
     message: 'Server',
     choices: [
-      { value: 'cloud', name: `OpenHands Cloud (${CLOUD_URL})` },
+      { value: 'cloud', name: `OpenHands Cloud (${new URL(CLOUD_URL).host})` },
       { value: 'url', name: 'another server, by its URL' },
-      { value: LOCAL, name: 'the local service on this machine (needs no login)' },
+      { value: LOCAL, name: 'the local service (needs no login)' },
     ],
   });
   if (answer === LOCAL) return LOCAL;
@@ -192,10 +192,10 @@ async function signIn(ctx: Context, baseUrl: string, options: LoginOptions): Pro
 async function askForWay(ctx: Context): Promise<'browser' | 'key'> {
   const prompt = await ctx.prompt();
   return await prompt.select({
-    message: 'Sign in',
+    message: 'Sign in with',
     choices: [
-      { value: 'browser', name: 'in a browser' },
-      { value: 'key', name: 'with a key' },
+      { value: 'browser', name: 'a browser' },
+      { value: 'key', name: 'a key' },
     ],
   });
 }

@@ -136,7 +136,7 @@ describe('login --device', () => {
     const { interval: _, expires_in: __, ...body } = CODE;
     const { code, clock, err } = await signIn({ authorize: { body } });
     expect([code, pauses(clock).length]).toEqual([4, 120]);
-    expect(err).toContain('the code is valid for 10m');
+    expect(err).toContain('the code expires after 10m');
   });
 
   it.each<[string, unknown]>([
@@ -252,7 +252,7 @@ describe('the browser of login --device', () => {
     expect(await readFile(file, 'utf8')).toBe(`${CODE.verification_uri_complete}\n`);
   });
 
-  it('is opened when "in a browser" is the answer', async () => {
+  it('is opened when the answer is to sign in with a browser', async () => {
     const { file, env } = await browser();
     expect((await onTerminal([], env, ['browser'])).code).toBe(0);
     await until(() => existsSync(file));

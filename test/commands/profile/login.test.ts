@@ -151,7 +151,7 @@ describe('login on a terminal', () => {
     const { url, key } = machine.world.service;
     const asked = await onTerminal([], ['url', url, 'work', key]);
     expect(asked.questions).toEqual([
-      'Server [OpenHands Cloud (https://app.all-hands.dev) | another server, by its URL | the local service on this machine (needs no login)]',
+      'Server [OpenHands Cloud (app.all-hands.dev) | another server, by its URL | the local service (needs no login)]',
       'URL of the server',
       'Name of the profile',
       'Key (empty: none)',
@@ -212,7 +212,7 @@ describe('login on a terminal', () => {
   it('offers the browser where the server has a device flow, and takes a key instead', async () => {
     const { url, asked } = await cloud({});
     const ended = await onTerminal(['work', '--base-url', url], ['key', machine.world.service.key]);
-    expect(ended.questions).toEqual(['Sign in [in a browser | with a key]', 'Key (empty: none)']);
+    expect(ended.questions).toEqual(['Sign in with [a browser | a key]', 'Key (empty: none)']);
     expect([ended.code, asked]).toEqual([0, []]);
   });
 

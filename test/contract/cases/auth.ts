@@ -49,6 +49,39 @@ export const AUTH: ContractCase[] = [
     },
   },
   {
+    name: 'login tries the key, stores it and prints it nowhere; logout removes it',
+    async run(target) {
+      const { key } = target;
+      const env = { ACS_BASE_URL: undefined, ACS_API_KEY: undefined, ACS_CONFIG_DIR: `${target.dir}/login` };
+      const login = ['login', 'work', '--base-url', target.env['ACS_BASE_URL'] ?? '', '--api-key-file', '-', '--json'];
+      expectCode(await target.invoke({ args: login, env, stdin: 'not-the-right-key' }), 4);
+      expectCode(await target.invoke({ args: ['-p', 'work', 'conv', 'list'], env }), 3);
+      const stored = expectCode(await target.invoke({ args: login, env, stdin: `${key}\n` }), 0);
+      expect(json(stored)).toMatchObject({ name: 'work', key_source: 'profile:work', changed: true });
+      expect(stored.out + stored.err).not.toContain(key);
+      expectCode(await target.invoke({ args: ['conv', 'list'], env }), 0);
+      expectCode(await target.invoke({ args: ['logout'], env }), 0);
+      expectCode(await target.invoke({ args: ['conv', 'list'], env }), 4);
+    },
+  },
+  {
+    name: 'login --device is exit 12 where the server has no device flow, and stores nothing',
+    async run(target) {
+      const { relay, env } = await relayTo(target);
+      try {
+        const config = { ...env, ACS_API_KEY: undefined, ACS_CONFIG_DIR: `${target.dir}/device` };
+        const args = ['login', 'work', '--base-url', relay.url, '--device', '--json'];
+        const ended = expectCode(await target.invoke({ args, env: config }), 12);
+        expect(errorOf(ended).hint).toContain('--api-key-file');
+        expect(relay.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+        expectCode(await target.invoke({ args: ['profile', 'show', 'work'], env: config }), 5);
+      } finally {
+        await relay.close();
+      }
+      return 'unsupported';
+    },
+  },
+  {
     name: 'a key that is no longer valid is exit 4',
     async run(target) {
       await ok(target, 'conv', 'list');
