@@ -39,6 +39,8 @@ export type DevicePoll =
 /** In seconds. The cloud has an interval of 5 to 60 and codes that are valid for 600. */
 const INTERVAL_S = { least: 1, usual: 5, most: 60 };
 const VALIDITY_S = { usual: 600, most: 1_800 };
+/** As the probe reads of a document; an answer of the flow is far shorter than its limit. */
+const MOST_BYTES = { document: 16 * 1024 * 1024, answer: 65_536 };
 const MOST_URL_CHARACTERS = 2_000;
 const MOST_CODE_CHARACTERS = 64;
 const MOST_SECRET_CHARACTERS = 16_384;
@@ -66,6 +68,7 @@ async function presence(app: Transport): Promise<Presence> {
     path: '/openapi.json',
     safe: 'read',
     timeoutMs: LIMITS_MS.probe,
+    maxBytes: MOST_BYTES.document,
     accept: [200, 401, 403, 404, 405, 410, 500],
   });
   const paths = answer.status === 200 && isRecord(answer.body) ? answer.body['paths'] : null;
@@ -78,6 +81,7 @@ async function start(app: Transport): Promise<DeviceCode> {
     path: '/oauth/device/authorize',
     // A code that is not used expires.
     safe: 'idempotent',
+    maxBytes: MOST_BYTES.answer,
     accept: [200, 404, 405, 501],
   });
   if (answer.status !== 200 || !isJsonType(answer.contentType))
@@ -117,6 +121,7 @@ async function poll(app: Transport, deviceCode: string): Promise<DevicePoll> {
     raw: { contentType: 'application/x-www-form-urlencoded', bytes: new TextEncoder().encode(form.toString()) },
     // The server decides how often it is asked; a key is given once.
     safe: 'once',
+    maxBytes: MOST_BYTES.answer,
     accept: [400, 401, 403],
   });
   const record = read(answer, (body) => asRecord(body, 'answer'));

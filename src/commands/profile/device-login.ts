@@ -2,12 +2,15 @@
 import type { Context } from '../../context.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { NewKey } from '../../profiles/resolve.ts';
+import { beforeTime } from '../../runs/deadline.ts';
 import type { DeviceCode, DeviceFlow, DevicePoll } from '../../servers/device-flow.ts';
 import { formatDuration } from '../../text/duration.ts';
 
 /** What an answer `slow_down` adds to the interval (RFC 8628, 3.5), and an answer that did not arrive. */
 const SLOWER_MS = 5_000;
 const LONGEST_INTERVAL_MS = 60_000;
+/** What a poll may take after the end of the code: an answer may arrive slowly and never be complete. */
+const LAST_POLL_MS = 90_000;
 
 export interface DeviceLoginOptions {
   /** False: --no-browser. */
@@ -57,7 +60,7 @@ async function waitForKey(ctx: Context, flow: DeviceFlow, { code, report }: Wait
     await ctx.clock.sleep(Math.min(intervalMs, Math.max(endsAtMs - ctx.clock.now(), 0)), ctx.signal);
     // The last poll is after the end, so that an approval in the last interval is not lost.
     const isLast = ctx.clock.now() >= endsAtMs;
-    const answer = await pollOrFailure(flow, code);
+    const answer = await pollOrFailure(ctx, flow, { code, untilMs: endsAtMs + LAST_POLL_MS });
     if ('status' in answer && answer.status === 'approved') return answer.key;
     if (isAppError(answer) && failure === null && !isLast)
       await report(`${answer.message}; acs goes on asking until the code expires`);
@@ -68,9 +71,14 @@ async function waitForKey(ctx: Context, flow: DeviceFlow, { code, report }: Wait
 }
 
 /** An error that passes is returned: the approval can still be read later. */
-async function pollOrFailure(flow: DeviceFlow, code: DeviceCode): Promise<DevicePoll | AppError> {
+async function pollOrFailure(
+  ctx: Context,
+  flow: DeviceFlow,
+  { code, untilMs }: { code: DeviceCode; untilMs: number },
+): Promise<DevicePoll | AppError> {
   try {
-    return await flow.poll(code.device_code);
+    const answer = await beforeTime(ctx, untilMs - ctx.clock.now(), [flow.poll(code.device_code)]);
+    return answer === 'time' ? new AppError('network', 'the server did not complete its answer') : answer;
   } catch (error) {
     if (isAppError(error) && mayPass(error)) return error;
     throw error;

@@ -120,10 +120,22 @@ describe('login --device', () => {
     expect(existsSync(store())).toBe(false);
   });
 
+  it('exits 10 when an answer is never complete', async () => {
+    const at = await cloud({ polls: [{ body: '{"access_token":', drips: true }] });
+    const clock = new TestClock();
+    const ended = acs(['login', 'work', '--base-url', at.url, '--device'], { clock });
+    await until(() => clock.pauses.includes(5000));
+    await clock.pass(5000);
+    await until(() => at.forms.length === 1);
+    await clock.pass(700_000);
+    expect((await ended).code).toBe(10);
+    expect(existsSync(store())).toBe(false);
+  });
+
   it('bounds an enormous interval to a minute and an enormous validity to half an hour', async () => {
     const body = { ...CODE, interval: 1e300, expires_in: 1e300 };
-    const { code, clock } = await signInWith(newClock(Infinity), { authorize: { body } });
-    expect([code, pauses(clock, Infinity)]).toEqual([4, Array.from({ length: 30 }, () => 60)]);
+    const { code, clock } = await signInWith(newClock(61_000), { authorize: { body } });
+    expect([code, pauses(clock, 60_000)]).toEqual([4, Array.from({ length: 30 }, () => 60)]);
   });
 
   it('asks at most once a second where the interval is zero or negative', async () => {

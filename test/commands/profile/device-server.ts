@@ -8,6 +8,8 @@ export interface Answer {
   body?: unknown;
   /** Closes the connection instead of answering. */
   cut?: true;
+  /** Sends the body and does not end the answer. */
+  drips?: true;
 }
 
 export interface DeviceServer {
@@ -71,9 +73,10 @@ export async function deviceServer(service: string, script: Script): Promise<Dev
   };
 }
 
-function send(outgoing: ServerResponse, { status = 200, type = 'application/json', body, cut }: Answer): void {
+function send(outgoing: ServerResponse, { status = 200, type = 'application/json', body, cut, drips }: Answer): void {
   if (cut) return void outgoing.destroy();
   outgoing.writeHead(status, { 'content-type': type });
+  if (drips) return void outgoing.write(body);
   outgoing.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
