@@ -1,14 +1,19 @@
 import { expect, it } from 'vitest';
 import { isMcpName, isSecretMap, isSecretName } from '../../src/text/secret-names.ts';
 
-it.each(['sessionApiKey', 'X-Session-API-Key', 'session_api_key', 'GITHUB_TOKEN', 'aws.secret.key', 'Set-Cookie'])(
-  'isSecretName returns true for %s in any notation',
-  (name) => {
-    expect(isSecretName(name)).toBe(true);
-  },
-);
+it.each([
+  'sessionApiKey',
+  'X-Session-API-Key',
+  'session_api_key',
+  'GITHUB_TOKEN',
+  'aws.secret.key',
+  'Set-Cookie',
+  'device_code',
+])('isSecretName returns true for %s in any notation', (name) => {
+  expect(isSecretName(name)).toBe(true);
+});
 
-it.each(['next_page_token', 'pageToken', 'has_api_key', 'tokens_used', 'keyboard', 'id', 'use_token'])(
+it.each(['next_page_token', 'pageToken', 'has_api_key', 'tokens_used', 'keyboard', 'id', 'use_token', 'user_code'])(
   'isSecretName returns false for %s',
   (name) => {
     expect(isSecretName(name)).toBe(false);
