@@ -31,10 +31,13 @@ export interface Deadline extends Limits {
   isOver(error: unknown): boolean;
   /**
    * Reads once more after the deadline; all such reads of a command share LAST_LOOK_MS. Null when no answer comes.
-   * @param read is given a context that has no deadline
+   * @param read is given a context that has no deadline, and the signal that ends the read
    * @throws AppError of a kind that repeating would not change: `not-found`, `auth`
    */
-  lastLook<T>(server: Server, read: (server: Server, ctx: Context) => Promise<T>): Promise<T | null>;
+  lastLook<T>(
+    server: Server,
+    read: (server: Server, ctx: Context, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | null>;
 }
 
 /** A context whose signal, and the signal of whose servers, aborts at the deadline. */
@@ -89,8 +92,8 @@ function createDeadline(ctx: Context, limits: Limits, over: AppError): Deadline 
     async lastLook(server, read) {
       endsAtMs ??= ctx.clock.now() + LAST_LOOK_MS;
       try {
-        return await withinLimit(ctx, server, { mostMs: endsAtMs - ctx.clock.now(), over }, (awake) =>
-          read(awake, ctx),
+        return await withinLimit(ctx, server, { mostMs: endsAtMs - ctx.clock.now(), over }, (awake, signal) =>
+          read(awake, ctx, signal),
         );
       } catch (error) {
         if (isOver(error) || isPassing(error)) return null;

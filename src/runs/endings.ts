@@ -3,7 +3,7 @@ import type { Conversation, ConversationStatus } from '../domain/conversation.ts
 import type { ConversationEvent } from '../domain/event.ts';
 import { AppError } from '../errors.ts';
 import { formatDuration } from '../text/duration.ts';
-import { staysSo } from './status.ts';
+import { hasEnded, staysSo } from './status.ts';
 
 export function deadlinePassed({ id, status }: Conversation, waitMs: number): AppError {
   const passed = formatDuration(waitMs);
@@ -32,7 +32,7 @@ export function deadlinePassedBefore(conversation: Conversation, waitMs: number)
 
 function deadlineError(passed: string, { id, status }: Conversation): AppError {
   return new AppError('timeout', `${passed}; the last known status of conversation ${id} is ${status}`, {
-    hint: `see its status: acs conv show ${id}`,
+    hint: showHint(id),
     data: { reason: 'timeout', id, last_status: status },
   });
 }
@@ -72,15 +72,21 @@ export function staysWaiting(id: string): string {
   return `conversation ${id} waits for a confirmation and does not run until it is answered`;
 }
 
-/** Whether a run continues after tracking has ended: a paused, stopped, idle or waiting one does not. */
+/** Whether a run continues after tracking has ended. */
 function future(status: ConversationStatus): string {
+  if (hasEnded(status)) return 'has ended';
   return staysSo(status) ? 'does not change by itself' : 'continues';
 }
 
 /** A run that waits for a confirmation is answered: over V1 a stop would change nothing of it. */
-function goOnHint(id: string, status: string): string {
+function goOnHint(id: string, status: ConversationStatus): string {
+  if (hasEnded(status)) return showHint(id);
   const end = status === 'waiting' ? `answer it: acs conv confirm ${id}` : `stop it: acs conv stop ${id}`;
   return `follow it: acs conv follow ${id}   ${end}`;
+}
+
+function showHint(id: string): string {
+  return `see its status: acs conv show ${id}`;
 }
 
 /** The status of a conversation whose latest run has not been read. */

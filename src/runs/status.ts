@@ -105,9 +105,9 @@ export function isFinal(status: ConversationStatus): boolean {
   return isIn(status, 'ended', 'closed', 'lost');
 }
 
-/** Whether a run that has not ended stays as it is without an order. */
+/** Whether a run that has not ended keeps its status until a command changes it. */
 export function staysSo(status: ConversationStatus): boolean {
-  return isIn(status, 'idle', 'halted', 'closed');
+  return isIn(status, 'idle', 'halted', 'closed', 'lost');
 }
 
 /** Whether the server has no status, or a word that acs does not know. */

@@ -49,8 +49,8 @@ export interface TrackOptions extends Omit<Rules, 'judge' | 'showsEvents' | 'ans
 }
 
 /**
- * Tracks the latest run of a conversation that exists. Throws what the follower throws: `auth`, `network`, `server`,
- * and `not-found` where the event to start after does not exist.
+ * Tracks the latest run of a conversation that exists; after the deadline it only judges the run. Throws what the
+ * follower throws: `auth`, `network`, `server`, and `not-found` where the event to start after does not exist.
  */
 export async function trackRun(ctx: Context, server: Server, id: string, options: TrackOptions): Promise<TrackedRun> {
   return await new Tracker(ctx, await bindServers(ctx, server, options), id, options).run();
@@ -93,7 +93,8 @@ class Tracker {
 
   async run(): Promise<TrackedRun> {
     try {
-      let taken = await this.nextOrTime();
+      const isOver = this.ctx.clock.now() >= this.state.deadlineMs;
+      let taken: Taken = isOver ? { type: 'time' } : await this.nextOrTime();
       while (taken.type !== 'left') {
         const next = await this.take(taken);
         if (next.do === 'end') return next.run;

@@ -33,6 +33,18 @@ describe('a command that leaves a run', () => {
     });
   });
 
+  it.each(['finished', 'failed', 'stuck'] as const)('that is %s prints that it has ended', (status) => {
+    const conversation = blankConversation(ID, status);
+    expect(endings.deadlinePassed(conversation, 60_000)).toMatchObject({
+      message: `conversation ${ID} is still ${status} after 1m; it has ended`,
+      details: { hint: show },
+    });
+    expect(endings.interruption(signal(), conversation)).toMatchObject({
+      message: `interrupted by SIGINT; conversation ${ID} (${status}) has ended`,
+      details: { hint: show },
+    });
+  });
+
   it('whose status was not read prints that there was none', () => {
     expect(endings.deadlinePassed(blankConversation(ID, endings.NOT_READ), 60_000)).toMatchObject({
       message: `conversation ${ID} shows no status of the run that was requested after 1m`,

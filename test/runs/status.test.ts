@@ -43,7 +43,7 @@ describe('each predicate holds for its statuses and for no other', () => {
       (status) => endOfStatus(status) !== null,
       ['waiting', 'paused', 'finished', 'failed', 'stuck', 'stopped', 'archived'],
     ],
-    ['staysSo', staysSo, ['idle', 'waiting', 'paused', 'stopped']],
+    ['staysSo', staysSo, ['idle', 'waiting', 'paused', 'stopped', 'archived', 'deleted']],
     ['isUnknown', isUnknown, [NO_STATUS, 'unknown(thinking)']],
   ])('%s', (_, holds, expected) => {
     expect(STATUSES.filter(holds)).toEqual(expected);

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { blankConversation, CONVERSATION_STATUSES, knownId, type Conversation } from '../../domain/conversation.ts';
 import { isAppError } from '../../errors.ts';
 import type { TimedContext } from '../../runs/deadline.ts';
-import { deadlinePassed, deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
+import { deadlinePassedUnseen, NOT_READ } from '../../runs/endings.ts';
 import { judge, judgeFor, type Outcome, type TrackedRun } from '../../runs/outcome.ts';
 import { readKnownRun, type KnownRun } from '../../runs/run-reads.ts';
 import { trackRun } from '../../runs/tracker.ts';
@@ -116,10 +116,12 @@ async function waitForRun(
     seen = read.record;
     const ended = seen.may_recover ? null : wait.judge(seen, read.evidence);
     if (ended !== null) return waitedOf({ outcome: ended, failure: null });
-    return waitedOf(await watchRun(wait, timed, { ...read, first }));
+    return waitedOf(await watchRun(wait, timed, server, { ...read, first }));
   } catch (error) {
     if (!timed.deadline.isOver(error)) return notTracked(seen, error);
-    return await atDeadline(wait, timed, server, seen).catch((late: unknown) => notTracked(seen, late));
+    return await watchLate(wait, timed, server, { found: seen, first }).catch((late: unknown) =>
+      notTracked(seen, late),
+    );
   }
 }
 
@@ -134,19 +136,19 @@ async function readRun(server: Server, id: string): Promise<KnownRun & { record:
   return { record: await server.conversations.getComplete(id), ...(await readKnownRun(server, id)) };
 }
 
-/** The deadline came before the tracker started: the run is read once more. */
-async function atDeadline(
+/** The deadline passed before the tracker started: a tracker whose deadline is over judges the run. */
+async function watchLate(
   wait: Wait,
-  { deadline }: TimedContext,
+  timed: TimedContext,
   server: Server,
-  last: Conversation,
+  { found, first }: { found: Conversation; first: AbortSignal },
 ): Promise<Waited<Outcome>> {
-  const { waitMs } = deadline;
-  const read = await deadline.lastLook(server, (awake) => readRun(awake, last.id));
-  if (read === null) return waitedOf(unbegun(last, deadlinePassedUnseen(last, waitMs)));
-  const { record, evidence } = read;
-  const ended = wait.judge(record, evidence);
-  return waitedOf(ended === null ? unbegun(record, deadlinePassed(record, waitMs)) : { outcome: ended, failure: null });
+  const { deadline } = timed;
+  const tracked = await deadline.lastLook(server, async (awake, _, limit) => {
+    const known = await readKnownRun(awake, found.id);
+    return await watchRun(wait, timed, awake, { record: found, ...known, first: AbortSignal.any([first, limit]) });
+  });
+  return waitedOf(tracked ?? unbegun(found, deadlinePassedUnseen(found, deadline.waitMs)));
 }
 
 /** By the id of its start task while it has no other. */
@@ -159,13 +161,18 @@ interface Seen extends KnownRun {
   first: AbortSignal;
 }
 
-async function watchRun(wait: Wait, timed: TimedContext, { record, evidence, last, first }: Seen): Promise<TrackedRun> {
+async function watchRun(
+  wait: Wait,
+  timed: TimedContext,
+  server: Server,
+  { record, evidence, last, first }: Seen,
+): Promise<TrackedRun> {
   const { ctx, failOnStallMs, judge } = wait;
   const { deadlineMs, waitMs } = timed.deadline;
   if (record.status === 'idle' && evidence.since_message === 'unknown') await noticeIdle(ctx, record.id);
   const progress = await ctx.progress(progressText(record));
   try {
-    return await trackRun(ctx, await ctx.server(), record.id, {
+    return await trackRun(ctx, server, record.id, {
       evidence,
       seen: record,
       since: last?.timestamp ?? null,
