@@ -269,6 +269,31 @@ describe('V1 of the local service', () => {
     expect(await readFile(path.join(copy, 'tool.sh'), 'utf8')).toBe('#!/bin/sh\necho more\n');
   });
 
+  it('names the submodules in which files were changed and not committed', async () => {
+    const above = path.join(world.dir, 'with-submodules');
+    await git(world.dir, 'clone', '-q', repository, above);
+    const commit = (await git(above, 'rev-parse', 'HEAD')).trim();
+    for (const name of ['edited', 'empty', 'filled', 'untouched']) {
+      await git(above, 'update-index', '--add', '--cacheinfo', `160000,${commit},${name}`);
+    }
+    await git(above, 'commit', '-q', '-m', 'submodules');
+    const checkedOut = (name: string) => `git clone -q . ${name}; git -C ${name} checkout -q ${commit};`;
+    const { id } = await start(server, {
+      repository: above,
+      replay: replayOf(
+        `${checkedOut('edited')} ${checkedOut('untouched')} echo more >> edited/tool.sh; echo > filled/new`,
+      ),
+    });
+    await untilEnd(server, id);
+    const { patch, omissions } = await server.conversations.diff(id);
+    expect({ patch: patch.length, omissions }).toEqual({
+      patch: 0,
+      omissions: ['edited', 'filled'].map(
+        (name) => `${name}: a submodule with uncommitted changes, which are not compared`,
+      ),
+    });
+  });
+
   it('reports a missing branch and a missing repository', async () => {
     const branch = await failure(start(server, { repository, branch: 'no-such-branch', replay: replayOf('true') }));
     expect(['not-found', 'failed']).toContain(branch.kind);

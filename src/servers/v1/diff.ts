@@ -51,7 +51,7 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     throw error;
   }
   const match =
-    /ACS-BASE ([0-9a-f]*)\nACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-NESTED\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
+    /ACS-BASE ([0-9a-f]*)\nACS-NAMES\n([\sA-Za-z0-9+/=]*)ACS-PATCH\n([\sA-Za-z0-9+/=]*)ACS-ERRORS\n([\sA-Za-z0-9+/=]*)ACS-NESTED\n([\sA-Za-z0-9+/=]*)ACS-SUBMODULES\n([\sA-Za-z0-9+/=]*)ACS-END/.exec(
       result.stdout,
     );
   if (result.exitCode === 127 || result.exitCode === 44) return null;
@@ -59,10 +59,14 @@ async function gitOutput(agent: AgentClient, workingDir: string, script: string)
     const text = result.stderr.trim().slice(0, 500);
     throw new AppError('server', `git in the sandbox did not give a difference${text === '' ? '' : `: ${text}`}`);
   }
-  const [names = '', errors = '', nested = ''] = [match[2], match[4], match[5]].map((part) =>
+  const [names = '', errors = '', nested = '', submodules = ''] = [match[2], match[4], match[5], match[6]].map((part) =>
     new TextDecoder().decode(decodeBase64(part ?? '')),
   );
-  const omissions = [...notAdded(errors), ...notEntered(nested)];
+  const omissions = [
+    ...notAdded(errors),
+    ...pathsOf(nested).map((path) => `${path}: it is a repository of its own, and its files are not compared`),
+    ...pathsOf(submodules).map((path) => `${path}: a submodule with uncommitted changes, which are not compared`),
+  ];
   const base = match[1] === '' ? null : (match[1] ?? null);
   return { base, patch: decodeBase64(match[3] ?? ''), changes: parseNameStatus(names), omissions };
 }
@@ -73,10 +77,9 @@ function notAdded(errors: string): string[] {
   return lines.map((line) => `git in the sandbox could not read a path: ${line.replace(/^\w+: /, '')}`);
 }
 
-/** Repositories below the workspace, each path ended by NUL: git compares their commits and no file of them. */
-function notEntered(nested: string): string[] {
-  const paths = nested.split('\0').filter((path) => path !== '');
-  return paths.map((path) => `${path}: it is a repository of its own, and its files are not compared`);
+/** Paths that NUL ends. */
+function pathsOf(text: string): string[] {
+  return text.split('\0').filter((path) => path !== '');
 }
 
 function decodeBase64(text: string): Uint8Array {
@@ -122,6 +125,7 @@ base=$(git hash-object -t tree -w /dev/null 2>/dev/null || echo $empty)
  * Where the workspace is not a repository, all its files are new. The base is the last step of the set-up in the history of
  * HEAD: what was cloned or checked out before the conversation began. A repository below the workspace that the base
  * does not have leaves the index again, unless .gitmodules names it: a patch would hold its commit and none of its files.
+ * Of a submodule git compares the commit: one with other changes, or with files though it was not checked out, is named.
  * The flags override the configuration of git in the sandbox, with which the patch could be one that git does not apply.
  * The copy of the index keeps its time: git reads the content of a file that is as old as the index or newer, because
  * its time and size may be those of before a change within the same second.
@@ -170,6 +174,13 @@ tr '\\0\\n' '\\n\\0' <"$t/raw" | awk -v modules="$t/modules" '
     NR % 2 { link = /^:[0-7]+ 160000 /; known = /^:160000 /; next }
     link && !known && !($0 in declared)' | tr '\\0\\n' '\\n\\0' >"$t/nested"
 git update-index -z --force-remove --stdin <"$t/nested" || exit 1
+{ git diff-files --raw -z --ignore-submodules=none | tr '\\0\\n' '\\n\\0' | awk '
+    NR % 2 { link = /^:160000 160000 /; next }
+    link'
+  git ls-files -s -z | tr '\\0\\n' '\\n\\0' | sed -n 's/^160000 [^\t]*\t//p' | while IFS= read -r sub; do
+    [ -e "$sub/.git" ] || [ -z "$(ls -A "./$sub" 2>/dev/null)" ] || printf '%s\\n' "$sub"
+  done
+} | tr '\\0\\n' '\\n\\0' >"$t/submodules"
 commit=$(git rev-parse --verify --quiet "$base^{commit}")
 ${against === 'nothing' ? KEEP_CHANGED : ''}git diff $compared --name-status -z -M "$base" >"$t/names" || exit 1
 git diff $compared $as_patch --binary --full-index --no-color --no-ext-diff --no-textconv -M "$base" >"$t/patch" || exit 1
@@ -182,6 +193,8 @@ echo ACS-ERRORS
 base64 <"$t/errors"
 echo ACS-NESTED
 base64 <"$t/nested"
+echo ACS-SUBMODULES
+base64 <"$t/submodules"
 echo ACS-END
 `;
 }
