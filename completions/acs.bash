@@ -10,6 +10,7 @@ _acs_child() {
     'acs batch') REPLY='acs batch' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
+    'acs api') REPLY='acs api' ;;
     'acs login') REPLY='acs login' ;;
     'acs logout') REPLY='acs logout' ;;
     'acs profile') REPLY='acs profile' ;;
@@ -73,6 +74,7 @@ _acs_child() {
     'acs help batch') REPLY='acs help batch' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help api') REPLY='acs help api' ;;
     'acs help login') REPLY='acs help login' ;;
     'acs help logout') REPLY='acs help logout' ;;
     'acs help profile') REPLY='acs help profile' ;;
@@ -189,6 +191,7 @@ _acs_flags() {
     'acs secret list') REPLY='-L --limit --all-pages -h --help' ;;
     'acs secret set') REPLY='--from-env --description -h --help' ;;
     'acs secret delete') REPLY='--ignore-not-found -h --help' ;;
+    'acs api') REPLY='-f --raw-field -F --field --input -H --header -i --include --paginate -h --help' ;;
     'acs login') REPLY='--device -n --no-browser --replace -h --help' ;;
     'acs logout') REPLY='-h --help' ;;
     'acs profile') REPLY='-h --help' ;;
@@ -252,6 +255,7 @@ _acs_flags() {
     'acs help secret list') REPLY='' ;;
     'acs help secret set') REPLY='' ;;
     'acs help secret delete') REPLY='' ;;
+    'acs help api') REPLY='' ;;
     'acs help login') REPLY='' ;;
     'acs help logout') REPLY='' ;;
     'acs help profile') REPLY='' ;;
@@ -273,7 +277,7 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') REPLY='conv sandbox specs batch settings secret login logout profile whoami serve completion help' ;;
+    'acs') REPLY='conv sandbox specs batch settings secret api login logout profile whoami serve completion help' ;;
     'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
@@ -281,7 +285,7 @@ _acs_commands() {
     'acs settings profile') REPLY='list show save use rename delete' ;;
     'acs secret') REPLY='list set delete' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
-    'acs help') REPLY='conv sandbox specs batch settings secret login logout profile whoami serve completion exit-codes environment output' ;;
+    'acs help') REPLY='conv sandbox specs batch settings secret api login logout profile whoami serve completion exit-codes environment output' ;;
     'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;
@@ -458,6 +462,10 @@ _acs_values() {
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
     'acs secret set --description') : ;;
+    'acs api -f' | 'acs api --raw-field') : ;;
+    'acs api -F' | 'acs api --field') : ;;
+    'acs api --input') files=1 ;;
+    'acs api -H' | 'acs api --header') : ;;
     'acs profile add --key-command') : ;;
     'acs serve --prune') : ;;
     'acs serve --host') : ;;
@@ -506,6 +514,7 @@ _acs_values() {
     'acs settings profile delete argument') names=model-profiles ;;
     'acs secret set argument') names=secrets ;;
     'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
+    'acs api argument') : ;;
     'acs login argument') names=profiles ;;
     'acs logout argument') names=profiles ;;
     'acs profile add argument') : ;;

@@ -18,6 +18,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $children['acs setting'] = 'acs settings'
   $children['acs secret'] = 'acs secret'
   $children['acs secrets'] = 'acs secret'
+  $children['acs api'] = 'acs api'
   $children['acs login'] = 'acs login'
   $children['acs logout'] = 'acs logout'
   $children['acs profile'] = 'acs profile'
@@ -123,6 +124,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $children['acs help setting'] = 'acs help settings'
   $children['acs help secret'] = 'acs help secret'
   $children['acs help secrets'] = 'acs help secret'
+  $children['acs help api'] = 'acs help api'
   $children['acs help login'] = 'acs help login'
   $children['acs help logout'] = 'acs help logout'
   $children['acs help profile'] = 'acs help profile'
@@ -220,7 +222,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $children['acs help profile rm'] = 'acs help profile delete'
   $children['acs help profile remove'] = 'acs help profile delete'
   $commands = New-Object System.Collections.Hashtable ([StringComparer]::Ordinal)
-  $commands['acs'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('batch', 'start many conversations from a file, and wait for them'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('help', 'show help for a command or a topic'))
+  $commands['acs'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('batch', 'start many conversations from a file, and wait for them'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('api', 'send any request to the server'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('help', 'show help for a command or a topic'))
   $commands['acs conv'] = @(, @('new', 'start a conversation'); , @('list', 'list conversations, newest first'); , @('show', 'show a conversation and the status of its run'); , @('follow', 'print the events of a run until it ends'); , @('events', 'print the events of a conversation'); , @('wait', 'wait until runs end'); , @('result', 'print the agent''s final answer to the latest message'); , @('send', 'send a message to a conversation and continue the run'); , @('confirm', 'show the action that awaits approval, and accept or reject it'); , @('stop', 'stop runs; files are kept, and `conv send` continues the run'); , @('resume', 'start paused sandboxes and continue unfinished runs'); , @('diff', 'print the changes in the workspace since the run started'); , @('export', 'write a conversation with its events and its diff to one file'); , @('open', 'open the page of a conversation in a browser'); , @('pull', 'retrieve the changes into the checkout, a branch or a folder'); , @('rename', 'change the title of a conversation'); , @('delete', 'delete conversations'))
   $commands['acs sandbox'] = @(, @('list', 'list sandboxes, newest first'); , @('show', 'show a sandbox'); , @('start', 'create a sandbox, or resume an existing one'); , @('pause', 'pause sandboxes: their processes stop, their files are kept'); , @('resume', 'resume paused sandboxes, without continuing their runs'); , @('wait', 'wait until sandboxes are ready, or have a status'); , @('delete', 'delete sandboxes and their files'); , @('exec', 'run a program in a sandbox'); , @('cp', 'copy files and folders from a sandbox or to it'); , @('shell', 'open a shell in a sandbox of the local service'))
   $commands['acs specs'] = @(, @('list', 'list the specs of the server'); , @('show', 'show a spec'))
@@ -228,7 +230,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $commands['acs settings profile'] = @(, @('list', 'list the model profiles of the server'); , @('show', 'show a model profile'); , @('save', 'store the current model settings, or others, as a model profile'); , @('use', 'use the settings of a model profile'); , @('rename', 'rename a model profile'); , @('delete', 'delete a model profile'))
   $commands['acs secret'] = @(, @('list', 'list the names of secrets; values are never shown'); , @('set', 'create a secret, or replace its value'); , @('delete', 'delete secrets'))
   $commands['acs profile'] = @(, @('add', 'check a server and its key, and store both under a name'); , @('list', 'list the profiles'); , @('show', 'show a profile, its server, and the source of URL and key'); , @('use', 'set the default profile'); , @('rename', 'rename a profile'); , @('delete', 'delete profiles and their stored keys'))
-  $commands['acs help'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('batch', 'start many conversations from a file, and wait for them'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('exit-codes', 'exit-codes'); , @('environment', 'environment'); , @('output', 'output'))
+  $commands['acs help'] = @(, @('conv', 'start, follow, answer and delete conversations'); , @('sandbox', 'start, pause and delete sandboxes, and run programs in them'); , @('specs', 'list the specs that sandboxes are created from'); , @('batch', 'start many conversations from a file, and wait for them'); , @('settings', 'read and change your settings on the server'); , @('secret', 'manage the secrets that sandboxes get as variables'); , @('api', 'send any request to the server'); , @('login', 'sign in to a server, and store its key'); , @('logout', 'remove the stored key of a profile'); , @('profile', 'store servers and their keys under names'); , @('whoami', 'show the active server and the signed-in user'); , @('serve', 'run the local service, a server on this machine'); , @('completion', 'print a shell completion script'); , @('exit-codes', 'exit-codes'); , @('environment', 'environment'); , @('output', 'output'))
   $commands['acs help conv'] = @(, @('new', 'start a conversation'); , @('list', 'list conversations, newest first'); , @('show', 'show a conversation and the status of its run'); , @('follow', 'print the events of a run until it ends'); , @('events', 'print the events of a conversation'); , @('wait', 'wait until runs end'); , @('result', 'print the agent''s final answer to the latest message'); , @('send', 'send a message to a conversation and continue the run'); , @('confirm', 'show the action that awaits approval, and accept or reject it'); , @('stop', 'stop runs; files are kept, and `conv send` continues the run'); , @('resume', 'start paused sandboxes and continue unfinished runs'); , @('diff', 'print the changes in the workspace since the run started'); , @('export', 'write a conversation with its events and its diff to one file'); , @('open', 'open the page of a conversation in a browser'); , @('pull', 'retrieve the changes into the checkout, a branch or a folder'); , @('rename', 'change the title of a conversation'); , @('delete', 'delete conversations'))
   $commands['acs help sandbox'] = @(, @('list', 'list sandboxes, newest first'); , @('show', 'show a sandbox'); , @('start', 'create a sandbox, or resume an existing one'); , @('pause', 'pause sandboxes: their processes stop, their files are kept'); , @('resume', 'resume paused sandboxes, without continuing their runs'); , @('wait', 'wait until sandboxes are ready, or have a status'); , @('delete', 'delete sandboxes and their files'); , @('exec', 'run a program in a sandbox'); , @('cp', 'copy files and folders from a sandbox or to it'); , @('shell', 'open a shell in a sandbox of the local service'))
   $commands['acs help specs'] = @(, @('list', 'list the specs of the server'); , @('show', 'show a spec'))
@@ -288,6 +290,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $flags['acs secret list'] = @(, @('-L', 'print at most this many (default 30)'); , @('--limit', 'print at most this many (default 30)'); , @('--all-pages', 'print all, however many pages there are'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs secret set'] = @(, @('--from-env', 'take the value from an environment variable'); , @('--description', 'the description; without it an existing one is kept'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs secret delete'] = @(, @('--ignore-not-found', 'succeed when a secret does not exist'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
+  $flags['acs api'] = @(, @('-f', 'add a text member to the body or query; can be repeated'); , @('--raw-field', 'add a text member to the body or query; can be repeated'); , @('-F', 'the same, typed: true, false, null, a number, @file, @- for stdin'); , @('--field', 'the same, typed: true, false, null, a number, @file, @- for stdin'); , @('--input', 'send the content of a file, or of stdin, as the body'); , @('-H', 'add a header; can be repeated'); , @('--header', 'add a header; can be repeated'); , @('-i', 'print the status line and the headers before the body'); , @('--include', 'print the status line and the headers before the body'); , @('--paginate', 'read all pages of a list, by next_page_id and page_id'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs login'] = @(, @('--device', 'sign in in a browser, where the server can (the cloud)'); , @('-n', 'print the address of the sign-in, and open nothing'); , @('--no-browser', 'print the address of the sign-in, and open nothing'); , @('--replace', 'replace an existing profile'); , @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs logout'] = @(, @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
   $flags['acs profile'] = @(, @('-h', 'print the help of acs or of a command'); , @('--help', 'print the help of acs or of a command'))
@@ -351,6 +354,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $flags['acs help secret list'] = @()
   $flags['acs help secret set'] = @()
   $flags['acs help secret delete'] = @()
+  $flags['acs help api'] = @()
   $flags['acs help login'] = @()
   $flags['acs help logout'] = @()
   $flags['acs help profile'] = @()
@@ -539,6 +543,13 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $values['acs secret list --limit'] = @()
   $values['acs secret set --from-env'] = @()
   $values['acs secret set --description'] = @()
+  $values['acs api -f'] = @()
+  $values['acs api --raw-field'] = @()
+  $values['acs api -F'] = @()
+  $values['acs api --field'] = @()
+  $values['acs api --input'] = @()
+  $values['acs api -H'] = @()
+  $values['acs api --header'] = @()
   $values['acs profile add --key-command'] = @()
   $values['acs serve --prune'] = @()
   $values['acs serve --host'] = @()
@@ -601,6 +612,7 @@ Register-ArgumentCompleter -Native -CommandName acs -ScriptBlock {
   $values['acs secret set argument'] = @('names:secrets')
   $values['acs secret delete argument'] = @('names:secrets')
   $values['acs secret delete further'] = @('names:secrets')
+  $values['acs api argument'] = @()
   $values['acs login argument'] = @('names:profiles')
   $values['acs logout argument'] = @('names:profiles')
   $values['acs profile add argument'] = @()

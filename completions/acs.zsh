@@ -11,6 +11,7 @@ _acs_child() {
     'acs batch') REPLY='acs batch' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
+    'acs api') REPLY='acs api' ;;
     'acs login') REPLY='acs login' ;;
     'acs logout') REPLY='acs logout' ;;
     'acs profile') REPLY='acs profile' ;;
@@ -74,6 +75,7 @@ _acs_child() {
     'acs help batch') REPLY='acs help batch' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help api') REPLY='acs help api' ;;
     'acs help login') REPLY='acs help login' ;;
     'acs help logout') REPLY='acs help logout' ;;
     'acs help profile') REPLY='acs help profile' ;;
@@ -190,6 +192,7 @@ _acs_flags() {
     'acs secret list') reply=('-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs secret set') reply=('--from-env:take the value from an environment variable' '--description:the description; without it an existing one is kept' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs secret delete') reply=('--ignore-not-found:succeed when a secret does not exist' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs api') reply=('-f:add a text member to the body or query; can be repeated' '--raw-field:add a text member to the body or query; can be repeated' '-F:the same, typed: true, false, null, a number, @file, @- for stdin' '--field:the same, typed: true, false, null, a number, @file, @- for stdin' '--input:send the content of a file, or of stdin, as the body' '-H:add a header; can be repeated' '--header:add a header; can be repeated' '-i:print the status line and the headers before the body' '--include:print the status line and the headers before the body' '--paginate:read all pages of a list, by next_page_id and page_id' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs login') reply=('--device:sign in in a browser, where the server can (the cloud)' '-n:print the address of the sign-in, and open nothing' '--no-browser:print the address of the sign-in, and open nothing' '--replace:replace an existing profile' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs logout') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs profile') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
@@ -253,6 +256,7 @@ _acs_flags() {
     'acs help secret list') reply=() ;;
     'acs help secret set') reply=() ;;
     'acs help secret delete') reply=() ;;
+    'acs help api') reply=() ;;
     'acs help login') reply=() ;;
     'acs help logout') reply=() ;;
     'acs help profile') reply=() ;;
@@ -274,7 +278,7 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
+    'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
     'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
@@ -282,7 +286,7 @@ _acs_commands() {
     'acs settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
     'acs secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
-    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
+    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
     'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
@@ -459,6 +463,10 @@ _acs_values() {
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
     'acs secret set --description') : ;;
+    'acs api -f' | 'acs api --raw-field') : ;;
+    'acs api -F' | 'acs api --field') : ;;
+    'acs api --input') files=1 ;;
+    'acs api -H' | 'acs api --header') : ;;
     'acs profile add --key-command') : ;;
     'acs serve --prune') : ;;
     'acs serve --host') : ;;
@@ -507,6 +515,7 @@ _acs_values() {
     'acs settings profile delete argument') names=model-profiles ;;
     'acs secret set argument') names=secrets ;;
     'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
+    'acs api argument') : ;;
     'acs login argument') names=profiles ;;
     'acs logout argument') names=profiles ;;
     'acs profile add argument') : ;;

@@ -13,7 +13,7 @@ interface RootEntry extends Entry {
 }
 
 const CONVERSATIONS = 'Conversations and sandboxes:';
-const SERVER = 'Settings on the server:';
+const SERVER = 'On the server:';
 const SETUP = 'Setup:';
 
 const ENTRIES: readonly RootEntry[] = [
@@ -57,6 +57,12 @@ const ENTRIES: readonly RootEntry[] = [
     description: 'manage the secrets that sandboxes get as variables',
     group: SERVER,
     load: async () => (await import('./secret/index.ts')).declareSecret,
+  },
+  {
+    usage: 'api',
+    description: 'send any request to the server',
+    group: SERVER,
+    load: async () => (await import('./api/index.ts')).declareApi,
   },
   {
     usage: 'login [name]',

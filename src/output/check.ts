@@ -15,8 +15,9 @@ const OTHER_FORMATS = ['yaml', 'wide', 'csv'];
 export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings: EmitterSettings, cwd: string): void {
   checkFile(settings.output, cwd);
   const { format, fields } = settings;
-  if (kind === 'raw') {
-    if (format) throw new AppError('usage', `this command prints raw data and has no --format ${format}`);
+  if (kind === 'raw' || kind === 'document') {
+    if (format && !(kind === 'document' && format.includes('json')))
+      throw new AppError('usage', `this command prints raw data and has no --format ${format}`);
     if (fields) throw new AppError('usage', 'this command prints raw data and has no --fields');
     return;
   }

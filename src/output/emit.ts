@@ -5,7 +5,7 @@
 import { safeMultiline } from '../text/safe-text.ts';
 import { bulkViewFor } from './bulk.ts';
 import { checkOutput } from './check.ts';
-import { jsonLine, mapStrings } from './json.ts';
+import { jsonDocument, jsonLine, mapStrings } from './json.ts';
 import { createOutlet } from './outlet.ts';
 import { itemText, linesText, listText, type Shape } from './shape.ts';
 import type { View } from './view.ts';
@@ -31,12 +31,16 @@ export interface Emitter {
   record(record: Record<string, unknown>, plain?: string): Promise<void>;
   /** Bytes as they are; made safe on a terminal. */
   raw(bytes: string | Uint8Array): Promise<void>;
+  /** JSON values as they are, without secrets: documents, or lines with ndjson. */
+  documents(values: readonly unknown[]): Promise<void>;
   /** The value as `list` and `item` would print its texts: without secrets. For what `raw` is given. */
   redacted<T>(value: T): T;
   /** Ends the output: flushes, renames the temporary file of --output. */
   close(): Promise<void>;
   /** Drops the temporary file of --output. */
   abandon(): Promise<void>;
+  /** A person reads the output as it comes. */
+  readonly onTerminal: boolean;
   /** The format in force. After `check` of a stream, json is ndjson there. */
   readonly format: Format;
 }
@@ -63,6 +67,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
   };
 
   return {
+    onTerminal: outlet.onTerminal,
     get format() {
       return kind === 'stream' && asked === 'json' ? 'ndjson' : format();
     },
@@ -88,6 +93,10 @@ export function createEmitter(options: EmitterOptions): Emitter {
       if (isPlain && plain !== undefined) await outlet.write(`${safeMultiline(redact(plain))}\n`);
     },
     raw: (bytes) => outlet.raw(bytes),
+    async documents(values) {
+      const text = format() === 'ndjson' ? jsonLine : jsonDocument;
+      await outlet.write(values.map((value) => text(redactValue(value))).join(''));
+    },
     redacted: <T>(value: T) => redactValue(value) as T,
     async close() {
       // A stream without any item still makes the file that a script asked for; a rehearsal makes nothing.

@@ -3,7 +3,8 @@ import type { Palette } from '../text/palette.ts';
 
 export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
 
-export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw';
+/** `document`: raw bytes, or JSON where it is asked for. */
+export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw' | 'document';
 
 /** The part of the global flags that is about output. */
 export interface EmitterSettings {

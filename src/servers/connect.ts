@@ -242,6 +242,7 @@ async function createServer(run: Run, facts: ProbeFacts, signal: AbortSignal): P
   return {
     info,
     presence: (feature) => presenceAt(facts, feature),
+    call: async (call) => (await import('./raw-call.ts')).rawCall(links, call),
     close: () => run.network.close(),
     withSignal: (other) => createServer(run, facts, other),
     ...adapter,

@@ -15,6 +15,7 @@ import type { Page } from '../domain/pages.ts';
 import type { Program, ProgramStreams } from '../domain/program.ts';
 import type { NewConversation } from '../domain/new-conversation.ts';
 import type { Sandbox, SandboxSecrets } from '../domain/sandbox.ts';
+import type { RawAnswer, RawCall } from '../domain/raw-call.ts';
 import type { SandboxFiles } from '../domain/sandbox-files.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { SettingsSnapshot, SettingsChange, SettingsField } from '../domain/settings.ts';
@@ -106,6 +107,8 @@ export interface Server {
   readonly info: ServerInfo;
   presence(feature: Feature): Presence;
   account(): Promise<Account>;
+  /** Any request to the app server. Resolves with answers of every status; throws what prevents an answer. */
+  call(call: RawCall): Promise<RawAnswer>;
   /** Ends all connections; an open one would keep the process running. May be called twice. */
   close(): Promise<void>;
   /** The same server over the same connections, with another signal: for requests after an interruption. */
@@ -234,7 +237,7 @@ export interface Server {
 }
 
 /** What a dialect implements of the port. */
-export type Adapter = Omit<Server, 'info' | 'presence' | 'close' | 'withSignal'>;
+export type Adapter = Omit<Server, 'info' | 'presence' | 'call' | 'close' | 'withSignal'>;
 
 export interface RemovalScope {
   /** Whether a conversation, as it was read right before, may be deleted along with the sandbox; `any`: all may. */

@@ -118,6 +118,7 @@ const TABLE: Record<string, Row> = {
       return ['gone'];
     },
   },
+  api: { args: ['GET', '/api/v1/sandbox-specs', '-f', 'id=process'] },
   'secret list': { args: [] },
   'secret set': { args: ['TOKEN=@value'] },
   'secret delete': {

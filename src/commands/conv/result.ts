@@ -30,7 +30,7 @@ export async function printResult(word: string, ctx: Context): Promise<void> {
   if (answer === null) throw noAnswer(await server.conversations.getComplete(id));
   await ctx.out.raw(answer);
   // On a terminal the prompt that follows belongs on a line of its own.
-  if (ctx.io.stdout.isTTY && ctx.globals.output === undefined && !answer.endsWith('\n')) await ctx.out.raw('\n');
+  if (ctx.out.onTerminal && !answer.endsWith('\n')) await ctx.out.raw('\n');
 }
 
 /** What to do next depends on whether an answer can still come, and on what it waits for. */

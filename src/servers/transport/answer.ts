@@ -10,7 +10,7 @@ const UNHANDLED_HINT = 'its log has more; if every command ends so, stored setti
 const MAX_SERVER_TEXT = 500;
 
 /** An answer as it was received, before the transport adds the request. */
-export type ReceivedAnswer = Omit<Answer, 'request' | 'afterLostTry'>;
+export type ReceivedAnswer = Omit<Answer, 'request' | 'afterLostTry' | 'error'>;
 
 export interface Answer {
   status: number;
@@ -24,6 +24,8 @@ export interface Answer {
   afterLostTry?: true;
   /** The request it answers: for errors that only the reader of the answer finds. */
   request: NamedRequest;
+  /** Of a call that expects `any` answer: what another call would have thrown for its status. */
+  error?: AppError;
 }
 
 /**

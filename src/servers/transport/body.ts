@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
  * The most bytes of an answer, before and after decoding. A page of 100 events may hold as many screenshots. Raw bytes
  * are files, which are larger than documents.
  */
-export const MOST_BYTES = { json: 256 * MIB, bytes: 512 * MIB } as const;
+export const MOST_BYTES = { json: 256 * MIB, any: 256 * MIB, bytes: 512 * MIB } as const;
 
 /** The most bytes of a web-socket frame, which holds one event. Also what undici accepts through a proxy. */
 export const MOST_FRAME_BYTES = 128 * MIB;

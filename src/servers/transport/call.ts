@@ -16,8 +16,10 @@ export interface Call {
   body?: unknown;
   /** Members of the body that are secrets although their names do not show it, as `value`. Never printed. */
   hidden?: readonly string[];
-  /** Sent as it is, instead of `body`. */
+  /** Sent as it is; `body` is then only what a dry run and --debug print. */
   raw?: { contentType: string; bytes: Uint8Array };
+  /** Besides those of the transport, which take precedence. Lower case. */
+  headers?: Readonly<Record<string, string>>;
   /** A body, or an answer, of any size; `body` is then only what a dry run and --debug print. */
   stream?: BodyStream;
   /** Longer than usual, where a server answers only after a step; a request timeout given by the user wins. */
@@ -26,8 +28,11 @@ export interface Call {
   maxBytes?: number;
   /** `read`: changes nothing, goes out in a dry run. `idempotent`: may be repeated. `once`: may not. */
   safe: 'read' | 'idempotent' | 'once';
-  /** What a good answer is: JSON (the default), or any bytes. */
-  expect?: 'json' | 'bytes';
+  /**
+   * What a good answer is: JSON (the default), or any bytes. `any`: each answer is returned, whatever its status, and
+   * says nothing about the facts of the server; `Answer.error` is the error that it stands for.
+   */
+  expect?: 'json' | 'bytes' | 'any';
   /** The presence of the route is unknown: a 404 or 405 does not contradict the cached facts. */
   mayBeMissing?: boolean;
   /** Statuses that are given back instead of thrown. */

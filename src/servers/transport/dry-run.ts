@@ -4,7 +4,7 @@ import type { Redaction } from './redaction.ts';
 
 /** The body of a call as it may be shown; null without one. */
 export function shownBody({ body, raw, hidden = [] }: Call, redaction: Redaction): unknown {
-  if (raw !== undefined) return `(${raw.bytes.length} bytes, ${raw.contentType})`;
+  if (raw !== undefined && body === undefined) return `(${raw.bytes.length} bytes, ${raw.contentType})`;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return redaction.value(body ?? null);
   const masked = Object.fromEntries(hidden.filter((name) => name in body).map((name) => [name, REDACTED]));
   return redaction.value({ ...body, ...masked });

@@ -45,6 +45,8 @@ async function send(options: TransportOptions, call: Call, url: string, timeoutM
     accept: 'application/json',
     // On the same machine encoding costs more than it saves.
     'accept-encoding': isLoopback(url) ? 'identity' : ACCEPTED_ENCODINGS,
+    ...(call.expect === 'json' || call.expect === undefined ? {} : { accept: '*/*' }),
+    ...call.headers,
     ...options.headers,
   };
   let body: string | Uint8Array | null = null;
@@ -55,7 +57,6 @@ async function send(options: TransportOptions, call: Call, url: string, timeoutM
     headers['content-type'] = 'application/json';
     body = JSON.stringify(call.body);
   }
-  if (call.expect === 'bytes') headers['accept'] = '*/*';
   const { network, signal } = options;
   const sending = { method: call.method, headers, body, silenceMs: timeoutMs, maxBytes: boundOf(call), signal };
   if (call.stream !== undefined) return (await import('./stream.ts')).sendStream(network, url, sending, call.stream);
@@ -108,7 +109,7 @@ function redirectTarget(answer: ReceivedAnswer, url: string, call: Call, hops: n
   } catch {
     target = null;
   }
-  const keepsMethod = answer.status === 307 || answer.status === 308 || call.method === 'GET';
+  const keepsMethod = answer.status === 307 || answer.status === 308 || ['GET', 'HEAD'].includes(call.method);
   if (target !== null && target.origin === new URL(url).origin && keepsMethod && hops < MOST_REDIRECTS)
     return target.href;
   const where = target === null ? 'nowhere' : shownUrl(target.origin + target.pathname);

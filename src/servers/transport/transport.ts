@@ -109,36 +109,45 @@ async function surprise(options: TransportOptions, details: RequestDetails): Pro
 /** Returns a successful answer, or throws the error of another one. */
 async function judge(options: TransportOptions, call: Call, answer: Answer, details: RequestDetails): Promise<Answer> {
   const { status } = answer;
+  const isGood = status >= 200 && status < 300;
+  if (call.expect === 'any')
+    return isGood ? answer : { ...answer, error: await errorOf(options, call, answer, details) };
   const noRoute = (status === 404 && serverText(answer.body) === 'Not Found') || status === 405;
   if (call.accept?.includes(status)) {
     if ((noRoute || status === 422) && call.mayBeMissing !== true) await surprise(options, details);
     return answer;
   }
   const json = isJsonType(answer.contentType) && answer.body !== undefined;
-  if (status >= 200 && status < 300) {
+  if (isGood) {
     if (call.expect === 'bytes') {
       if (!answer.contentType.startsWith('text/html')) return answer;
     } else if (json || (status === 204 && answer.bytes.length === 0)) return answer;
     await surprise(options, details);
     throw wrongPlaceError(answer, details);
   }
-  if (status === 401 || status === 403) throw await options.refused(answer, { ...details, status });
   if (status === 422) await surprise(options, details);
   if (status === 404 || status === 405) {
     if (!json || noRoute) await surprise(options, details);
     if (!json) throw wrongPlaceError(answer, details);
   }
-  if (call.safe === 'once' && (status === 502 || status === 504) && (!json || status === 504)) {
-    // A gateway timed out; the server behind it may still execute the request.
-    throw new AppError(
-      'unknown-outcome',
-      `a gateway answered ${status}; whether the server acted on the request is not known`,
-      {
-        ...details,
-        status,
-        hint: 'look before trying again',
-      },
-    );
-  }
-  throw statusError(answer, details);
+  throw await errorOf(options, call, answer, details);
+}
+
+async function errorOf(
+  options: TransportOptions,
+  call: Call,
+  answer: Answer,
+  details: RequestDetails,
+): Promise<AppError> {
+  const { status } = answer;
+  if (status === 401 || status === 403) return await options.refused(answer, { ...details, status });
+  const isGateway =
+    status === 504 || (status === 502 && !(isJsonType(answer.contentType) && answer.body !== undefined));
+  if (call.safe !== 'once' || !isGateway) return statusError(answer, details);
+  // A gateway timed out; the server behind it may still execute the request.
+  return new AppError(
+    'unknown-outcome',
+    `a gateway answered ${status}; whether the server acted on the request is not known`,
+    { ...details, status, hint: 'look before trying again' },
+  );
 }
