@@ -16,19 +16,27 @@ afterAll(() => world.close());
 
 let steps = 0;
 
-/** Starts the script as a runner does: inputs and files as variables, stdin open. */
+/** The text of the step that runs the script. */
+const STEP = /^ {6}run: (.*run\.sh.*)$/m.exec(ACTION)?.[1] ?? '';
+
+/**
+ * Starts the step as a runner does: its text as a file for bash, inputs and files as variables, stdin open. A runner
+ * sends its signals to this bash alone.
+ */
 function startStep(inputs: Record<string, string>) {
   const dir = path.join(world.dir, `step-${(steps += 1)}`);
   mkdirSync(dir);
   const files = { output: path.join(dir, 'output'), summary: path.join(dir, 'summary') };
   const given = Object.entries({ BASE_URL: world.service.url, API_KEY: world.service.key, ...inputs });
-  const child = spawn('bash', [SCRIPT], {
+  writeFileSync(path.join(dir, 'step.sh'), STEP);
+  const child = spawn('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', path.join(dir, 'step.sh')], {
     cwd: dir,
     env: {
       PATH: process.env.PATH,
       HOME: world.home,
       ACS_CONFIG_DIR: world.env.ACS_CONFIG_DIR,
       CI: 'true',
+      GITHUB_ACTION_PATH: path.dirname(SCRIPT),
       RUNNER_TEMP: dir,
       GITHUB_OUTPUT: files.output,
       GITHUB_STEP_SUMMARY: files.summary,
@@ -111,6 +119,17 @@ describe('the log', () => {
     const forged = lines.flatMap((line, at) => (line.includes('forged') ? [at] : []));
     expect(forged.length).toBeGreaterThan(0);
     expect(forged.filter((at) => at < off || at > on)).toEqual([]);
+  });
+});
+
+describe('the outputs', () => {
+  it('have an answer of several lines as it is, also one in the form of the file of outputs', async () => {
+    const answer = 'one\nid<<x\nforged\nx\nstatus=forged\nEOF';
+    const file = replay({ action: 'finish', args: { message: answer } });
+    const { ended, log } = startStep({ MESSAGE: 'answer', REPLAY: file, REPOSITORY: 'none' });
+    const { code, outputs } = await ended;
+    expect({ code, ...outputs }, log()).toMatchObject({ code: 0, answer, status: 'finished' });
+    expect(outputs.id).toMatch(/^[0-9a-f]{32}$/);
   });
 });
 
