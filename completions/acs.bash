@@ -10,6 +10,8 @@ _acs_child() {
     'acs batch') REPLY='acs batch' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
+    'acs git-provider' | 'acs git-providers') REPLY='acs git-provider' ;;
+    'acs repo' | 'acs repository') REPLY='acs repo' ;;
     'acs api') REPLY='acs api' ;;
     'acs login') REPLY='acs login' ;;
     'acs logout') REPLY='acs logout' ;;
@@ -62,6 +64,12 @@ _acs_child() {
     'acs secret list' | 'acs secret ls') REPLY='acs secret list' ;;
     'acs secret set') REPLY='acs secret set' ;;
     'acs secret delete' | 'acs secret rm' | 'acs secret remove') REPLY='acs secret delete' ;;
+    'acs git-provider list' | 'acs git-provider ls') REPLY='acs git-provider list' ;;
+    'acs git-provider set') REPLY='acs git-provider set' ;;
+    'acs git-provider delete' | 'acs git-provider rm' | 'acs git-provider remove') REPLY='acs git-provider delete' ;;
+    'acs repo list' | 'acs repo ls') REPLY='acs repo list' ;;
+    'acs repo branches') REPLY='acs repo branches' ;;
+    'acs repo tasks') REPLY='acs repo tasks' ;;
     'acs profile add' | 'acs profile create') REPLY='acs profile add' ;;
     'acs profile list' | 'acs profile ls') REPLY='acs profile list' ;;
     'acs profile show' | 'acs profile view' | 'acs profile get') REPLY='acs profile show' ;;
@@ -74,6 +82,8 @@ _acs_child() {
     'acs help batch') REPLY='acs help batch' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help git-provider' | 'acs help git-providers') REPLY='acs help git-provider' ;;
+    'acs help repo' | 'acs help repository') REPLY='acs help repo' ;;
     'acs help api') REPLY='acs help api' ;;
     'acs help login') REPLY='acs help login' ;;
     'acs help logout') REPLY='acs help logout' ;;
@@ -128,6 +138,12 @@ _acs_child() {
     'acs help secret list' | 'acs help secret ls') REPLY='acs help secret list' ;;
     'acs help secret set') REPLY='acs help secret set' ;;
     'acs help secret delete' | 'acs help secret rm' | 'acs help secret remove') REPLY='acs help secret delete' ;;
+    'acs help git-provider list' | 'acs help git-provider ls') REPLY='acs help git-provider list' ;;
+    'acs help git-provider set') REPLY='acs help git-provider set' ;;
+    'acs help git-provider delete' | 'acs help git-provider rm' | 'acs help git-provider remove') REPLY='acs help git-provider delete' ;;
+    'acs help repo list' | 'acs help repo ls') REPLY='acs help repo list' ;;
+    'acs help repo branches') REPLY='acs help repo branches' ;;
+    'acs help repo tasks') REPLY='acs help repo tasks' ;;
     'acs help profile add' | 'acs help profile create') REPLY='acs help profile add' ;;
     'acs help profile list' | 'acs help profile ls') REPLY='acs help profile list' ;;
     'acs help profile show' | 'acs help profile view' | 'acs help profile get') REPLY='acs help profile show' ;;
@@ -191,6 +207,14 @@ _acs_flags() {
     'acs secret list') REPLY='-L --limit --all-pages -h --help' ;;
     'acs secret set') REPLY='--from-env --description -h --help' ;;
     'acs secret delete') REPLY='--ignore-not-found -h --help' ;;
+    'acs git-provider') REPLY='-h --help' ;;
+    'acs git-provider list') REPLY='-h --help' ;;
+    'acs git-provider set') REPLY='--host --token-file --allow-loss -h --help' ;;
+    'acs git-provider delete') REPLY='--ignore-not-found --allow-loss -h --help' ;;
+    'acs repo') REPLY='-h --help' ;;
+    'acs repo list') REPLY='--search --git-provider -L --limit --all-pages -h --help' ;;
+    'acs repo branches') REPLY='--search --git-provider -L --limit --all-pages -h --help' ;;
+    'acs repo tasks') REPLY='-r --repo --git-provider -L --limit --all-pages -h --help' ;;
     'acs api') REPLY='-f --raw-field -F --field --input -H --header -i --include --paginate -h --help' ;;
     'acs login') REPLY='--device -n --no-browser --replace -h --help' ;;
     'acs logout') REPLY='-h --help' ;;
@@ -255,6 +279,14 @@ _acs_flags() {
     'acs help secret list') REPLY='' ;;
     'acs help secret set') REPLY='' ;;
     'acs help secret delete') REPLY='' ;;
+    'acs help git-provider') REPLY='' ;;
+    'acs help git-provider list') REPLY='' ;;
+    'acs help git-provider set') REPLY='' ;;
+    'acs help git-provider delete') REPLY='' ;;
+    'acs help repo') REPLY='' ;;
+    'acs help repo list') REPLY='' ;;
+    'acs help repo branches') REPLY='' ;;
+    'acs help repo tasks') REPLY='' ;;
     'acs help api') REPLY='' ;;
     'acs help login') REPLY='' ;;
     'acs help logout') REPLY='' ;;
@@ -277,21 +309,25 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') REPLY='conv sandbox specs batch settings secret api login logout profile whoami serve completion help' ;;
+    'acs') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami serve completion help' ;;
     'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
     'acs settings') REPLY='get set unset edit schema profile' ;;
     'acs settings profile') REPLY='list show save use rename delete' ;;
     'acs secret') REPLY='list set delete' ;;
+    'acs git-provider') REPLY='list set delete' ;;
+    'acs repo') REPLY='list branches tasks' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
-    'acs help') REPLY='conv sandbox specs batch settings secret api login logout profile whoami serve completion exit-codes environment output' ;;
+    'acs help') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami serve completion exit-codes environment output' ;;
     'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;
     'acs help settings') REPLY='get set unset edit schema profile' ;;
     'acs help settings profile') REPLY='list show save use rename delete' ;;
     'acs help secret') REPLY='list set delete' ;;
+    'acs help git-provider') REPLY='list set delete' ;;
+    'acs help repo') REPLY='list branches tasks' ;;
     'acs help profile') REPLY='add list show use rename delete' ;;
     *) return 1 ;;
   esac
@@ -462,6 +498,17 @@ _acs_values() {
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
     'acs secret set --description') : ;;
+    'acs git-provider set --host') : ;;
+    'acs git-provider set --token-file') files=1 ;;
+    'acs repo list --search') : ;;
+    'acs repo list --git-provider') REPLY='github gitlab bitbucket bitbucket_data_center forgejo azure_devops enterprise_sso' ;;
+    'acs repo list -L' | 'acs repo list --limit') : ;;
+    'acs repo branches --search') : ;;
+    'acs repo branches --git-provider') REPLY='github gitlab bitbucket bitbucket_data_center forgejo azure_devops enterprise_sso' ;;
+    'acs repo branches -L' | 'acs repo branches --limit') : ;;
+    'acs repo tasks -r' | 'acs repo tasks --repo') : ;;
+    'acs repo tasks --git-provider') REPLY='github gitlab bitbucket bitbucket_data_center forgejo azure_devops enterprise_sso' ;;
+    'acs repo tasks -L' | 'acs repo tasks --limit') : ;;
     'acs api -f' | 'acs api --raw-field') : ;;
     'acs api -F' | 'acs api --field') : ;;
     'acs api --input') files=1 ;;
@@ -514,6 +561,9 @@ _acs_values() {
     'acs settings profile delete argument') names=model-profiles ;;
     'acs secret set argument') names=secrets ;;
     'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
+    'acs git-provider set argument') : ;;
+    'acs git-provider delete argument' | 'acs git-provider delete further') : ;;
+    'acs repo branches argument') : ;;
     'acs api argument') : ;;
     'acs login argument') names=profiles ;;
     'acs logout argument') names=profiles ;;

@@ -11,6 +11,8 @@ _acs_child() {
     'acs batch') REPLY='acs batch' ;;
     'acs settings' | 'acs setting') REPLY='acs settings' ;;
     'acs secret' | 'acs secrets') REPLY='acs secret' ;;
+    'acs git-provider' | 'acs git-providers') REPLY='acs git-provider' ;;
+    'acs repo' | 'acs repository') REPLY='acs repo' ;;
     'acs api') REPLY='acs api' ;;
     'acs login') REPLY='acs login' ;;
     'acs logout') REPLY='acs logout' ;;
@@ -63,6 +65,12 @@ _acs_child() {
     'acs secret list' | 'acs secret ls') REPLY='acs secret list' ;;
     'acs secret set') REPLY='acs secret set' ;;
     'acs secret delete' | 'acs secret rm' | 'acs secret remove') REPLY='acs secret delete' ;;
+    'acs git-provider list' | 'acs git-provider ls') REPLY='acs git-provider list' ;;
+    'acs git-provider set') REPLY='acs git-provider set' ;;
+    'acs git-provider delete' | 'acs git-provider rm' | 'acs git-provider remove') REPLY='acs git-provider delete' ;;
+    'acs repo list' | 'acs repo ls') REPLY='acs repo list' ;;
+    'acs repo branches') REPLY='acs repo branches' ;;
+    'acs repo tasks') REPLY='acs repo tasks' ;;
     'acs profile add' | 'acs profile create') REPLY='acs profile add' ;;
     'acs profile list' | 'acs profile ls') REPLY='acs profile list' ;;
     'acs profile show' | 'acs profile view' | 'acs profile get') REPLY='acs profile show' ;;
@@ -75,6 +83,8 @@ _acs_child() {
     'acs help batch') REPLY='acs help batch' ;;
     'acs help settings' | 'acs help setting') REPLY='acs help settings' ;;
     'acs help secret' | 'acs help secrets') REPLY='acs help secret' ;;
+    'acs help git-provider' | 'acs help git-providers') REPLY='acs help git-provider' ;;
+    'acs help repo' | 'acs help repository') REPLY='acs help repo' ;;
     'acs help api') REPLY='acs help api' ;;
     'acs help login') REPLY='acs help login' ;;
     'acs help logout') REPLY='acs help logout' ;;
@@ -129,6 +139,12 @@ _acs_child() {
     'acs help secret list' | 'acs help secret ls') REPLY='acs help secret list' ;;
     'acs help secret set') REPLY='acs help secret set' ;;
     'acs help secret delete' | 'acs help secret rm' | 'acs help secret remove') REPLY='acs help secret delete' ;;
+    'acs help git-provider list' | 'acs help git-provider ls') REPLY='acs help git-provider list' ;;
+    'acs help git-provider set') REPLY='acs help git-provider set' ;;
+    'acs help git-provider delete' | 'acs help git-provider rm' | 'acs help git-provider remove') REPLY='acs help git-provider delete' ;;
+    'acs help repo list' | 'acs help repo ls') REPLY='acs help repo list' ;;
+    'acs help repo branches') REPLY='acs help repo branches' ;;
+    'acs help repo tasks') REPLY='acs help repo tasks' ;;
     'acs help profile add' | 'acs help profile create') REPLY='acs help profile add' ;;
     'acs help profile list' | 'acs help profile ls') REPLY='acs help profile list' ;;
     'acs help profile show' | 'acs help profile view' | 'acs help profile get') REPLY='acs help profile show' ;;
@@ -192,6 +208,14 @@ _acs_flags() {
     'acs secret list') reply=('-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs secret set') reply=('--from-env:take the value from an environment variable' '--description:the description; without it an existing one is kept' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs secret delete') reply=('--ignore-not-found:succeed when a secret does not exist' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs git-provider') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs git-provider list') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs git-provider set') reply=('--host:the host of a provider that you run yourself; without it an existing one is kept' '--token-file:read the token from a file or stdin; without it acs asks for the token' '--allow-loss:store it although the server may drop tokens of other providers' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs git-provider delete') reply=('--ignore-not-found:succeed when the server has no token of a provider' '--allow-loss:delete although the server may drop tokens of other providers' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs repo') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs repo list') reply=('--search:search at the git provider, also among repositories of others' '--git-provider:only of this provider (default: all that the server has a token for)' '-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs repo branches') reply=('--search:only branches whose names contain this' '--git-provider:the provider of owner/name (default: the only one that the server has a token for)' '-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs repo tasks') reply=('-r:only tasks of this repository' '--repo:only tasks of this repository' '--git-provider:only of this provider' '-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs api') reply=('-f:add a text member to the body or query; can be repeated' '--raw-field:add a text member to the body or query; can be repeated' '-F:the same, typed: true, false, null, a number, @file, @- for stdin' '--field:the same, typed: true, false, null, a number, @file, @- for stdin' '--input:send the content of a file, or of stdin, as the body' '-H:add a header; can be repeated' '--header:add a header; can be repeated' '-i:print the status line and the headers before the body' '--include:print the status line and the headers before the body' '--paginate:read all pages of a list, by next_page_id and page_id' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs login') reply=('--device:sign in in a browser, where the server can (the cloud)' '-n:print the address of the sign-in, and open nothing' '--no-browser:print the address of the sign-in, and open nothing' '--replace:replace an existing profile' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs logout') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
@@ -256,6 +280,14 @@ _acs_flags() {
     'acs help secret list') reply=() ;;
     'acs help secret set') reply=() ;;
     'acs help secret delete') reply=() ;;
+    'acs help git-provider') reply=() ;;
+    'acs help git-provider list') reply=() ;;
+    'acs help git-provider set') reply=() ;;
+    'acs help git-provider delete') reply=() ;;
+    'acs help repo') reply=() ;;
+    'acs help repo list') reply=() ;;
+    'acs help repo branches') reply=() ;;
+    'acs help repo tasks') reply=() ;;
     'acs help api') reply=() ;;
     'acs help login') reply=() ;;
     'acs help logout') reply=() ;;
@@ -278,21 +310,25 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
+    'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'git-provider:manage the tokens of git providers on the server' 'repo:list repositories, branches and suggested tasks' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
     'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
     'acs settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
     'acs secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
+    'acs git-provider') reply=('list:list the git providers that the server has a token for' 'set:store a token of a git provider, or replace it' 'delete:delete tokens of git providers') ;;
+    'acs repo') reply=('list:list your repositories, or search for some' 'branches:list the branches of a repository' 'tasks:list the tasks that the server suggests') ;;
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
-    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
+    'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'git-provider:manage the tokens of git providers on the server' 'repo:list repositories, branches and suggested tasks' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
     'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs help settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
     'acs help settings profile') reply=('list:list the model profiles of the server' 'show:show a model profile' 'save:store the current model settings, or others, as a model profile' 'use:use the settings of a model profile' 'rename:rename a model profile' 'delete:delete a model profile') ;;
     'acs help secret') reply=('list:list the names of secrets; values are never shown' 'set:create a secret, or replace its value' 'delete:delete secrets') ;;
+    'acs help git-provider') reply=('list:list the git providers that the server has a token for' 'set:store a token of a git provider, or replace it' 'delete:delete tokens of git providers') ;;
+    'acs help repo') reply=('list:list your repositories, or search for some' 'branches:list the branches of a repository' 'tasks:list the tasks that the server suggests') ;;
     'acs help profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
     *) return 1 ;;
   esac
@@ -463,6 +499,17 @@ _acs_values() {
     'acs secret list -L' | 'acs secret list --limit') : ;;
     'acs secret set --from-env') : ;;
     'acs secret set --description') : ;;
+    'acs git-provider set --host') : ;;
+    'acs git-provider set --token-file') files=1 ;;
+    'acs repo list --search') : ;;
+    'acs repo list --git-provider') reply=('github' 'gitlab' 'bitbucket' 'bitbucket_data_center' 'forgejo' 'azure_devops' 'enterprise_sso') ;;
+    'acs repo list -L' | 'acs repo list --limit') : ;;
+    'acs repo branches --search') : ;;
+    'acs repo branches --git-provider') reply=('github' 'gitlab' 'bitbucket' 'bitbucket_data_center' 'forgejo' 'azure_devops' 'enterprise_sso') ;;
+    'acs repo branches -L' | 'acs repo branches --limit') : ;;
+    'acs repo tasks -r' | 'acs repo tasks --repo') : ;;
+    'acs repo tasks --git-provider') reply=('github' 'gitlab' 'bitbucket' 'bitbucket_data_center' 'forgejo' 'azure_devops' 'enterprise_sso') ;;
+    'acs repo tasks -L' | 'acs repo tasks --limit') : ;;
     'acs api -f' | 'acs api --raw-field') : ;;
     'acs api -F' | 'acs api --field') : ;;
     'acs api --input') files=1 ;;
@@ -515,6 +562,9 @@ _acs_values() {
     'acs settings profile delete argument') names=model-profiles ;;
     'acs secret set argument') names=secrets ;;
     'acs secret delete argument' | 'acs secret delete further') names=secrets ;;
+    'acs git-provider set argument') : ;;
+    'acs git-provider delete argument' | 'acs git-provider delete further') : ;;
+    'acs repo branches argument') : ;;
     'acs api argument') : ;;
     'acs login argument') names=profiles ;;
     'acs logout argument') names=profiles ;;

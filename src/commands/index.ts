@@ -59,6 +59,20 @@ const ENTRIES: readonly RootEntry[] = [
     load: async () => (await import('./secret/index.ts')).declareSecret,
   },
   {
+    usage: 'git-provider',
+    aliases: ['git-providers'],
+    description: 'manage the tokens of git providers on the server',
+    group: SERVER,
+    load: async () => (await import('./git-provider/index.ts')).declareGitProvider,
+  },
+  {
+    usage: 'repo',
+    aliases: ['repository'],
+    description: 'list repositories, branches and suggested tasks',
+    group: SERVER,
+    load: async () => (await import('./repo/index.ts')).declareRepo,
+  },
+  {
     usage: 'api',
     description: 'send any request to the server',
     group: SERVER,

@@ -27,14 +27,20 @@ export function limitOf({ limit, allPages }: PagingOptions): number {
 export interface ListRequest<T> {
   view: View<T>;
   paging: PagingOptions;
+  /** What makes two items the same; default: the id of the view. */
+  key?: (item: T) => string;
   fetch: (server: Server, page: string | null, pageSize: number) => Promise<Page<T>>;
+  /** What else than --limit and --all-pages may give more, with a comma at its end. */
+  otherwise?: string;
   /** Made per server, because a condition may need a look at the server first. */
   filter?: (server: Server) => Promise<((item: T) => boolean) | undefined>;
 }
 
 /** Reads and prints a list, of the active server or of each of `-p a,b,c`. */
 export async function printList<T>(ctx: Context, request: ListRequest<T>): Promise<void> {
-  if (await printFrom(ctx, request)) await ctx.notice('more results are available: use --limit <n> or --all-pages');
+  const { otherwise = '' } = request;
+  if (await printFrom(ctx, request))
+    await ctx.notice(`more results are available: use ${otherwise}--limit <n> or --all-pages`);
 }
 
 /** @returns whether there is more than is printed */
@@ -60,7 +66,7 @@ async function listOf<T>(request: ListRequest<T>, server: Server): Promise<{ ite
   const filter = await request.filter?.(server);
   return await collectPages({
     fetch: (page, pageSize) => request.fetch(server, page, pageSize),
-    id: (item) => request.view.id(item),
+    id: (item) => (request.key ?? request.view.id)(item),
     ...(filter ? { filter } : {}),
     limit: limitOf(request.paging),
   });

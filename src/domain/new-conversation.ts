@@ -1,4 +1,5 @@
 import type { Dialect } from './conversation.ts';
+import type { SuggestedTask } from './git-provider.ts';
 import type { McpConfig } from './settings.ts';
 import type { StartMembers } from './start-members.ts';
 
@@ -29,15 +30,6 @@ export interface NewConversation {
   members: StartMembers;
   /** The flags that gave these, with their values: for errors of the server about them. */
   given?: Partial<Record<'replay' | 'branch' | 'mcp_config' | 'suggested_task' | 'microagent' | 'members', string>>;
-}
-
-/** Interface 3.1: all five members are required. */
-export interface SuggestedTask {
-  git_provider: string;
-  task_type: string;
-  repo: string;
-  issue_number: number;
-  title: string;
 }
 
 /** Interface 3.1: only `repo` is required. */

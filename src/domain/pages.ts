@@ -6,6 +6,8 @@ export interface Page<T> {
   items: T[];
   /** Opaque; null on the last page. */
   next: string | null;
+  /** The server has more than it lists, and no page for it. */
+  isCut?: boolean;
 }
 
 type FetchPage<T> = (page: string | null) => Promise<Page<T>>;
@@ -85,14 +87,20 @@ export async function collectPages<T>({
 }: PageSource<T>): Promise<{ items: T[]; has_more: boolean }> {
   const items: T[] = [];
   const pageSize = filter ? PAGE_SIZE_MAX : Math.min(PAGE_SIZE_MAX, limit + 1);
-  for await (const page of eachPage(id, (next) => fetch(next, pageSize))) {
+  let isCut = false;
+  const fetchPage = async (next: string | null): Promise<Page<T>> => {
+    const page = await fetch(next, pageSize);
+    isCut ||= page.isCut === true;
+    return page;
+  };
+  for await (const page of eachPage(id, fetchPage)) {
     for (const item of page) {
       if (filter && !filter(item)) continue;
       if (items.length === limit) return { items, has_more: true };
       items.push(item);
     }
   }
-  return { items, has_more: false };
+  return { items, has_more: isCut };
 }
 
 /** A check that is called with each page of one list but the last, in order: how many items it has, and how many are new. */

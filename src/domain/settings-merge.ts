@@ -86,9 +86,3 @@ export function flatten(record: JsonObject, prefix: string): [string, JsonValue]
     return isJsonObject(value) && Object.keys(value).length > 0 ? flatten(value, path) : [[path, value]];
   });
 }
-
-/** The providers of a settings record: `provider_tokens_set` is `{provider: host or null}` on both dialects. */
-export function connectedProviders(record: JsonObject | null): string[] {
-  const set = record?.['provider_tokens_set'];
-  return isJsonObject(set) ? Object.keys(set) : [];
-}

@@ -18,8 +18,6 @@ export interface SettingsSnapshot {
   values: Record<string, JsonValue>;
   /** Secret fields: set, not set, or `unknown` where the server does not report it. */
   secrets: Record<string, 'set' | 'unset' | 'unknown'>;
-  /** Git providers the server holds a token for. */
-  git_providers: string[];
 }
 
 export interface SettingsChange {

@@ -46,6 +46,14 @@ const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
   specs: { list: 'call', get: 'call' },
   settings: { read: 'call', write: 'call', schema: 'call' },
   secrets: { list: 'call', set: 'call', remove: 'call' },
+  git: {
+    providers: 'call',
+    connect: 'call',
+    disconnect: 'call',
+    repositories: 'call',
+    branches: 'call',
+    tasks: 'call',
+  },
   modelProfiles: { list: 'call', get: 'call', save: 'call', use: 'call', rename: 'call', remove: 'call' },
 };
 

@@ -159,7 +159,7 @@ async function judgeRefusal(run: Run, app: Transport, answer: Answer, details: R
   if (text !== null && isOfProvider) {
     return new AppError('auth', text, {
       ...details,
-      hint: 'this is about the git provider or the repository, not the key: connect the provider in the settings of the server',
+      hint: 'this is about the git provider, not the key of acs: store a token with acs git-provider set <provider>',
     });
   }
   const { keyError } = await import('./key-error.ts');

@@ -6,6 +6,7 @@
  * `unknown-outcome` (a create or send whose answer was lost). Ids are full ids; commands match prefixes.
  */
 import type { Feature, Presence } from './features.ts';
+import type { GitPort } from './git/port.ts';
 import type { ConfirmationDecision, PendingAction } from '../domain/confirmation.ts';
 import type { Conversation, Dialect } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
@@ -221,6 +222,8 @@ export interface Server {
     /** Deletes one and reads the list. Throws `not-found`; `server` when it is still there. */
     remove(name: string): Promise<void>;
   };
+
+  readonly git: GitPort;
 
   /** Named model settings; `unsupported` where the server keeps none. */
   readonly modelProfiles: {

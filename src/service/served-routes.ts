@@ -4,8 +4,7 @@
  * `npm run generate` writes docs/served-routes.md from these tables; a test compares them with what app server and agent
  * server answer.
  *
- * Callers are separated by commas. `acs repo list (planned)` is a command that does not exist yet; `sdk 1.11.5` is a call
- * that later releases of openhands-sdk do not make.
+ * Callers are separated by commas. `sdk 1.11.5` is a call that later releases of openhands-sdk do not make.
  */
 
 /** Routes of the app server by `METHOD /path`; `{name}` is a part of the path, `{name:path}` may contain slashes. */
@@ -34,13 +33,13 @@ export const APP_ROUTES = {
   'GET /api/secrets': 'acs secret list',
   'POST /api/secrets': 'acs secret set',
   'DELETE /api/secrets/{secret_id}': 'acs secret delete',
-  'POST /api/add-git-providers': 'acs secret set, acs git-provider set (planned)',
-  'POST /api/unset-provider-tokens': 'acs secret delete, acs git-provider delete (planned)',
-  'GET /api/user/repositories': 'acs repo list (planned)',
-  'GET /api/user/search/repositories': 'acs repo list (planned)',
-  'GET /api/user/repository/branches': 'acs repo branches (planned)',
-  'GET /api/user/search/branches': 'acs repo branches (planned)',
-  'GET /api/user/suggested-tasks': 'acs repo tasks (planned)',
+  'POST /api/add-git-providers': 'acs git-provider set, acs git-provider delete, acs settings set',
+  'POST /api/unset-provider-tokens': 'acs git-provider delete, acs settings unset',
+  'GET /api/user/repositories': 'acs repo list',
+  'GET /api/user/search/repositories': 'acs repo list',
+  'GET /api/user/repository/branches': 'acs repo branches',
+  'GET /api/user/search/branches': 'acs repo branches',
+  'GET /api/user/suggested-tasks': 'acs repo tasks, acs conv new',
 
   'GET /api/v1/web-client/config': 'acs (probe)',
   'POST /api/v1/app-conversations': 'acs conv new, openhands CLI, typescript-client',
@@ -84,12 +83,12 @@ export const APP_ROUTES = {
   'POST /api/v1/secrets': 'acs secret set, typescript-client',
   'PUT /api/v1/secrets/{secret_id}': 'typescript-client',
   'DELETE /api/v1/secrets/{secret_id}': 'acs secret delete, typescript-client',
-  'POST /api/v1/secrets/git-providers': 'acs secret set, acs git-provider set (planned)',
-  'DELETE /api/v1/secrets/git-providers': 'acs secret delete, acs git-provider delete (planned)',
+  'POST /api/v1/secrets/git-providers': 'acs git-provider set, acs git-provider delete, acs settings set',
+  'DELETE /api/v1/secrets/git-providers': 'acs git-provider delete, acs settings unset',
   'GET /api/v1/git/installations/search': 'typescript-client',
-  'GET /api/v1/git/repositories/search': 'acs repo list (planned), typescript-client',
-  'GET /api/v1/git/branches/search': 'acs repo branches (planned), typescript-client',
-  'GET /api/v1/git/suggested-tasks/search': 'acs repo tasks (planned), typescript-client',
+  'GET /api/v1/git/repositories/search': 'acs repo list, typescript-client',
+  'GET /api/v1/git/branches/search': 'acs repo branches, typescript-client',
+  'GET /api/v1/git/suggested-tasks/search': 'acs repo tasks, acs conv new, typescript-client',
   'GET /api/v1/config/models/search': 'typescript-client',
   'GET /api/v1/config/providers/search': 'typescript-client',
 } as const;

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realTree } from '../../scripts/generate.ts';
 import { RECORDS } from '../../src/commands/help/records.ts';
 import { completionTree, flatten } from '../../src/commands/completion/tree.ts';
+import { GIT_TOKEN, startGitHost, type GitHost } from '../genuine/git-host.ts';
 import { documentsOf, fits, formsOf, nounsOf } from '../support/json-shapes.ts';
 import { createWorld, type Ended, type World } from '../support/world.ts';
 import { endedRun, git, json, makeRepository, type ConversationJson } from './conv/support.ts';
@@ -16,6 +17,7 @@ import { startWaitingRun } from './conv/waiting-run.ts';
 const FORMATS = ['table', 'tsv', 'json', 'ndjson', 'id'] as const;
 
 let world: World;
+let gitHost: GitHost;
 let ended: ConversationJson;
 let waiting: string;
 let asleep: string;
@@ -40,10 +42,16 @@ beforeAll(async () => {
   await world.acs('settings', 'profile', 'save', 'usual');
   await world.acs('settings', 'profile', 'use', 'usual');
   await writeFile(path.join(world.dir, 'key'), world.service.key);
+  gitHost = await startGitHost(path.join(world.dir, 'git-host'));
+  await writeFile(path.join(world.dir, 'token'), GIT_TOKEN);
+  await world.acs('git-provider', 'set', 'forgejo', '--host', gitHost.url, '--token-file', 'token');
   await world.acs('profile', 'add', 'work', '--base-url', world.service.url);
   await world.acs('profile', 'add', 'other', '--base-url', 'https://acs.example', '--no-check');
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await gitHost.close();
+  await world.close();
+});
 
 interface Row {
   args: string[];
@@ -128,6 +136,18 @@ const TABLE: Record<string, Row> = {
       return ['GONE'];
     },
   },
+  'git-provider list': { args: [] },
+  'git-provider set': { args: ['forgejo', '--token-file', 'token'] },
+  'git-provider delete': {
+    args: ['-y'],
+    before: async () => {
+      await world.acs('git-provider', 'set', 'gitlab', '--token-file', 'token');
+      return ['gitlab'];
+    },
+  },
+  'repo list': { args: [] },
+  'repo branches': { args: ['demo/hello'] },
+  'repo tasks': { args: [] },
   'profile add': { args: ['other', '--base-url', 'https://acs.example', '--no-check', '--replace'] },
   login: {
     args: ['--api-key-file', 'key', '--replace', 'signed-in'],

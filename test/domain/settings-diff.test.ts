@@ -16,7 +16,6 @@ const snapshot: SettingsSnapshot = {
     },
   },
   secrets: { llm_api_key: 'set', search_api_key: 'unset', sandbox_api_key: 'unknown' },
-  git_providers: [],
 };
 
 const field = (name: string): SettingsField => {

@@ -1,7 +1,8 @@
 /** What `conv new` is asked to start: read from flags and files, then completed by what the server has. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
-import type { NewConversation, SuggestedTask } from '../../domain/new-conversation.ts';
+import type { SuggestedTask } from '../../domain/git-provider.ts';
+import type { NewConversation } from '../../domain/new-conversation.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { findExisting, isSameStart, readChosenId } from './chosen-id.ts';
@@ -18,7 +19,8 @@ import {
   type ReadTask,
 } from './new-files.ts';
 import type { NewOptions } from './new-options.ts';
-import { choosePlace, onlyProvider } from './new-repository.ts';
+import { onlyProvider } from '../git-lookups.ts';
+import { choosePlace } from './new-repository.ts';
 
 export type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id' | 'suggested_task'> & {
   suggested_task: ReadTask | null;

@@ -1,7 +1,8 @@
 /** What `conv new` reads from files and the environment. Everything is checked before a server is asked for anything. */
 import type { Context } from '../../context.ts';
 import { checkMcpConfig } from '../../domain/mcp-config.ts';
-import type { CreateMicroagent, SuggestedTask } from '../../domain/new-conversation.ts';
+import type { SuggestedTask } from '../../domain/git-provider.ts';
+import type { CreateMicroagent } from '../../domain/new-conversation.ts';
 import type { JsonValue, McpConfig } from '../../domain/settings.ts';
 import { checkStartMembers, type StartMembers } from '../../domain/start-members.ts';
 import { AppError } from '../../errors.ts';

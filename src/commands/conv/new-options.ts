@@ -1,6 +1,7 @@
 /** The flags of `conv new`. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
+import { GIT_PROVIDERS } from '../../domain/git-provider.ts';
 import { AppError } from '../../errors.ts';
 import { collect, duration, invalidValue, oneOf } from '../option-parsers.ts';
 import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from './answering.ts';
@@ -40,16 +41,6 @@ export interface NewOptions extends WaitOptions, OnConfirmOptions {
 
 /** How long `conv new` stays: with the start task, until it has started, until its outcome. */
 export type Stay = 'accepted' | 'started' | 'ended';
-
-const GIT_PROVIDERS = [
-  'github',
-  'gitlab',
-  'bitbucket',
-  'bitbucket_data_center',
-  'forgejo',
-  'azure_devops',
-  'enterprise_sso',
-] as const;
 
 export function addNewOptions(command: Command): Command {
   addTaskOptions(command);

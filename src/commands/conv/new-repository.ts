@@ -4,6 +4,7 @@ import type { Checkout, RepositoryChoice } from '../../checkout/index.ts';
 import type { Context } from '../../context.ts';
 import { AppError, isAppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
+import { onlyProvider } from '../git-lookups.ts';
 import type { NewOptions } from './new-options.ts';
 
 export interface Place {
@@ -195,16 +196,5 @@ async function checkBranch(ctx: Context, { remote, branch, shown, dir }: Remote 
   throw new AppError('not-found', `${shown} has no branch "${branch}"; nothing was started`, {
     hint: remote === 'origin' ? `push it first: git push origin ${branch}` : 'choose another with --branch',
     data: { branch },
-  });
-}
-
-/** The one provider the server is connected to. Throws `usage` when there is none or a choice. */
-export async function onlyProvider(server: Server, what: string): Promise<string> {
-  const { git_providers: providers } = await server.settings.read();
-  const [only] = providers;
-  if (only !== undefined && providers.length === 1) return only;
-  const known = providers.length === 0 ? 'the server has none' : `the server has ${providers.join(', ')}`;
-  throw new AppError('usage', `the git provider of ${what} is not known: ${known}`, {
-    hint: 'add --git-provider github, gitlab, bitbucket, forgejo, …',
   });
 }

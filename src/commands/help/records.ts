@@ -9,8 +9,10 @@ import { webPageView } from '../conv/open.ts';
 import { pulledView } from '../conv/pull.ts';
 import { conversationView, outcomeView, startedShape } from '../conv/view.ts';
 import { ERROR_MEMBERS, unreadShape } from '../conv/wait-items.ts';
+import { gitProviderView } from '../git-provider/view.ts';
 import { showView } from '../profile/show.ts';
 import { profileView } from '../profile/view.ts';
+import { branchView, repositoryView, taskView } from '../repo/views.ts';
 import { copiedView, sandboxView } from '../sandbox/view.ts';
 import { secretView } from '../secret/view.ts';
 import { pruneView, readyShape, startedView, statusView, stoppedView } from '../serve-view.ts';
@@ -40,6 +42,10 @@ export const RECORDS: readonly RecordShape[] = [
   fieldView,
   modelProfileView,
   secretView,
+  gitProviderView,
+  repositoryView,
+  branchView,
+  taskView,
   profileView,
   showView,
   identityView,

@@ -207,3 +207,14 @@ export const gitProviders = record({
   ),
   mcp_config: maybe(mcpConfig),
 });
+
+const selected = { selected_provider: v.optional(provider()) };
+export const repositoryListQuery = record({
+  ...selected,
+  page: v.optional(integerFrom(1)),
+  per_page: v.optional(integerFrom(1)),
+});
+export const repositorySearchQuery = record({ ...selected, query: text(), per_page: v.optional(integerFrom(1), 5) });
+const ofRepository = { ...selected, repository: text(), per_page: v.optional(integerFrom(1), 30) };
+export const branchSearchQuery = record({ ...ofRepository, query: text() });
+export const branchListQuery = record({ ...ofRepository, page: v.optional(integerFrom(1), 1) });

@@ -21,6 +21,7 @@ export function createV0(links: Links, facts: ProbeFacts): Adapter {
     specs: lacking('specs', () => lacks('sandbox specs')),
     settings: deferred('settings', async () => (await import('./settings.ts')).createSettingsV0(links, facts)),
     secrets: deferred('secrets', async () => (await import('../secrets.ts')).createSecrets(links, facts, 'v0')),
+    git: deferred('git', async () => (await import('../git/index.ts')).createGit(links, facts)),
     modelProfiles: lacking('modelProfiles', () => lacks('model profiles')),
   };
 }

@@ -2,7 +2,7 @@
 import { AppError } from '../../errors.ts';
 import { maskMcpConfig, unmaskMcpConfig } from '../../domain/mcp-config.ts';
 import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
-import { connectedProviders, isJsonObject, v0SettingsBody, type JsonObject } from '../../domain/settings-merge.ts';
+import { isJsonObject, v0SettingsBody, type JsonObject } from '../../domain/settings-merge.ts';
 import type { JsonValue, McpConfig, SettingsChange, SettingsSnapshot } from '../../domain/settings.ts';
 import { isRecord } from '../../protocol/shape.ts';
 import { isMissingRoute } from '../features.ts';
@@ -71,7 +71,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
     // V0 returns the keys of MCP servers in clear.
     values[field.name] = field.name === 'mcp_config' ? maskMcpConfig(value) : value;
   }
-  return { stored: record !== null, values, secrets, git_providers: connectedProviders(record) };
+  return { stored: record !== null, values, secrets };
 }
 
 function secretState(record: JsonObject | null, name: string): 'set' | 'unset' | 'unknown' {

@@ -36,6 +36,7 @@ export function createV1(links: Links, facts: ProbeFacts): Adapter {
     secrets: deferred('secrets', async () =>
       (await import('../secrets.ts')).createSecrets(links, facts, secretsDialect),
     ),
+    git: deferred('git', async () => (await import('../git/index.ts')).createGit(links, facts)),
     modelProfiles: deferred('modelProfiles', async () =>
       (await import('./model-profiles.ts')).createModelProfilesV1(links, facts),
     ),

@@ -3,7 +3,6 @@ import { AppError, isAppError } from '../../errors.ts';
 import { isMasked, mcpFromV1, mcpToV1 } from '../../domain/mcp-config.ts';
 import { SETTINGS_FIELDS, V1_FIELDS } from '../../domain/settings-fields.ts';
 import {
-  connectedProviders,
   flatten,
   isJsonObject,
   v1PathOf,
@@ -105,7 +104,7 @@ function snapshot(record: JsonObject | null): SettingsSnapshot {
   }
   for (const field of V1_FIELDS) values[field.name] = stored[field.name] ?? field.default;
   addNested(stored, values, secrets);
-  return { stored: record !== null, values, secrets, git_providers: connectedProviders(record) };
+  return { stored: record !== null, values, secrets };
 }
 
 function mcpValue(value: JsonValue | undefined): JsonValue {

@@ -18,7 +18,7 @@ import { type ConversationJson, finish, git, json, jsonLines, makeRepository, re
 const distant = (...providers: string[]) =>
   ({
     presence: () => 'absent',
-    settings: { read: () => Promise.resolve({ git_providers: providers }) },
+    git: { providers: () => Promise.resolve(providers.map((git_provider) => ({ git_provider, host: null }))) },
   }) as unknown as Server;
 
 let dir: string;

@@ -14,7 +14,11 @@ import { PACKAGE_ROOT, type Ended, type World } from '../../support/world.ts';
  */
 export type Person = (question: string, until?: AbortSignal, shown?: () => string, screen?: Screen) => Promise<string>;
 
-export async function onTerminal(world: World, args: string[], person: Person): Promise<Omit<Ended, 'bytes'>> {
+export async function onTerminal(
+  world: Pick<World, 'env' | 'home' | 'dir'>,
+  args: string[],
+  person: Person,
+): Promise<Omit<Ended, 'bytes'>> {
   const refused = (): Promise<never> => Promise.reject(new Error('the test has no answer to this'));
   const prompt: Prompt = {
     confirm: async ({ message }) => (await person(message)) === 'yes',

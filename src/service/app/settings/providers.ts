@@ -33,6 +33,19 @@ export function providerAccess(
   return { token: stored?.token ?? null, host: stored?.host ?? null };
 }
 
+/** What a search gets that needs a provider; `elsewhere`: there are tokens, and none is for a Forgejo host. */
+export type Searched = Forgejo | 'no-token' | 'elsewhere';
+
+/** @param provider the one that is searched; every one without it */
+export function searchedProvider(documents: DocumentStore, provider?: string): Searched {
+  if (Object.keys(readProviders(documents)).length === 0) return 'no-token';
+  const found = provider === undefined || provider === 'forgejo' ? connectedForgejo(documents) : null;
+  return found ?? 'elsewhere';
+}
+
+export const SEARCHES_FORGEJO =
+  'the local service clones with tokens of other providers, and searches Forgejo hosts only';
+
 /** The Forgejo host that a token is stored for; null: none. */
 export function connectedForgejo(documents: DocumentStore): Forgejo | null {
   const { token, host } = providerAccess(documents, 'forgejo');

@@ -1,12 +1,12 @@
 /** Searches at git providers and among models (interface section 2.8). */
 import { branchSearchQuery, configSearchQuery, gitSearchQuery, pageQuery } from '../../../../protocol/v1/requests.ts';
-import { type HttpError, json, refuse } from '../../../http/answer.ts';
+import { json, refuse } from '../../../http/answer.ts';
 import { listPage, readQuery } from '../../../http/request.ts';
 import type { Handlers } from '../../../http/router.ts';
 import type { AppRoute } from '../../../served-routes.ts';
 import type { AppContext } from '../../context.ts';
 import type { Forgejo } from '../../repositories/forgejo.ts';
-import { connectedForgejo, readProviders } from '../../settings/providers.ts';
+import { searchedProvider, SEARCHES_FORGEJO } from '../../settings/providers.ts';
 import { knownModels } from '../../settings/profiles.ts';
 
 export function lookupHandlers({ store: { documents } }: AppContext): Handlers<AppRoute> {
@@ -25,7 +25,9 @@ export function lookupHandlers({ store: { documents } }: AppContext): Handlers<A
     },
     'GET /api/v1/git/suggested-tasks/search': async (c) => {
       const query = readQuery(c, pageQuery);
-      return json(listPage(query, await forgejoOf('forgejo').tasks()));
+      const found = searchedProvider(documents);
+      if (found === 'no-token') throw refuse(403, 'Git provider token required (such as GitHub).');
+      return json(listPage(query, found === 'elsewhere' ? [] : await found.tasks()));
     },
     'GET /api/v1/config/models/search': (c) => {
       const query = readQuery(c, configSearchQuery);
@@ -47,19 +49,10 @@ export function lookupHandlers({ store: { documents } }: AppContext): Handlers<A
 
   /** Only a Forgejo host is searched. */
   function forgejoOf(provider: string): Forgejo {
-    const found = provider === 'forgejo' ? connectedForgejo(documents) : null;
-    if (found === null) throw noForgejo();
+    const found = searchedProvider(documents, provider);
+    if (found === 'no-token') throw refuse(403, 'Git provider token required (such as GitHub).');
+    if (found === 'elsewhere') throw refuse(501, SEARCHES_FORGEJO);
     return found;
-  }
-
-  function noForgejo(): HttpError {
-    const hasToken = Object.keys(readProviders(documents)).length > 0;
-    return refuse(
-      403,
-      hasToken
-        ? 'The local service clones with this token but searches at Forgejo hosts only.'
-        : 'Git provider token required (such as GitHub).',
-    );
   }
 }
 

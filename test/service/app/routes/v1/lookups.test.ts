@@ -15,12 +15,13 @@ describe('the look-ups of V1 without a Forgejo host', () => {
       body: { detail: expect.stringContaining('token required') as string },
     });
     await app.call('POST', '/api/v1/secrets/git-providers', { provider_tokens: { github: { token: 'g' } } });
-    for (const path of [repositories, 'git/installations/search?provider=github', 'git/suggested-tasks/search']) {
+    for (const path of [repositories, 'git/installations/search?provider=github']) {
       expect(await ask(path)).toMatchObject({
-        status: 403,
-        body: { detail: expect.stringContaining('at Forgejo hosts only') as string },
+        status: 501,
+        body: { detail: expect.stringContaining('Forgejo hosts only') as string },
       });
     }
+    expect(await ask('git/suggested-tasks/search')).toMatchObject({ status: 200, body: { items: [] } });
   });
 
   it('know the models of the settings and the profiles, in pages', async () => {
@@ -58,6 +59,6 @@ describe('a Forgejo host that is named with its token', () => {
     expect(await get(`${branches}nex&limit=1`)).toMatchObject({ items: [{ name: 'next' }], next_page_id: null });
     expect(await get(`${branches}&limit=1`)).toMatchObject({ items: [{ name: 'main' }], next_page_id: '1' });
     expect(await get('/api/v1/git/suggested-tasks/search')).toEqual({ items: [], next_page_id: null });
-    expect((await app.call('GET', '/api/v1/git/repositories/search?provider=github')).status).toBe(403);
+    expect((await app.call('GET', '/api/v1/git/repositories/search?provider=github')).status).toBe(501);
   });
 });
