@@ -30,6 +30,7 @@ const GROUPS = [
       'src/profiles/resolve.ts',
       'src/profiles/key.ts',
       'src/profiles/cache.ts',
+      'src/commands/selectors.ts',
       'src/domain/pages.ts',
       'src/servers/connect.ts',
       'src/servers/v1/index.ts',
@@ -40,7 +41,7 @@ const GROUPS = [
       isSharedBy(
         file,
         importers,
-        /^src\/(domain\/(?!event-|(?:text-)?patch\.|target-sources\.)|commands\/(?!bulk|dry-run|wait-limit)[^/]+\.ts$)/,
+        /^src\/(domain\/(?!event-|(?:text-)?patch\.|target-sources\.)|commands\/(?!bulk|dry-run|files|paused-others|wait-limit)[^/]+\.ts$)/,
         8,
       ),
   },
@@ -125,7 +126,7 @@ function ofCommands(file, importers) {
     isSharedBy(
       file,
       importers,
-      /^src\/(commands\/(?!(?:bulk|dry-run|ids|identity|wait-limit)\.ts$)[^/]+\.ts$|text\/(?!json-place\.ts$))/,
+      /^src\/(commands\/(?!(?:bulk|dry-run|files|ids|identity|paused-others|selectors|wait-limit)\.ts$)[^/]+\.ts$|text\/(?!json-place\.ts$))/,
     )
   );
 }
