@@ -17,7 +17,10 @@ export interface Subject {
   profile?: string;
 }
 
-/** What became of one thing. `before` and `after` are its states, null where it had or has none. */
+/**
+ * The result for one thing. `before` and `after` are what the verb changes: its status, for `conv rename` its title, for a
+ * secret or profile `present`; null where there was or is none.
+ */
 export interface Change<T> {
   changed: boolean;
   before: string | null;

@@ -128,6 +128,7 @@ const OUTPUT: Page = [
 ];
 
 const AFTER_RECORDS: Page = [
+  'In a <bulk result> "before" and "after" are the status of the conversation or sandbox, or "present" for a secret or profile. null: it did not exist before, does not exist after, or was not read.',
   'With several profiles (-p a,b) every record also has "profile"; a server that failed is an item with "profile" and "error".',
   'Keys, tokens and secret values are never printed, also not with --debug. The only exception is `acs sandbox show --show-secrets`.',
 ];
