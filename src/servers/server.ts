@@ -133,6 +133,10 @@ export interface Server {
     getComplete(id: string): Promise<Conversation>;
     /** Whether the sandbox reports the run as running; false when it does not run or cannot be read. */
     runsInSandbox(id: string): Promise<boolean>;
+    /**
+     * Sets the title; one that the server generates later does not replace it. For a title that differs: from the
+     * answer to the same title acs cannot see whether the server took it.
+     */
     rename(id: string, title: string): Promise<Conversation>;
     /**
      * Deletes one and reads it back. Throws `conflict`, before anything is sent, where the server may delete other

@@ -6,7 +6,7 @@ import { AppError, isNotFound } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { idOf, type Resource, type StatusRecord } from './resource.ts';
 
-/** Prefixes are matched against the newest records only (contract 3). */
+/** Prefixes are matched against the newest records only: a longer list would cost a request for every 100 records. */
 const NEWEST_MAX = 1000;
 const CANDIDATES_PRINTED = 10;
 

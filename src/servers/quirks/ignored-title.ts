@@ -14,12 +14,18 @@ import { read, type Links } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { isThereV1 } from '../v1/calls.ts';
 
+export interface TitleChange {
+  /** The title before. */
+  from: string | null;
+  to: string;
+}
+
 /** The changed record; null where this route does not change the title. Throws `not-found`. */
 export async function renameOverV1(
   links: Links,
   facts: ProbeFacts,
   id: string,
-  title: string,
+  { from, to: title }: TitleChange,
 ): Promise<AppConversationRecord | null> {
   const mayBeIgnored = facts.features.rename !== 'present' && facts.dialects.includes('v0');
   const answer = await changeOverV1(links, 'rename', id, {
@@ -32,7 +38,9 @@ export async function renameOverV1(
   if (answer.status === 404) throw noConversation(id);
   const record = answer.status === 422 ? null : read(answer, (body) => readAppConversation(body));
   links.network.redaction.add(record?.session_api_key);
-  const isChanged = record?.title === title;
-  if (isChanged || mayBeIgnored) await links.features.learn('rename', isChanged ? 'present' : 'absent');
-  return isChanged || !mayBeIgnored ? record : null;
+  const hasTitle = record?.title === title;
+  // The same title is returned by a server that changes it and by one that ignores it.
+  if (hasTitle && from === title) return record;
+  if (hasTitle || mayBeIgnored) await links.features.learn('rename', hasTitle ? 'present' : 'absent');
+  return hasTitle || !mayBeIgnored ? record : null;
 }

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { connectTo } from '../support/connect.ts';
 import { looseTrap, type LooseTrap } from '../../traps/support/trap.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
@@ -22,4 +23,24 @@ it.each([
   expect((await trap.acs('conv', 'rename', ID, 'First')).code).toBe(0);
   expect(trap.conversations.get(ID)?.title).toBe('First');
   expect(patches()).toEqual([overV1, overV0]);
+});
+
+it('a rename to the title that a conversation has shows nothing about a server that ignores titles', async () => {
+  trap = await looseTrap({ v0: true, ignores: ['title'] });
+  await trap.acs('conv', 'new', 'hello', '--no-repo', '--id', ID);
+  const conversation = trap.conversations.get(ID)!;
+  trap.before = ({ method, path, body }) => {
+    if (`${method} ${path}` === `PATCH /api/conversations/${ID}`)
+      conversation.title = (body as { title: string }).title;
+    return null;
+  };
+  conversation.title = 'First';
+  const server = await connectTo(trap.url);
+  try {
+    expect((await server.conversations.rename(ID, 'First')).title).toBe('First');
+    expect((await server.conversations.rename(ID, 'Second')).title).toBe('Second');
+    expect(conversation.title).toBe('Second');
+  } finally {
+    await server.close();
+  }
 });
