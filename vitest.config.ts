@@ -15,7 +15,8 @@ export default defineConfig({
   define: { ACS_VERSION: JSON.stringify(version) },
   test: {
     // The files of a project share worker processes, and so the modules that these have loaded. The idle clock waits
-    // until nothing is active in its process, so its files share none with those that start services.
+    // until nothing is active in its process. A file that has only real clocks may leave something active, such as a
+    // process that ends later: the files with the idle clock share workers only with each other.
     isolate: false,
     projects: [
       { extends: true, test: { name: 'idle-clock', include: withIdleClock, provide: { passesWhileIdle: true } } },

@@ -8,7 +8,7 @@ import type { Scenario, Target } from './target.ts';
 import { heldCommand } from '../genuine/model.ts';
 import { callServer, heldCommands, sharedSandbox } from './arrange.ts';
 import { addConversations } from './many.ts';
-import { MATRIX_BASE, MATRIX_CHANGES, shell } from '../support/change-matrix.ts';
+import { MATRIX_BASE, MATRIX_CHANGES, shell } from '../support/patch-matrix.ts';
 import { freeBlock } from '../support/ports.ts';
 
 const run = (command: string): object => ({ action: 'run', args: { command } });

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasBubblewrap } from '../support/bubblewrap.ts';
-import { git, shell } from '../support/change-matrix.ts';
+import { git, shell } from '../support/patch-matrix.ts';
 import { createWorld, type World } from '../support/world.ts';
 import { BIN, inWorld, start } from './processes.ts';
 

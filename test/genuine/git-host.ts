@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { MATRIX_BASE, shell } from '../support/change-matrix.ts';
+import { MATRIX_BASE, shell } from '../support/patch-matrix.ts';
 
 export const GIT_TOKEN = 'token-of-the-git-host';
 

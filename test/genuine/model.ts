@@ -4,7 +4,7 @@
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MATRIX_CHANGES } from '../support/change-matrix.ts';
+import { MATRIX_CHANGES } from '../support/patch-matrix.ts';
 
 export const SCENARIOS = [
   'QUICK', // finish at once

@@ -55,7 +55,7 @@ const removal: Verb<Context, Conversation, DeleteOptions> = {
   resource: conversations,
   word: 'delete',
   past: 'deleted',
-  asks: 'always',
+  confirms: 'always',
   apply: deleteOne,
   ifGone: goneResult,
 };

@@ -28,7 +28,6 @@ const resume: Verb<Context, Conversation, ResumeOptions> = {
   resource: conversations,
   word: 'resume',
   past: 'resumed',
-  asks: 'by-selector',
   async apply(ctx, { server, seen, selector }) {
     refuseUnstarted(seen, idOf(seen));
     return await resumeOne(ctx, server, seen, selector?.matches);

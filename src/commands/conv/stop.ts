@@ -19,7 +19,6 @@ const stop: Verb<Context, Conversation, ChangeOptions> = {
   resource: conversations,
   word: 'stop',
   past: 'stopped',
-  asks: 'by-selector',
   apply: stopOne,
 };
 

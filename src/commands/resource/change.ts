@@ -35,8 +35,8 @@ export interface Verb<C extends Context, R extends StatusRecord, O extends Chang
   word: string;
   /** `deleted`, for the summary. */
   past: string;
-  /** Whether ids that are given need a confirmation too. */
-  asks: 'always' | 'by-selector';
+  /** A change by selectors needs a confirmation; `always`: a change by ids too. */
+  confirms?: 'always';
   /** Instead of the resource's own preview. */
   preview?(ctx: C, targets: readonly Target<R>[]): Promise<Preview>;
   apply(ctx: C, target: Target<R>, request: ChangeRequest<R, O>): Promise<Change<R>>;
@@ -73,7 +73,7 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
   const { targets, lost } = bySelector
     ? await chooseBySelector(ctx, resource, options)
     : await chooseByIds(ctx, resource, words, options);
-  if (targets.length > 0 && (bySelector || verb.asks === 'always')) await ask(ctx, verb, targets);
+  if (targets.length > 0 && (bySelector || verb.confirms === 'always')) await ask(ctx, verb, targets);
   const request = { options, targets, unchanged: new Set<Target<R>>(), result: 'bulk' as const };
   await changeEach(ctx, {
     targets,
@@ -111,7 +111,7 @@ async function changeNamed<C extends Context, R extends StatusRecord, O extends 
   if (seen === null && ctx.globals.mode === 'dry-run') throw endOfDryRun();
   if (seen === null) return await ctx.out.item(resource.view, resource.gone(word), { changed: false });
   const target: Target<R> = { id: idOf(resource, seen), server, seen, chosenBy: 'id' };
-  if (verb.asks === 'always') await ask(ctx, verb, [target]);
+  if (verb.confirms === 'always') await ask(ctx, verb, [target]);
   const request = { options, targets: [target], unchanged: new Set<Target<R>>(), result: 'object' as const };
   await changeOne(ctx, resource.view, () => applyToFresh(ctx, verb, target, request));
 }

@@ -20,7 +20,7 @@ import { waitForStatus } from './wait-for-status.ts';
 const remove: SandboxVerb = {
   word: 'delete',
   past: 'deleted',
-  asks: 'always',
+  confirms: 'always',
   apply: deleteOne,
   ifGone: ({ id, seen }, { options }) =>
     options.ignoreNotFound ? { changed: false, before: null, after: null, record: gone(id, seen) } : null,

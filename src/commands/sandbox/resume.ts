@@ -11,7 +11,6 @@ import { moveSandbox, RESUME, type Transition } from './transition.ts';
 const resume: SandboxVerb = {
   word: 'resume',
   past: 'resumed',
-  asks: 'by-selector',
   apply: (ctx, target, request) => moveSandbox(ctx, RESUME, target, request),
   around: withPausedOthers,
 };

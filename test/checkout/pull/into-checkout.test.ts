@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRetriever } from '../../../src/checkout/pull/index.ts';
 import type { IntoCheckout } from '../../../src/checkout/pull/into-checkout.ts';
-import { git, makeMatrixBase, MATRIX_BASE, MATRIX_CHANGES, shell } from '../../support/change-matrix.ts';
+import { git, makeMatrixBase, MATRIX_BASE, MATRIX_CHANGES, shell } from '../../support/patch-matrix.ts';
 import { ENV, PROCESS, usePlace } from './support.ts';
 
 const place = usePlace('printf "one\\ntwo\\nthree\\n" >a.txt && mkdir d && echo b >d/b.txt && echo keep >keep.txt');

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { git, shell } from '../../support/change-matrix.ts';
+import { git, shell } from '../../support/patch-matrix.ts';
 import { usePlace } from './support.ts';
 
 const place = usePlace(':');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRetriever } from '../../../src/checkout/pull/index.ts';
 import type { OntoBranch } from '../../../src/checkout/pull/onto-branch.ts';
-import { git } from '../../support/change-matrix.ts';
+import { git } from '../../support/patch-matrix.ts';
 import { PROCESS, usePlace } from './support.ts';
 
 const place = usePlace('printf "one\\ntwo\\nthree\\n" >a.txt');

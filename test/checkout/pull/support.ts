@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { createRetriever, type Retriever } from '../../../src/checkout/pull/index.ts';
-import { git, shell } from '../../support/change-matrix.ts';
+import { git, shell } from '../../support/patch-matrix.ts';
 
 export interface Place {
   dir: string;

@@ -1,25 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { realTree } from '../../../scripts/generate.ts';
+import { completionTree } from '../../../src/commands/completion/tree.ts';
 import { invoke } from '../../support/world.ts';
 
-const VERBS = [
-  'new',
-  'list',
-  'show',
-  'follow',
-  'events',
-  'wait',
-  'result',
-  'send',
-  'confirm',
-  'stop',
-  'resume',
-  'diff',
-  'export',
-  'open',
-  'pull',
-  'rename',
-  'delete',
-];
+const conv = completionTree(await realTree()).commands.find(({ names }) => names[0] === 'conv');
+const verbs = (conv?.commands ?? []).map(({ names: [name = '', ...aliases] }) => ({ name, aliases }));
 
 const help = async (...words: string[]): Promise<string> => {
   const { code, out, err } = await invoke({ args: [...words, '--help'], cwd: '/' });
@@ -33,19 +18,14 @@ describe('the help of', () => {
     await expect(await help('conv')).toMatchFileSnapshot('help/conv.txt');
   });
 
-  it.each(VERBS)('conv %s', async (verb) => {
-    await expect(await help('conv', verb)).toMatchFileSnapshot(`help/${verb}.txt`);
+  it.each(verbs)('conv $name', async ({ name }) => {
+    await expect(await help('conv', name)).toMatchFileSnapshot(`help/${name}.txt`);
   });
 
-  it.each([
-    ['create', 'new'],
-    ['ls', 'list'],
-    ['view', 'show'],
-    ['get', 'show'],
-    ['logs', 'events'],
-    ['rm', 'delete'],
-    ['remove', 'delete'],
-  ])('conv %s is that of %s', async (alias, verb) => {
-    expect(await help('conversation', alias)).toBe(await help('conv', verb));
-  });
+  it.each(verbs.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name] as const)))(
+    'conv %s is that of %s',
+    async (alias, verb) => {
+      expect(await help('conversation', alias)).toBe(await help('conv', verb));
+    },
+  );
 });

@@ -16,7 +16,7 @@ import {
   type ListJson,
   json,
 } from '../support.ts';
-import { filesInIndex, filesOf, git, MATRIX_CHANGES, NOT_IN_V0, shell } from '../../support/change-matrix.ts';
+import { filesInIndex, filesOf, git, MATRIX_CHANGES, NOT_IN_V0, shell } from '../../support/patch-matrix.ts';
 import type { Ended } from '../../support/world.ts';
 import type { ContractCase, Dialect, Target } from '../target.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Files of a repository, and what an agent does to them: one change of each kind that a patch can hold. Both are lines of
- * a shell, for tests that make the same changes with git alone and compare the trees.
+ * A repository, and one change of each kind that a patch can hold, as shell commands: a test makes the same changes with
+ * git alone and compares the trees. With the git helpers for that.
  */
 import { execFileSync } from 'node:child_process';
 
