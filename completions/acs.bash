@@ -158,7 +158,7 @@ _acs_flags() {
   case "$1" in
     'acs') REPLY='-p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help' ;;
     'acs conv') REPLY='-h --help' ;;
-    'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --members --confirm --id --api --on-confirm --wait --no-wait -f --follow --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
+    'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --members --confirm --id --api --on-confirm --wait --no-wait -f --follow --count --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
     'acs conv list') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo -L --limit --all-pages -h --help' ;;
     'acs conv show') REPLY='--exit-status -h --help' ;;
     'acs conv follow') REPLY='--kind --source --since --tail --fail-on-stall --wait-timeout --on-confirm -h --help' ;;
@@ -366,6 +366,7 @@ _acs_values() {
     'acs conv new --id') : ;;
     'acs conv new --api') REPLY='auto v0 v1' ;;
     'acs conv new --on-confirm') REPLY='ask accept reject exit' ;;
+    'acs conv new --count') : ;;
     'acs conv new --start-timeout') : ;;
     'acs conv new --wait-timeout') : ;;
     'acs conv new --id-file') files=1 ;;

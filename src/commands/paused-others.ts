@@ -6,13 +6,13 @@ import { hasSeveralProfiles } from './paging.ts';
 
 /**
  * Reads which sandboxes run. A read that fails, or that the signal of its server aborts, is no reason not to start.
- * @param own sandboxes that the command itself pauses meanwhile
+ * @param known sandboxes that the command pauses itself, and those that a notice has named: these are added
  * @returns what prints, after the start, which of them are paused now; it reads from the server it is given
  */
 export async function watchOthers(
   ctx: Context,
   server: Server,
-  own: ReadonlySet<string> = new Set(),
+  known = new Set<string>(),
 ): Promise<(server: Server) => Promise<void>> {
   const silent = () => Promise.resolve();
   if (server.presence('sandboxes') === 'absent' || ctx.globals.mode === 'dry-run') return silent;
@@ -20,8 +20,9 @@ export async function watchOthers(
   ctx.signal.throwIfAborted();
   if (before.length === 0) return silent;
   return async (then) => {
-    const paused = (await idsWith(then, 'paused')).filter((id) => before.includes(id) && !own.has(id));
+    const paused = (await idsWith(then, 'paused')).filter((id) => before.includes(id) && !known.has(id));
     if (paused.length === 0) return;
+    for (const id of paused) known.add(id);
     const what = paused.length === 1 ? 'another sandbox' : 'other sandboxes';
     await ctx.notice(`the server paused ${what} to make room: ${paused.join(', ')}`);
   };

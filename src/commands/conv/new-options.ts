@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { GIT_PROVIDERS } from '../../domain/git-provider.ts';
 import { AppError } from '../../errors.ts';
-import { collect, duration, invalidValue, oneOf } from '../option-parsers.ts';
+import { collect, duration, invalidValue, oneOf, positiveInteger } from '../option-parsers.ts';
 import { addOnConfirm, checkOnConfirm, type OnConfirmOptions } from './answering.ts';
 import { addWaitTimeout, checkLimitWithoutNoWait, type WaitOptions } from '../wait-limit.ts';
 
@@ -34,6 +34,7 @@ export interface NewOptions extends WaitOptions, OnConfirmOptions {
   wait?: boolean;
   follow?: boolean;
   startTimeout: number;
+  count?: number;
   stopOnTimeout?: boolean;
   stopOnInterrupt?: boolean;
   idFile?: string;
@@ -89,6 +90,7 @@ function addStayOptions(command: Command): Command {
     .option('--wait', 'return when the run has ended')
     .option('--no-wait', 'return as soon as the server has accepted the start')
     .option('-f, --follow', 'print the events, and return when the run has ended')
+    .option('--count <n>', 'start the task n times, wait for the runs, and compare them', positiveInteger)
     .addOption(
       command
         .createOption('--start-timeout <duration>', 'time limit of the start')
@@ -106,9 +108,9 @@ function branchName(value: string): string {
   return value;
 }
 
-export function stayOf({ wait, follow }: NewOptions): Stay {
+export function stayOf({ wait, follow, count }: NewOptions): Stay {
   if (wait === false) return 'accepted';
-  return wait === true || follow === true ? 'ended' : 'started';
+  return wait === true || follow === true || count !== undefined ? 'ended' : 'started';
 }
 
 /** Throws `usage` for flags that contradict each other, before anything is read or asked. */
@@ -130,6 +132,9 @@ export function checkNewOptions(ctx: Context, argument: string | undefined, opti
     argument ?? options.file,
     '--suggested-task, which brings its own message, and a message',
   );
+  clash(options.count, options.wait === false ? '--no-wait' : undefined, '--count, which waits, and --no-wait');
+  clash(options.count, options.follow, '--count and --follow');
+  clash(options.count, options.id ?? options.idFile, '--count and --id or --id-file');
   clash(options.replay, options.suggestedTask ?? options.microagent, '--replay and --suggested-task or --microagent');
   checkOnConfirm(options, stayOf(options) === 'ended');
   checkLimitWithoutNoWait(options);

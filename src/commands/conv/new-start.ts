@@ -36,8 +36,8 @@ export type StartOptions = NewOptions &
     beforeSend?: SendOptions['beforeSend'];
     /** Is given what the run does, without --follow. */
     live?: LiveRun;
-    /** Sandboxes that the command itself pauses. */
-    ownPauses?: ReadonlySet<string>;
+    /** Paused sandboxes that no notice names: see watchOthers. */
+    knownPauses?: Set<string>;
   };
 
 /** The conversation as it was read last, and its run where that was waited for. */
@@ -102,7 +102,7 @@ async function startWithin(
 ): Promise<Conversation> {
   const { limit } = options;
   const bound = await server.withSignal(AbortSignal.any([ctx.signal, limit.signal]));
-  const printPaused = await lookAtOthers(ctx, server, limit.leftMs() / 2, options.ownPauses);
+  const printPaused = await lookAtOthers(ctx, server, limit.leftMs() / 2, options.knownPauses);
   // Its request needs the id that the start brings.
   const { title } = options;
   if (title !== undefined && ctx.globals.mode === 'dry-run') await ctx.notice(`then: name it "${title}"`);
@@ -125,10 +125,10 @@ async function lookAtOthers(
   ctx: Context,
   server: Server,
   mostMs: number,
-  own?: ReadonlySet<string>,
+  known?: Set<string>,
 ): ReturnType<typeof watchOthers> {
   const over = new AppError('timeout', 'the server did not list its sandboxes in time');
-  return await withinLimit(ctx, server, { mostMs, over }, (bounded) => watchOthers(ctx, bounded, own));
+  return await withinLimit(ctx, server, { mostMs, over }, (bounded) => watchOthers(ctx, bounded, known));
 }
 
 /** @param server ends its requests with the time for the start */

@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import { limitsAfter, withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { eventView } from './event-view.ts';
+import { runView } from './batch/task-result.ts';
 import { Announcer, checkIdFile } from './new-announce.ts';
 import { checkServer, completeDraft, hasTask, readDraft } from './new-draft.ts';
 import { keepingMessage } from './new-kept.ts';
@@ -25,8 +26,9 @@ export function declareNew(parent: Command, ctx: Context): void {
       '--replay reads events as `acs conv events --json` prints them, or as a server returns them, and runs the recorded actions again.',
       'Members of the file of --members: agent_type, agent_profile_id, parent_conversation_id, plugins, processors, public, pr_number, trigger, observability_metadata, observability_tags, observability_span_name.',
     ],
-    json: ({ objectForm }) => [
+    json: ({ objectForm, listForm }) => [
       ['--json', `${objectForm(conversationView, 'changed')}; with --wait also "outcome", after a failure "error"`],
+      ['--count', listForm(runView)],
       ['ndjson, first line', objectForm(startedShape)],
       ['ndjson with --follow', `${objectForm(eventView(null))}, one a line`],
       ['ndjson, last line', `${objectForm(outcomeView)}, with --wait or --follow`],
@@ -50,6 +52,10 @@ export function declareNew(parent: Command, ctx: Context): void {
         command: 'acs conv new --file task.md --no-repo --wait --json',
         does: 'read the message from a file, wait, and print one document',
       },
+      {
+        command: "acs conv new 'Repair the tests.' --count 3",
+        does: 'start the task three times, and print outcome, cost, time and diff size of each',
+      },
       { command: 'acs conv new --replay demo --follow', does: 'replay the built-in recorded run; needs no model' },
     ],
   });
@@ -58,6 +64,9 @@ export function declareNew(parent: Command, ctx: Context): void {
 
 export async function newConversation(argument: string | undefined, given: NewOptions, ctx: Context): Promise<void> {
   checkNewOptions(ctx, argument, given);
+  if (given.count !== undefined) {
+    return await (await import('./batch/count.ts')).countRuns(ctx, argument, given, given.count);
+  }
   checkOutput(ctx, given);
   const limits = limitsOf(ctx, given);
   const stay = stayOf(given);

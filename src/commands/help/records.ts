@@ -1,7 +1,7 @@
 /** The records that commands print, with the members that each has in JSON: read off the views. */
 import { bulkShape } from '../../output/bulk.ts';
 import type { JsonShape, RecordShape } from '../../output/view.ts';
-import { resultView } from '../conv/batch/task-result.ts';
+import { resultView, runView } from '../conv/batch/task-result.ts';
 import { confirmationView } from '../conv/confirmation.ts';
 import { fileView } from '../conv/diff.ts';
 import { eventView } from '../conv/event-view.ts';
@@ -32,6 +32,7 @@ export const RECORDS: readonly RecordShape[] = [
   startedShape,
   unreadShape,
   resultView,
+  runView,
   confirmationView,
   fileView,
   webPageView,

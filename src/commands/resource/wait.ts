@@ -169,6 +169,11 @@ export const WORST_CODE_ORDER = 'a signal, 124, the code of an id that cannot be
 const RANKED_CODES = [0, 8, 6, 5, 1];
 const DEADLINE_CODE = 124;
 
+/** The worst of these codes of runs; 0 for none. */
+export function worstCode(codes: readonly number[]): number {
+  return codes.toSorted((one, other) => rankOf(other, null) - rankOf(one, null))[0] ?? 0;
+}
+
 function rankOf(code: number, failure: AppError | null): number {
   if (failure?.kind === 'interrupted') return RANKED_CODES.length + 2;
   if (code === DEADLINE_CODE) return RANKED_CODES.length + 1;

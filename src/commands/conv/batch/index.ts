@@ -1,18 +1,16 @@
 /** `acs batch`: many conversations from one file, and the state that another run of the same command continues. */
 import type { Command } from 'commander';
-import type { Context, DryRunRequest } from '../../../context.ts';
+import type { Context } from '../../../context.ts';
 import { AppError, isAppError } from '../../../errors.ts';
 import { recordOf } from '../../../output/fields.ts';
 import { jsonLine } from '../../../output/json.ts';
 import type { Server } from '../../../servers/server.ts';
-import { endOfDryRun, requestsKeptBack } from '../../bulk.ts';
 import { explain } from '../../declare.ts';
 import { positiveInteger, someOf } from '../../option-parsers.ts';
 import { checkServer } from '../new-draft.ts';
-import { Board } from './board.ts';
 import { diffNames, makeDiffFolder } from './diff-files.ts';
-import { createMemoryJournal, openJournal, type FileJournal, type Journal } from './journal.ts';
-import { runTasks, type BatchEnd, type PlannedTask } from './run-tasks.ts';
+import { openJournal, type FileJournal, type Journal } from './journal.ts';
+import { CONCURRENCY, planRequests, runTasks, type BatchEnd, type PlannedTask } from './run-tasks.ts';
 import { planOf, resultView, RETRIES, type Retry, type TaskResult } from './task-result.ts';
 import { readTasks, type Task } from './tasks.ts';
 
@@ -26,7 +24,9 @@ export function declareBatch(parent: Command, ctx: Context): void {
   const command = parent.command('batch').description('start many conversations from a file, and wait for them');
   command
     .argument('<tasks.jsonl|->', 'one JSON object a line: key, message, and the long flags of `conv new`')
-    .addOption(command.createOption('--concurrency <n>', 'how many run at once').argParser(positiveInteger).default(3))
+    .addOption(
+      command.createOption('--concurrency <n>', 'how many run at once').argParser(positiveInteger).default(CONCURRENCY),
+    )
     .option('--retry <failed|unknown>', 'start these again (repeatable)', someOf(RETRIES))
     .option('--diff-dir <dir>', 'write the diff of each task to <dir>/<key>.diff');
   explain(command, {
@@ -122,15 +122,12 @@ async function continueBatch(ctx: Context, batch: OpenBatch): Promise<void> {
     const { result } = journal.of(key);
     if (!isPlanned.has(key) && result !== null) await keep(result);
   }
-  const screenRows = () => ctx.io.stderr.rows ?? 24;
-  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screenRows });
-  const progress = await ctx.progress(() => board.lines(), 'nothing');
   const onResult = async (result: TaskResult): Promise<void> => {
     await ctx.notice(resultLine(result));
     await keep(result);
   };
-  const runner = { ctx, server, serverName, journal, board, onResult, concurrency: options.concurrency };
-  const end = await runTasks(runner, planned).finally(() => progress.done());
+  const runner = { ctx, server, serverName, journal, onResult, concurrency: options.concurrency };
+  const end = await runTasks(runner, planned);
   const inOrder = tasks.flatMap(({ key }) => results.get(key) ?? []);
   const { format } = ctx.globals;
   if (format === 'json' || format === 'table' || (format === undefined && ctx.io.stdout.isTTY)) {
@@ -206,19 +203,12 @@ async function concludeBatch(
   });
 }
 
-async function planBatch(ctx: Context, tasks: readonly Task[]): Promise<void> {
+async function planBatch(ctx: Context, tasks: readonly Task[]): Promise<never> {
   const server = await ctx.server();
-  const kept: DryRunRequest[] = [];
-  const journal = createMemoryJournal();
-  for (const task of tasks) {
-    await checkTask(server, task);
-    const board = new Board({ total: 1, now: () => ctx.clock.now(), screenRows: () => 1 });
-    const runner = { ctx, server, serverName: '', journal, board, onResult: () => Promise.resolve(), concurrency: 1 };
-    await runTasks(runner, [{ task, plan: 'start', diff: null }]).catch((error: unknown) => {
-      const requests = requestsKeptBack(error);
-      if (requests === null) throw error;
-      kept.push(...requests);
-    });
-  }
-  throw endOfDryRun(kept);
+  for (const task of tasks) await checkTask(server, task);
+  return await planRequests(
+    ctx,
+    server,
+    tasks.map((task) => ({ task, plan: 'start', diff: null })),
+  );
 }

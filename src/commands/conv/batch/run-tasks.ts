@@ -1,10 +1,11 @@
 /** Runs the tasks of a batch, a few at a time. */
-import type { Context } from '../../../context.ts';
+import type { Context, DryRunRequest } from '../../../context.ts';
 import { AppError, isAppError, type ErrorKind } from '../../../errors.ts';
 import type { Server } from '../../../servers/server.ts';
+import { endOfDryRun, requestsKeptBack } from '../../bulk.ts';
 import { limitsOf } from '../../wait-limit.ts';
-import type { Board } from './board.ts';
-import type { Journal } from './journal.ts';
+import { Board } from './board.ts';
+import { createMemoryJournal, type Journal } from './journal.ts';
 import { makeRoom, runTask, type TaskEnd, type TaskRun } from './task-run.ts';
 import { NOT_STARTED, type Plan, type TaskResult } from './task-result.ts';
 import type { Task } from './tasks.ts';
@@ -22,7 +23,6 @@ export interface Runner {
   serverName: string;
   journal: Journal;
   concurrency: number;
-  board: Board;
   onResult(result: TaskResult): Promise<void>;
 }
 
@@ -36,30 +36,62 @@ export interface BatchEnd {
 
 /** Errors that every other start would meet. */
 const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rate-limited']);
+/** How many run at once where nothing else is said. */
+export const CONCURRENCY = 3;
 /** How often a refused start is repeated while no task of the batch runs. */
 const TURN_MS = 5_000;
+const UNKNOWN_ROWS = 24;
 
 /** Runs that go on come first: they have a place at the server already. */
 export async function runTasks(runner: Runner, planned: readonly PlannedTask[]): Promise<BatchEnd> {
   const order = [...planned.filter(({ plan }) => plan !== 'start'), ...planned.filter(({ plan }) => plan === 'start')];
-  const batch = new Batch(runner, order);
+  const { ctx } = runner;
+  const screenRows = () => ctx.io.stderr.rows ?? UNKNOWN_ROWS;
+  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screenRows });
+  const batch = new Batch(runner, board, order);
+  const isDryRun = ctx.globals.mode === 'dry-run';
+  const progress = isDryRun ? null : await ctx.progress(() => board.lines(), 'nothing');
   const workers = Array.from({ length: Math.min(runner.concurrency, order.length) }, () => batch.work());
-  await Promise.all(workers);
+  try {
+    await Promise.all(workers);
+  } finally {
+    await progress?.done();
+  }
   return batch.end;
+}
+
+/** Of a dry run: throws its end, with the requests of all tasks. */
+export async function planRequests(ctx: Context, server: Server, planned: readonly PlannedTask[]): Promise<never> {
+  const kept: DryRunRequest[] = [];
+  const journal = createMemoryJournal();
+  const runner = { ctx, server, serverName: '', journal, concurrency: 1, onResult: () => Promise.resolve() };
+  for (const task of planned) {
+    await runTasks(runner, [task]).catch((error: unknown) => {
+      const requests = requestsKeptBack(error);
+      if (requests === null) throw error;
+      kept.push(...requests);
+    });
+  }
+  throw endOfDryRun(kept);
 }
 
 class Batch {
   readonly end: BatchEnd = { left: [], halted: null, unstarted: [] };
   private readonly runner: Runner;
+  private readonly board: Board;
+  /** Its notices are about all tasks, and are printed once. */
+  private readonly shared: Context;
   private readonly queue: PlannedTask[];
-  private readonly ownPauses = new Set<string>();
+  private readonly knownPauses = new Set<string>();
   /** Tasks that the server has refused for now. */
   private refused = 0;
   private active = 0;
   private wake: (() => void)[] = [];
 
-  constructor(runner: Runner, order: readonly PlannedTask[]) {
+  constructor(runner: Runner, board: Board, order: readonly PlannedTask[]) {
     this.runner = runner;
+    this.board = board;
+    this.shared = sharedContext(runner.ctx);
     this.queue = [...order];
   }
 
@@ -75,7 +107,8 @@ class Batch {
   }
 
   private async runToEnd(planned: PlannedTask): Promise<void> {
-    const { board, ctx } = this.runner;
+    const { board } = this;
+    const { ctx } = this.runner;
     const { key } = planned.task;
     let { plan } = planned;
     const { deadlineMs } = limitsOf(ctx, planned.task.options);
@@ -111,13 +144,14 @@ class Batch {
     const attempt = plan === 'start' ? state.attempts + 1 : Math.max(1, state.attempts);
     return {
       ctx: taskContext(ctx, task.key),
+      shared: this.shared,
       server,
       task,
       plan,
       journal,
       attempt: { key: task.key, task: task.fingerprint, attempt, server: serverName },
       live: ctx.io.stderr.isTTY ? live : null,
-      ownPauses: this.ownPauses,
+      knownPauses: this.knownPauses,
       diff,
     };
   }
@@ -185,19 +219,32 @@ function refusedResult({ attempt }: TaskRun, { kind, message, exitCode }: AppErr
   };
 }
 
+function sharedContext(ctx: Context): Context {
+  const printed = new Set<string>();
+  const once = (print: (text: string) => Promise<void>) => async (text: string) => {
+    if (printed.has(text)) return;
+    printed.add(text);
+    await print(text);
+  };
+  return derived(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
+}
+
 /** What a task says has its key; it asks nothing, and its state is in the live table. */
 function taskContext(ctx: Context, key: string): Context {
   const { format: _format, fields: _fields, ...globals } = ctx.globals;
   const silent = { update: () => undefined, hide: () => undefined, show: () => undefined };
   const progress = { ...silent, done: () => Promise.resolve(), fail: () => Promise.resolve() };
-  const members: Partial<Context> = {
+  return derived(ctx, {
     globals,
     interactive: false,
     exitCode: 0,
     notice: (text) => ctx.notice(`${key}: ${text}`),
     warn: (text) => ctx.warn(`${key}: ${text}`),
     progress: () => Promise.resolve(progress),
-  };
+  });
+}
+
+function derived(ctx: Context, members: Partial<Context>): Context {
   const entries = Object.entries(members).map(([name, value]) => [name, { value, writable: true }] as const);
   return Object.create(ctx, Object.fromEntries(entries)) as Context;
 }

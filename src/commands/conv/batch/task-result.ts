@@ -50,6 +50,26 @@ export const resultView: View<TaskResult> = {
   tsv: ['key', 'id', 'status', 'exit_code', 'reason', 'attempts', 'cost_usd', 'seconds'],
 };
 
+/** Of `conv new --count`: the key is the number of the run. */
+export const runView: View<TaskResult> = {
+  noun: 'run',
+  id: (result) => result.id ?? '',
+  fields: [
+    { name: 'run', get: (result) => Number(result.key), weight: 0 },
+    { name: 'id', get: (result) => result.id, as: 'id', weight: 3 },
+    { name: 'status', get: (result) => result.status, as: 'status', weight: 0 },
+    { name: 'exit_code', get: (result) => result.exit_code, weight: 0 },
+    { name: 'reason', get: (result) => result.reason, json: { members: ['code', 'text'] } },
+    { name: 'cost_usd', get: (result) => result.cost_usd, as: 'usd', weight: 0 },
+    { name: 'seconds', get: (result) => result.seconds, weight: 0 },
+    { name: 'files', get: (result) => result.diff?.files ?? null, weight: 0 },
+    { name: 'added', get: (result) => result.diff?.added ?? null, weight: 0 },
+    { name: 'removed', get: (result) => result.diff?.removed ?? null, weight: 0 },
+  ],
+  table: ['run', 'id', 'status', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
+  tsv: ['run', 'id', 'status', 'exit_code', 'cost_usd', 'seconds', 'files', 'added', 'removed', 'reason'],
+};
+
 export function sizeOf(files: readonly ChangedFile[]): DiffSize {
   const sum = (count: (file: ChangedFile) => number | null): number =>
     files.reduce((total, file) => total + (count(file) ?? 0), 0);
@@ -69,9 +89,10 @@ export interface TaskState {
 }
 
 /**
- * `find`: it is not known whether the last start was taken. `attach`: its conversation is known, and may not have ended.
+ * `find`: it is not known whether the last start was taken. `retry`: the same, and it is started again where the server
+ * cannot show it. `attach`: its conversation is known, and may not have ended.
  */
-export type Plan = 'skip' | 'start' | 'find' | 'attach';
+export type Plan = 'skip' | 'start' | 'find' | 'retry' | 'attach';
 
 /** Codes of runs that do not change any more by themselves. */
 const FAILED: ReadonlySet<number> = new Set([EXIT_CODES.failed, EXIT_CODES['not-found']]);
@@ -80,7 +101,7 @@ export function planOf({ start, result }: TaskState, retries: readonly Retry[]):
   const again = start === 'none' ? 'start' : start === 'sent' ? 'find' : 'attach';
   if (result === null || result.status === NOT_STARTED) return again;
   if (result.exit_code === EXIT_CODES.ok) return 'skip';
-  if (result.status === UNKNOWN) return retries.includes('unknown') ? 'start' : 'skip';
+  if (result.status === UNKNOWN) return retries.includes('unknown') ? 'retry' : 'skip';
   const isHalted = result.exit_code === EXIT_CODES.conflict;
   if ((FAILED.has(result.exit_code) || isHalted) && retries.includes('failed')) return 'start';
   return FAILED.has(result.exit_code) ? 'skip' : again;

@@ -23,6 +23,8 @@ import type { Task } from './tasks.ts';
 export interface TaskRun {
   /** Prints with the key, and never asks. */
   ctx: Context;
+  /** For what is about all tasks of the batch. */
+  shared: Context;
   server: Server;
   task: Task;
   plan: Exclude<Plan, 'skip'>;
@@ -30,8 +32,8 @@ export interface TaskRun {
   attempt: Attempt;
   /** Null where nothing is shown of it. */
   live: LiveRun | null;
-  /** Sandboxes that the batch has paused. */
-  ownPauses: Set<string>;
+  /** Sandboxes that the batch has paused, or has named as paused. */
+  knownPauses: Set<string>;
   /** Where the diff is written; `size`: only its size is read; null: nothing. */
   diff: string | 'size' | null;
 }
@@ -78,7 +80,7 @@ async function reachEnd(run: TaskRun, at: Progress): Promise<{ conversation: Con
     stay: 'ended' as const,
     announcer,
     ...(run.live === null ? {} : { live: run.live }),
-    ownPauses: run.ownPauses,
+    knownPauses: run.knownPauses,
   };
   const earlier = await earlierStart(run, at);
   if (earlier !== null) {
@@ -88,7 +90,7 @@ async function reachEnd(run: TaskRun, at: Progress): Promise<{ conversation: Con
     return await trackToEnd(ctx, server, begun, how);
   }
   const draft = await task.draft();
-  const { request, known } = await withinDeadline(ctx, limits, async (timed) =>
+  const { request, known } = await withinDeadline(run.shared, limits, async (timed) =>
     completeDraft(timed, await server.withSignal(timed.signal), draft, options),
   );
   if (known !== null) await announcer.known(known.id, known.start_task_id, known.url);
@@ -101,16 +103,21 @@ async function reachEnd(run: TaskRun, at: Progress): Promise<{ conversation: Con
   return { conversation: started.conversation, tracked: started.tracked };
 }
 
-/** Null: nothing was started, or the server has not taken the start. Throws `unknown-outcome`. */
-async function earlierStart({ server, plan, journal, attempt }: TaskRun, at: Progress): Promise<Conversation | null> {
+/** Null: nothing was started, the server has not taken the start, or it is retried. Throws `unknown-outcome`. */
+async function earlierStart(run: TaskRun, at: Progress): Promise<Conversation | null> {
+  const { server, plan, journal, attempt } = run;
   if (plan === 'attach' && at.taken !== null) {
     const { id, start_task_id } = at.taken;
     return await server.conversations.get(id ?? start_task_id ?? '');
   }
-  if (plan !== 'find' || at.sent === null) return null;
-  const found = await server.conversations.findStart(at.sent);
-  if (found !== null) return found;
-  await journal.notStarted(attempt);
+  if (plan === 'start' || at.sent === null) return null;
+  const found = await server.conversations.findStart(at.sent).catch((error: unknown) => {
+    if (plan !== 'retry' || !isAppError(error) || error.kind !== 'unknown-outcome') throw error;
+    run.attempt = { ...attempt, attempt: attempt.attempt + 1 };
+    return 'unknown' as const;
+  });
+  if (found !== null && found !== 'unknown') return found;
+  if (found === null) await journal.notStarted(attempt);
   at.sent = null;
   return null;
 }
@@ -238,14 +245,14 @@ const PAUSE_MS = 30_000;
  * the oldest one itself, which may still run. Over V0 the conversation is stopped, which is the same there. Files are kept.
  */
 export async function makeRoom(run: TaskRun, { id, dialect, sandbox_id: sandbox }: Conversation): Promise<void> {
-  const { ctx, server, task, ownPauses } = run;
+  const { ctx, server, task, knownPauses } = run;
   if (task.options.sandbox !== undefined || id === '') return;
   try {
     if (dialect === 'v0') return await server.conversations.stop(id);
     if (sandbox === null) return;
     const { items } = await server.conversations.list({ sandboxId: sandbox }, null);
     if (items.some((other) => other.id !== id && isRunInProgress(other))) return;
-    ownPauses.add(sandbox);
+    knownPauses.add(sandbox);
     await server.sandboxes.pause(sandbox);
     const isPaused = async () => (await server.sandboxes.get(sandbox)).status !== 'running' || undefined;
     await poll(isPaused, { clock: ctx.clock, signal: ctx.signal, every: STEADY, until: ctx.clock.now() + PAUSE_MS });

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import {
+  planOf,
+  type Plan,
+  type Retry,
+  type TaskResult,
+  type TaskState,
+} from '../../../../src/commands/conv/batch/task-result.ts';
+
+function state(start: TaskState['start'], code: number | null, status = 'any'): TaskState {
+  const rest = { key: 'a', id: null, reason: null, attempts: 1, cost_usd: null, seconds: null, diff: null };
+  const result: TaskResult | null = code === null ? null : { ...rest, status, exit_code: code };
+  return { attempts: 1, start, result };
+}
+
+describe('what the next run of a batch does with a task', () => {
+  it.each<[string, TaskState, Retry[], Plan]>([
+    ['that was never started', state('none', null), [], 'start'],
+    ['whose start was refused', state('none', 4, 'not-started'), [], 'start'],
+    ['whose start was sent and not answered', state('sent', null), [], 'find'],
+    ['that runs', state('taken', null), [], 'attach'],
+    ['that has finished', state('taken', 0), ['failed', 'unknown'], 'skip'],
+    ['that has failed', state('taken', 1), ['unknown'], 'skip'],
+    ['that has failed, with --retry failed', state('taken', 1), ['failed'], 'start'],
+    ['that was deleted, with --retry failed', state('taken', 5), ['failed'], 'start'],
+    ['that was paused', state('taken', 6), [], 'attach'],
+    ['that was paused, with --retry failed', state('taken', 6), ['failed'], 'start'],
+    ['that waits for a confirmation', state('taken', 8), ['failed'], 'attach'],
+    ['whose time was up', state('taken', 124), ['failed'], 'attach'],
+    ['whose start is unknown', state('sent', 11, 'unknown'), ['failed'], 'skip'],
+    ['whose start is unknown, with --retry unknown', state('sent', 11, 'unknown'), ['unknown'], 'retry'],
+    ['whose start was answered with 500', state('sent', 9), [], 'find'],
+  ])('%s', (_, given, retries, plan) => {
+    expect(planOf(given, retries)).toBe(plan);
+  });
+});
