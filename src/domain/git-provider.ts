@@ -47,3 +47,8 @@ export interface SuggestedTask {
 export function taskId({ repo, issue_number }: Pick<SuggestedTask, 'repo' | 'issue_number'>): string {
   return `${repo}#${issue_number}`;
 }
+
+/** What makes two tasks the same: a number may be an issue, a pull request, or one of each at different providers. */
+export function taskKey({ git_provider, task_type, repo, issue_number }: SuggestedTask): string {
+  return [git_provider, task_type, repo, issue_number].join(' ');
+}

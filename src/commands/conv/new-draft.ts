@@ -16,14 +16,14 @@ import {
   readReplay,
   readSecrets,
   readSuggestedTask,
-  type ReadTask,
+  type TaskName,
 } from './new-files.ts';
 import type { NewOptions } from './new-options.ts';
-import { onlyProvider } from '../git-lookups.ts';
 import { choosePlace } from './new-repository.ts';
+import { findTask } from './new-task.ts';
 
 export type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provider' | 'spec_id' | 'suggested_task'> & {
-  suggested_task: ReadTask | null;
+  suggested_task: SuggestedTask | TaskName | null;
 };
 
 /** Everything that can be wrong in flags and files is found here, before a server is asked for anything. */
@@ -77,19 +77,22 @@ export async function completeDraft(
   draft: Draft,
   options: NewOptions,
 ): Promise<{ request: NewConversation; known: Conversation | null }> {
-  const place = await choosePlace(ctx, server, options);
+  const task = draft.suggested_task === null ? null : await findTask(server, draft.suggested_task);
+  const place = await choosePlace(ctx, server, await placeOf(ctx, options, task));
   const request: NewConversation = {
     ...draft,
     ...place,
-    suggested_task: await withProvider(server, draft.suggested_task),
+    suggested_task: task,
     spec_id: options.spec ?? null,
   };
   return { request, known: await findSameStart(server, request) };
 }
 
-/** Throws `usage` where the provider has to be said. */
-async function withProvider(server: Server, task: ReadTask | null): Promise<SuggestedTask | null> {
-  return task && { ...task, git_provider: task.git_provider ?? (await onlyProvider(server, task.repo)) };
+/** A task is worked on in its own repository, unless another one is given. */
+async function placeOf(ctx: Context, options: NewOptions, task: SuggestedTask | null): Promise<NewOptions> {
+  if (task === null || options.repo !== undefined) return options;
+  await ctx.notice(`repository ${task.repo} (of the suggested task; --no-repo for none)`);
+  return { ...options, repo: task.repo, gitProvider: options.gitProvider ?? task.git_provider };
 }
 
 /** Throws for what this server lacks, before anything is sent. */

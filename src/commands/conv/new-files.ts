@@ -44,25 +44,24 @@ export async function readMcpConfig(ctx: Context, file: string): Promise<McpConf
   return config;
 }
 
-/** Without a provider where the server's only one is meant. */
-export type ReadTask = Omit<SuggestedTask, 'git_provider'> & { git_provider: string | null };
+/** A task that the server suggests, by its name. */
+export interface TaskName {
+  repo: string;
+  issue_number: number;
+  /** Null: of any provider. */
+  git_provider: string | null;
+}
 
 /** `owner/name#12`, or a file with the five members (interface 3.1). */
 export async function readSuggestedTask(
   ctx: Context,
   given: string,
   gitProvider: string | undefined,
-): Promise<ReadTask> {
-  const short = /^([\w.-]+(?:\/[\w.-]+)+)#(\d+)$/.exec(given);
+): Promise<SuggestedTask | TaskName> {
+  const short = /^([\w.-]+(?:\/[\w.-]+)+)#(\d{1,15})$/.exec(given);
   if (short === null) return asSuggestedTask(await readJson(ctx, '--suggested-task', given), given);
   const [, repo = '', number = ''] = short;
-  return {
-    git_provider: gitProvider ?? null,
-    task_type: 'OPEN_ISSUE',
-    repo,
-    issue_number: Number(number),
-    title: given,
-  };
+  return { repo, issue_number: Number(number), git_provider: gitProvider ?? null };
 }
 
 function asSuggestedTask(value: JsonValue, file: string): SuggestedTask {

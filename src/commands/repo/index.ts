@@ -1,7 +1,7 @@
 /** What the server lists at the user's git providers: repositories, their branches, and suggested tasks. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { GIT_PROVIDERS, type Branch, type Repository, type SuggestedTask } from '../../domain/git-provider.ts';
+import { GIT_PROVIDERS, taskKey, type Branch, type Repository, type SuggestedTask } from '../../domain/git-provider.ts';
 import type { Page } from '../../domain/pages.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -9,7 +9,7 @@ import { explain } from '../declare.ts';
 import { acrossProviders, onlyProvider, providersOf } from '../git-lookups.ts';
 import { invalidValue, oneOf } from '../option-parsers.ts';
 import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
-import { branchView, repositoryView, taskKey, taskView } from './views.ts';
+import { branchView, repositoryView, taskView } from './views.ts';
 
 interface LookupOptions extends PagingOptions {
   search?: string;

@@ -44,8 +44,3 @@ export const taskView: View<SuggestedTask> = {
   table: ['id', 'git_provider', 'task_type', 'title'],
   tsv: ['id', 'git_provider', 'task_type', 'repository', 'number', 'title'],
 };
-
-/** The same task for two providers, or of two types, is listed twice. */
-export function taskKey({ git_provider, task_type, repo, issue_number }: SuggestedTask): string {
-  return [git_provider, task_type, repo, issue_number].join(' ');
-}
