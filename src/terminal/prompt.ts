@@ -1,7 +1,7 @@
 /**
  * Questions to a person, on stderr, so that stdout stays data. The one owner of inquirer; loaded with the first question.
  */
-import { confirm, input, password, select } from '@inquirer/prompts';
+import { confirm, input, password, search, select } from '@inquirer/prompts';
 import { AppError, isAppError } from '../errors.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { editText } from './editor.ts';
@@ -18,11 +18,19 @@ export interface Prompt {
   }): Promise<string>;
   select<T extends string>(question: {
     message: string;
-    choices: readonly { value: T; name: string; description?: string }[];
+    choices: readonly Choice<T>[];
     default?: T;
     /** Takes the question back when it aborts, and rejects with its reason. */
     until?: AbortSignal;
   }): Promise<T>;
+  /**
+   * A choice among what is listed for the text as it is typed. `choices` is called again with each text, and the signal
+   * of the call before aborts; what it rejects with is shown.
+   */
+  search(question: {
+    message: string;
+    choices: (typed: string, signal: AbortSignal) => Promise<readonly Choice<string>[]>;
+  }): Promise<string>;
   secret(question: { message: string }): Promise<string>;
   /** Opens an editor on the text; returns what was saved. */
   editor(question: {
@@ -32,6 +40,12 @@ export interface Prompt {
     /** See EditorOptions. */
     onFailure?: 'keep';
   }): Promise<string>;
+}
+
+interface Choice<T extends string> {
+  value: T;
+  name: string;
+  description?: string;
 }
 
 /** What is wrong with an answer; true: nothing. */
@@ -76,17 +90,22 @@ export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions)
           select(
             {
               message: safeLine(message),
-              // Names come from servers and repositories; values go back as they are.
-              choices: choices.map((choice) => ({
-                value: choice.value,
-                name: safeLine(choice.name),
-                ...(choice.description === undefined ? {} : { description: safeLine(choice.description) }),
-              })),
+              choices: choices.map(shown),
               ...(answer === undefined ? {} : { default: answer }),
             },
             around,
           ),
         until,
+      ),
+    search: ({ message, choices }) =>
+      ask((around) =>
+        search(
+          {
+            message: safeLine(message),
+            source: async (typed = '', { signal }) => (await choices(typed, signal)).map(shown),
+          },
+          around,
+        ),
       ),
     // The input is not shown, nor a star per character, which would disclose the length.
     secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
@@ -95,6 +114,11 @@ export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions)
       return await editText({ ...text, env, signal });
     },
   };
+}
+
+/** Names come from servers and repositories; values go back as they are. */
+function shown<T extends string>({ value, name, description }: Choice<T>): Choice<T> {
+  return { value, name: safeLine(name), ...(description === undefined ? {} : { description: safeLine(description) }) };
 }
 
 async function askOnce<T>(

@@ -97,3 +97,39 @@ test('several questions read from one input', async () => {
   world.raw.write('b\n');
   expect(await second).toBe('b');
 });
+
+test('a search lists what is found for the text, and aborts the search for the text before', async () => {
+  const world = prompting();
+  const searched: { typed: string; signal: AbortSignal }[] = [];
+  const question = world.prompt.search({
+    message: 'Repository?',
+    choices: async (typed, signal) => {
+      searched.push({ typed, signal });
+      // Only the last text is answered.
+      if (typed !== '' && typed !== 'ap')
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      return [
+        { value: `v:${typed}`, name: typed === '' ? 'nothing yet' : `acme/${typed}\u202e`, description: 'x\u009b' },
+      ];
+    },
+  });
+  const shows = async (text: string): Promise<void> => {
+    while (!stripVTControlCharacters(world.stderr.text()).includes(text))
+      await new Promise((resolve) => setImmediate(resolve));
+  };
+  await shows('nothing yet');
+  world.raw.write('a');
+  world.raw.write('p');
+  await shows('acme/ap\\u202e');
+  world.raw.write('\n');
+  expect(await question).toBe('v:ap');
+  expect(searched.map(({ typed }) => typed).at(-1)).toBe('ap');
+  expect(searched.slice(0, -1).every(({ signal }) => signal.aborted)).toBe(true);
+  expect(world.stderr.text()).not.toMatch(/\u202e|\u009b/);
+});
+
+test('a search ends with Ctrl-C', async () => {
+  const world = prompting();
+  const question = world.prompt.search({ message: 'Repository?', choices: () => Promise.resolve([]) });
+  await expect(answer(world, question, '\x03')).rejects.toMatchObject({ kind: 'interrupted', exitCode: 130 });
+});

@@ -1,5 +1,6 @@
 /** The questions of `conv new` on a terminal: repository, branch, message, spec, and a last look. */
 import type { Context } from '../../context.ts';
+import { taskId, type Repository, type SuggestedTask } from '../../domain/git-provider.ts';
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
@@ -8,11 +9,20 @@ import { DEMO } from './new-files.ts';
 import type { TypedMessage } from './new-kept.ts';
 import type { NewOptions } from './new-options.ts';
 import { branchProblem } from './new-repository.ts';
+import {
+  chooseTask,
+  searchBranch,
+  searchedProviders,
+  searchRepository,
+  type Choice,
+  type Chosen,
+} from './new-wizard-search.ts';
 
 export interface Answers {
-  /** Null for a replay. */
+  /** Null for a replay and a suggested task. */
   message: string | null;
-  options: Pick<NewOptions, 'repo' | 'branch' | 'spec'>;
+  task: SuggestedTask | null;
+  options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'>;
 }
 
 const MESSAGE_COMMENT = '\n# What should the agent do? This line is removed.\n';
@@ -24,11 +34,14 @@ export async function askForTask(
   options: NewOptions,
   typed: TypedMessage,
 ): Promise<Answers> {
-  const repo = options.repo ?? (await askForRepository(ctx));
-  const branch = options.branch ?? (repo === false ? undefined : await askForBranch(ctx, server, repo));
-  const message = replay === null ? await askForMessage(ctx, typed) : null;
+  const place = options.repo === undefined ? await askForRepository(ctx, server) : { repo: options.repo, listed: null };
+  const { repo, listed } = place;
+  const branch = options.branch ?? (await askForBranch(ctx, server, place));
+  const task = replay === null && listed !== null ? await chooseTask(ctx, server, listed) : null;
+  const message = replay === null && task === null ? await askForMessage(ctx, typed) : null;
   const spec = options.spec ?? (options.sandbox === undefined ? await askForSpec(ctx, server) : undefined);
-  return { message, options: { repo, branch, spec } };
+  const gitProvider = options.gitProvider ?? listed?.git_provider;
+  return { message, task, options: { repo, branch, spec, gitProvider } };
 }
 
 /** The last look; -y answers it. */
@@ -36,6 +49,10 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
   const lines = [
     ['repository', request.repository ?? 'none'],
     ['branch', request.branch ?? (request.repository === null ? '' : "the repository's default")],
+    [
+      'task',
+      request.suggested_task === null ? '' : `${taskId(request.suggested_task)} ${request.suggested_task.title}`,
+    ],
     ['message', firstLine(request.message ?? '')],
     ['replay', request.replay === null ? '' : request.replay === DEMO ? DEMO : 'a file'],
     ['spec', request.spec_id ?? ''],
@@ -47,37 +64,42 @@ export async function confirmTask(ctx: Context, request: NewConversation): Promi
   throw new AppError('usage', 'nothing was started, because the answer was no');
 }
 
-/** The detected one first; undefined is the checkout. */
-async function askForRepository(ctx: Context): Promise<string | false | undefined> {
-  const prompt = await ctx.prompt();
+interface Place {
+  /** False: none; undefined: the checkout. */
+  repo: string | false | undefined;
+  /** The record of the server, where it was chosen from its list. */
+  listed: Repository | null;
+}
+
+/** The detected one first. */
+async function askForRepository(ctx: Context, server: Server): Promise<Place> {
   const checkout = await ctx.checkout();
-  const here =
-    checkout === null
-      ? []
-      : [
-          {
-            value: 'here' as const,
-            name: checkout.origin?.repository ?? checkout.root,
-            description: 'the current checkout',
-          },
-        ];
-  const answer = await prompt.select({
-    message: 'Repository',
-    choices: [
-      ...here,
-      { value: 'none' as const, name: 'none' },
-      { value: 'other' as const, name: 'another repository' },
-    ],
-  });
-  if (answer === 'here') return undefined;
-  if (answer === 'none') return false;
-  return await prompt.input({
+  const name = checkout?.origin?.repository ?? checkout?.root ?? '';
+  const here = checkout === null ? [] : [{ value: 'here', name, description: 'the current checkout' }];
+  const first = [...here, { value: 'none', name: 'none' }];
+  const providers = await searchedProviders(ctx, server);
+  const answer =
+    providers.length > 0 ? await searchRepository(ctx, server, { providers, first }) : await typeRepository(ctx, first);
+  if ('item' in answer) return { repo: answer.item.name, listed: answer.item };
+  const repo = 'typed' in answer ? answer.typed : answer.value === 'none' ? false : undefined;
+  return { repo, listed: null };
+}
+
+async function typeRepository(ctx: Context, first: readonly Choice[]): Promise<Chosen<never>> {
+  const prompt = await ctx.prompt();
+  const choices = [...first, { value: 'other', name: 'another repository' }];
+  const value = await prompt.select({ message: 'Repository', choices });
+  if (value !== 'other') return { value };
+  const typed = await prompt.input({
     message: 'Repository (owner/name, a URL or a path)',
     validate: (value) => (value.trim() === '' ? 'a repository is needed' : true),
   });
+  return { typed };
 }
 
-async function askForBranch(ctx: Context, server: Server, repo: string | undefined): Promise<string | undefined> {
+async function askForBranch(ctx: Context, server: Server, { repo, listed }: Place): Promise<string | undefined> {
+  if (repo === false) return undefined;
+  if (listed !== null) return (await searchBranch(ctx, server, listed)) ?? undefined;
   const prompt = await ctx.prompt();
   const current = repo === undefined ? (await ctx.checkout())?.branch : null;
   const answer = await prompt.input({

@@ -96,8 +96,10 @@ export async function newConversation(argument: string | undefined, given: NewOp
     const chosen = { ...options, ...answers?.options };
     const { request, known } = await beforeStart(ctx, lookUps, async (timed) => {
       const bound = await server.withSignal(timed.signal);
+      const suggested_task = answers?.task ?? draft.suggested_task;
       const message = answers?.message ?? draft.message;
-      return await completeDraft(timed, bound, { ...draft, replay: chosenStart.replay, message }, chosen);
+      const asked = { ...draft, replay: chosenStart.replay, suggested_task, message };
+      return await completeDraft(timed, bound, asked, chosen);
     });
     if (known === null && answers !== null) await confirmTask(ctx, request);
     const onStarted = () => void (typed.text = null);

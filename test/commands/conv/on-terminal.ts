@@ -25,6 +25,7 @@ export async function onTerminal(
     input: refused,
     select: async <T extends string>({ message, until }: { message: string; until?: AbortSignal }) =>
       (await unless(until, person(message, until, stdout.text, screen))) as T,
+    search: refused,
     secret: ({ message }) => person(message),
     editor: refused,
   };
@@ -71,6 +72,14 @@ export async function runAnswered(
       }
     },
     select: ({ message, choices }) => answer(`${message} [${choices.map(({ name }) => name).join(' | ')}]`),
+    // The answer is typed, and the first choice taken that is then listed; an empty one takes the first without typing.
+    async search({ message, choices }) {
+      const namesOf = (listed: readonly { name: string }[]): string => listed.map(({ name }) => name).join(' | ');
+      const before = await choices('', new AbortController().signal);
+      const typed = await answer<string>(`${message} [${namesOf(before)}]`);
+      const listed = typed === '' ? before : await choices(typed, new AbortController().signal);
+      return listed[0]?.value ?? '';
+    },
     secret: ({ message }) => answer(message),
     editor: ({ message }) => answer(message),
   };
