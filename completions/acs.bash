@@ -17,6 +17,7 @@ _acs_child() {
     'acs logout') REPLY='acs logout' ;;
     'acs profile') REPLY='acs profile' ;;
     'acs whoami') REPLY='acs whoami' ;;
+    'acs doctor') REPLY='acs doctor' ;;
     'acs serve') REPLY='acs serve' ;;
     'acs completion') REPLY='acs completion' ;;
     'acs help') REPLY='acs help' ;;
@@ -89,6 +90,7 @@ _acs_child() {
     'acs help logout') REPLY='acs help logout' ;;
     'acs help profile') REPLY='acs help profile' ;;
     'acs help whoami') REPLY='acs help whoami' ;;
+    'acs help doctor') REPLY='acs help doctor' ;;
     'acs help serve') REPLY='acs help serve' ;;
     'acs help completion') REPLY='acs help completion' ;;
     'acs help exit-codes') REPLY='acs help exit-codes' ;;
@@ -226,6 +228,7 @@ _acs_flags() {
     'acs profile rename') REPLY='-h --help' ;;
     'acs profile delete') REPLY='--ignore-not-found -h --help' ;;
     'acs whoami') REPLY='-h --help' ;;
+    'acs doctor') REPLY='-h --help' ;;
     'acs serve') REPLY='--detach --status --stop --logs --prune --host --port --data-dir --api --spec --idle-timeout --scenario --replay -h --help' ;;
     'acs completion') REPLY='-h --help' ;;
     'acs help') REPLY='-h --help' ;;
@@ -298,6 +301,7 @@ _acs_flags() {
     'acs help profile rename') REPLY='' ;;
     'acs help profile delete') REPLY='' ;;
     'acs help whoami') REPLY='' ;;
+    'acs help doctor') REPLY='' ;;
     'acs help serve') REPLY='' ;;
     'acs help completion') REPLY='' ;;
     'acs help exit-codes') REPLY='' ;;
@@ -309,7 +313,7 @@ _acs_flags() {
 
 _acs_commands() {
   case "$1" in
-    'acs') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami serve completion help' ;;
+    'acs') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami doctor serve completion help' ;;
     'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
@@ -319,7 +323,7 @@ _acs_commands() {
     'acs git-provider') REPLY='list set delete' ;;
     'acs repo') REPLY='list branches tasks' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
-    'acs help') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami serve completion exit-codes environment output' ;;
+    'acs help') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami doctor serve completion exit-codes environment output' ;;
     'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;

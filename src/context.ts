@@ -13,6 +13,8 @@ import type { Server } from './servers/server.ts';
 import type { Progress, Text } from './terminal/progress.ts';
 import type { Prompt } from './terminal/prompt.ts';
 import type { LocalService } from './service-control.ts';
+import type { Machine } from './machine.ts';
+import type { Reach } from './servers/reach/reach.ts';
 import type { Palette } from './text/palette.ts';
 
 export interface OutputStream {
@@ -131,15 +133,23 @@ export interface Context {
    * ended is taken over. Throws `config` where the folder cannot be written.
    */
   lockFile(file: string): Promise<{ release(): void } | { pid: number }>;
+  /** @param timeoutMs of each step */
+  reach(timeoutMs: number): Promise<Reach>;
+  machine(): Promise<Machine>;
   /** The URLs of the servers that the command has connected to, or has tried to. */
   connectedServers(): readonly string[];
   /** Connects to a server that is not the active one, e.g. to try a key before it is stored. */
-  connect(target: {
-    base_url: string;
-    key: string | null;
-    local?: boolean;
-    sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
-  }): Promise<Server>;
+  connect(
+    target: {
+      base_url: string;
+      key: string | null;
+      local?: boolean;
+      sources?: Pick<ResolvedTarget, 'base_url_source' | 'key_source'>;
+      /** `now`: the server is probed, whatever is known of it from an earlier command. */
+      probed?: 'now';
+    },
+    within?: AbortSignal,
+  ): Promise<Server>;
   /** The sign-in in a browser at a server of which no key is known; nothing is sent yet. */
   deviceFlow(baseUrl: string): Promise<DeviceFlow>;
   /** Fetches a key that belongs to no server yet; null for `none`. Throws `config` when it cannot be had or sent. */

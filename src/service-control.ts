@@ -16,6 +16,8 @@ export interface LocalService {
   checkScenario(file: string): Promise<number>;
   /** Reads the replay of a start; exit 3 when it cannot be used. */
   checkReplay(named: string): Promise<void>;
+  /** Whether sandboxes can be isolated on this machine, by a trial. */
+  isolation(signal: AbortSignal): Promise<Isolation>;
   /** Ends it and everything it started. */
   stop(dataDir?: string): Promise<{ stopped: 'now' | 'was-not-running'; pid: number | null }>;
   /** Path of the log of a service in the background. */
@@ -26,6 +28,9 @@ export interface LocalService {
    */
   old(retentionMs: number, dataDir?: string): Promise<OldThings & { pid: number; started: 'now' | 'before' }>;
 }
+
+/** `unavailable`: not installed or not permitted. `failed`: the trial failed otherwise, and a service would not start. */
+export type Isolation = { state: 'works' } | { state: 'unavailable' | 'failed'; why: string };
 
 /** Without records that are in use, or were used since. */
 export interface OldThings {

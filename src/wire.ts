@@ -128,8 +128,13 @@ export function createContext(platform: Platform): Context {
     },
     readKey: (from) => targets.newKey(from),
     connectedServers: () => connections.urls(),
-    connect: (target) => connections.to({ local: false, ...target }),
+    connect: (target, within) => connections.to({ local: false, ...target }, within),
     deviceFlow: (baseUrl) => connections.deviceFlow(baseUrl),
+    async reach(timeoutMs) {
+      const { createReach } = await import('./servers/reach/index.ts');
+      return createReach({ env: withoutKeys(env), clock, signal, secrets, node: process.execPath, timeoutMs });
+    },
+    machine: once(async () => (await import('./wire/machine.ts')).createMachine(platform, ACS_VERSION)),
     lastConversation: {
       get: async (origin) => (await cache()).last.get(connections.memoryKey(origin)),
       set: async (origin, id) => (await cache()).last.set(connections.memoryKey(origin), id),

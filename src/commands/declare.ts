@@ -27,6 +27,8 @@ export interface CommandHelp {
   json?: (forms: JsonForms) => readonly JsonForm[];
   /** Kinds a script should expect besides ok, usage, config, auth, server and network. */
   exits?: readonly ErrorKind[];
+  /** All kinds, of a command to which the failure of a request is a result. */
+  onlyExits?: readonly ErrorKind[];
   examples: readonly Example[];
   /**
    * The command line has a program after `--`, which the action gets as the option `program`. The exit code is that of

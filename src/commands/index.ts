@@ -103,6 +103,12 @@ const ENTRIES: readonly RootEntry[] = [
     load: async () => (await import('./whoami.ts')).declareWhoami,
   },
   {
+    usage: 'doctor',
+    description: 'check the configuration, the server and this machine',
+    group: SETUP,
+    load: async () => (await import('./doctor/index.ts')).declareDoctor,
+  },
+  {
     usage: 'serve',
     description: 'run the local service, a server on this machine',
     group: SETUP,

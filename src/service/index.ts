@@ -8,6 +8,7 @@
  */
 import type { ServiceOptions, RunningService } from './lifecycle/service-options.ts';
 
+export { tryIsolation } from './isolation/detect.ts';
 export { askActivity } from './lifecycle/ask-activity.ts';
 export { defaultDataDir } from './lifecycle/data-dir.ts';
 export { checkReplay, checkScenario, ensureLocalService } from './lifecycle/ensure.ts';

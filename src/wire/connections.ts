@@ -39,6 +39,8 @@ export interface ConnectionTarget {
   local: boolean;
   /** Named by the error of a refused key. */
   sources?: TargetSources;
+  /** `now`: the cached probe is not used, and replaced. */
+  probed?: 'now';
   /** The process id of the server, where known: another process on the same port may serve another dialect. */
   pid?: number;
 }
@@ -77,16 +79,17 @@ export function createConnections({ platform, context, targets, cache, secrets }
       if (base_url === null) throw new AppError('internal', 'a target without a URL');
       return await connections.to({ base_url, key, local: false, sources: { base_url_source, key_source } }, within);
     },
-    async to({ base_url, key, local, pid, sources }, within) {
+    async to({ base_url, key, local, pid, sources, probed }, within) {
       if (key !== null) secrets.keep(key);
       if (URL.canParse(base_url)) urls.add(shownBase(new URL(base_url)));
       if (local) localOrigins.add(new URL(base_url).origin);
       const { connect } = await import('../servers/connect.ts');
+      const kept = local ? await localProbeCache(cache, pid) : await probeCache(cache, key);
       const opened = await connect({
         ...options(base_url, local, within),
         key,
         ...(sources === undefined ? {} : { sources }),
-        cache: local ? await localProbeCache(cache, pid) : await probeCache(cache, key),
+        cache: probed === 'now' ? { ...kept, get: () => Promise.resolve(null) } : kept,
       });
       open.push(opened);
       return within === undefined ? opened : await opened.withSignal(platform.signal);

@@ -56,6 +56,7 @@ export async function createLocalService(wiring: LocalServiceWiring): Promise<Lo
         const { stopped, pid } = await service.stopService(dataDirOf({ dataDir }));
         return { stopped: stopped ? 'now' : 'was-not-running', pid };
       }),
+    isolation: (signal) => service.tryIsolation(wiring.env, signal),
     logFile: (dataDir) => Promise.resolve(service.logFile(dataDirOf({ dataDir }))),
     old: async (retentionMs, dataDir) => {
       const { url, key, pid, started } = await local.ensure({ dataDir });

@@ -43,6 +43,7 @@ const TOP_FILES: Record<string, string> = {
   'src/report.ts': 'cli',
   'src/wire.ts': 'wire',
   'src/service-control.ts': 'ports',
+  'src/machine.ts': 'ports',
 };
 
 /** Each library is loaded by its owner alone; other modules use the owner. */

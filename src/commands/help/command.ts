@@ -1,6 +1,6 @@
 /** The help of one command. Loaded when help is printed. */
 import type { Command, Option } from 'commander';
-import { EXIT_CODES, type ErrorKind } from '../../errors.ts';
+import { EXIT_CODES } from '../../errors.ts';
 import { bulkShape } from '../../output/bulk.ts';
 import { explanationOf, type CommandHelp, type Example, type JsonForm, type JsonForms } from '../declare.ts';
 import { layoutFor, pageText, termWidthOf, type Layout } from './layout.ts';
@@ -98,8 +98,9 @@ function optionLists(command: Command, layout: Layout): List[] {
   }));
 }
 
-function pageOf({ notes = [], json, exits = [], failureCode, examples }: CommandHelp): Page {
-  const codes = failureCode === undefined ? codesOf(exits) : programCodes(failureCode);
+function pageOf({ notes = [], json, exits = [], onlyExits, failureCode, examples }: CommandHelp): Page {
+  const kinds = onlyExits === undefined ? [...ALWAYS, ...exits] : (['ok', ...onlyExits] as const);
+  const codes = failureCode === undefined ? codesOf(kinds) : programCodes(failureCode);
   return [
     ...notes.map((note) => (typeof note === 'string' ? note : { title: note.title, items: note.items })),
     ...(json === undefined
@@ -110,8 +111,8 @@ function pageOf({ notes = [], json, exits = [], failureCode, examples }: Command
   ];
 }
 
-function codesOf(exits: readonly ErrorKind[]): string {
-  return [...ALWAYS, ...exits]
+function codesOf(kinds: readonly (keyof typeof EXIT_CODES)[]): string {
+  return [...kinds]
     .map((kind) => [EXIT_CODES[kind], kind] as const)
     .sort((a, b) => a[0] - b[0])
     .map(([code, kind]) => `${code} ${kind}`)

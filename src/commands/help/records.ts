@@ -10,6 +10,7 @@ import { pulledView } from '../conv/pull.ts';
 import { conversationView, outcomeView, startedShape } from '../conv/view.ts';
 import { ERROR_MEMBERS, unreadShape } from '../conv/wait-items.ts';
 import { gitProviderView } from '../git-provider/view.ts';
+import { checkView } from '../doctor/view.ts';
 import { showView } from '../profile/show.ts';
 import { profileView } from '../profile/view.ts';
 import { branchView, repositoryView, taskView } from '../repo/views.ts';
@@ -50,6 +51,7 @@ export const RECORDS: readonly RecordShape[] = [
   profileView,
   showView,
   identityView,
+  checkView,
   readyShape,
   startedView,
   stoppedView,

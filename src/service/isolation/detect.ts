@@ -13,11 +13,28 @@ export class TrialFailed extends Error {
   override readonly name = 'TrialFailed';
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The trial with its result as data, also where it failed. Throws the reason of the signal. */
+export async function tryIsolation(
+  env: Environment,
+  signal: AbortSignal,
+): Promise<{ state: 'works' } | { state: 'unavailable' | 'failed'; why: string }> {
+  try {
+    const why = await whyNoBubblewrap(env, signal);
+    return why === null ? { state: 'works' } : { state: 'unavailable', why };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof TrialFailed)) throw error;
+    return { state: 'failed', why: error.message };
+  }
+}
+
 /**
  * Starts and ends an empty sandbox. Null: bubblewrap works. A text: it is not installed or not permitted, in one line.
  * @throws TrialFailed on any other failure
  */
-export async function whyNoBubblewrap(env: Readonly<Record<string, string | undefined>>): Promise<string | null> {
+export async function whyNoBubblewrap(env: Environment, signal?: AbortSignal): Promise<string | null> {
   const { PATH = '' } = env;
   let command: ReturnType<typeof bubblewrapCommand>;
   try {
@@ -25,7 +42,7 @@ export async function whyNoBubblewrap(env: Readonly<Record<string, string | unde
   } catch (error) {
     return (error as Error).message;
   }
-  const failure = await failureOf(command.file, command.args, { PATH, LC_ALL: 'C' });
+  const failure = await failureOf(command.file, command.args, { PATH, LC_ALL: 'C' }, signal);
   if (failure === null) return null;
   if (NOT_PERMITTED.test(failure)) return failure;
   const missing = missingFromKernel();
@@ -33,9 +50,14 @@ export async function whyNoBubblewrap(env: Readonly<Record<string, string | unde
   throw new TrialFailed(failure);
 }
 
-function failureOf(file: string, args: string[], env: Record<string, string>): Promise<string | null> {
+function failureOf(
+  file: string,
+  args: string[],
+  env: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<string | null> {
   return new Promise((resolve) => {
-    const options = { timeout: TRIAL_TIMEOUT_MS, killSignal: 'SIGKILL', encoding: 'utf8', env } as const;
+    const options = { timeout: TRIAL_TIMEOUT_MS, killSignal: 'SIGKILL', encoding: 'utf8', env, signal } as const;
     execFile(file, args, options, (error, _stdout, stderr) => {
       if (error === null) resolve(null);
       else resolve(firstLine(stderr) || endOf(error));
