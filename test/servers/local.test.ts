@@ -269,6 +269,19 @@ describe('V1 of the local service', () => {
     expect(await readFile(path.join(copy, 'tool.sh'), 'utf8')).toBe('#!/bin/sh\necho more\n');
   });
 
+  it('returns a difference that is longer than the output of one command may be', async () => {
+    const bytes = 9 * 1024 * 1024;
+    const { id } = await start(server, { repository, replay: replayOf(`head -c ${bytes} /dev/urandom > large.bin`) });
+    await untilEnd(server, id);
+    const { patch, changes } = await server.conversations.diff(id);
+    expect(changes).toEqual([{ path: 'large.bin', status: 'added' }]);
+    const copy = path.join(world.dir, 'copy-large');
+    await git(world.dir, 'clone', '-q', repository, copy);
+    await writeFile(path.join(world.dir, 'patch'), patch);
+    await git(copy, 'apply', '--index', path.join(world.dir, 'patch'));
+    expect((await readFile(path.join(copy, 'large.bin'))).length).toBe(bytes);
+  });
+
   it('names the submodules in which files were changed and not committed', async () => {
     const above = path.join(world.dir, 'with-submodules');
     await git(world.dir, 'clone', '-q', repository, above);
