@@ -1,6 +1,7 @@
 /** All cases, in the order they run: those that end the server come last. */
 import type { ContractCase } from '../target.ts';
 import { AUTH } from './auth.ts';
+import { BATCHING } from './batching.ts';
 import { CHANGING } from './changing.ts';
 import { CONFIRMING } from './confirming.ts';
 import { COPYING } from './copying.ts';
@@ -25,6 +26,7 @@ export const CASES: readonly ContractCase[] = [
   ...SANDBOXES,
   ...PROGRAMS,
   ...STARTING,
+  ...BATCHING,
   ...FOLLOWING,
   ...SENDING,
   ...CONFIRMING,

@@ -1,7 +1,17 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PACKAGE_ROOT } from '../../../support/world.ts';
 import { demo, useBatchWorld } from './batch-world.ts';
 
 const at = useBatchWorld();
+
+it('the tasks of examples/tasks.jsonl are valid', async () => {
+  const source = path.join(PACKAGE_ROOT, 'examples', 'tasks.jsonl');
+  const ended = await at.world.acs('batch', source, '--dry-run', '--json');
+
+  expect(ended.code, ended.err).toBe(0);
+  expect((JSON.parse(ended.out) as { requests: unknown[] }).requests).toHaveLength(3);
+});
 
 describe('a line of the tasks', () => {
   it.each<[string, unknown, string]>([
