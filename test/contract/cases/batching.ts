@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { expectCode, inEachDialect, json, lines } from '../support.ts';
+import { conversation, expectCode, inEachDialect, json, lines, newest } from '../support.ts';
 import type { ContractCase, Dialect, Target } from '../target.ts';
 
 interface ResultJson {
@@ -44,8 +44,7 @@ export const BATCHING: ContractCase[] = [
   {
     name: 'new: --count starts the task several times',
     async run(target) {
-      const task = await target.begin('QUICK');
-      const ended = expectCode(await target.acs('conv', 'new', ...task, '--no-repo', '--count', '2', '--json'), 0);
+      const ended = expectCode(await conversation(target, newest(target), 'QUICK', '--count', '2', '--json'), 0);
       const { items } = json<{ items: { run: number; id: string; status: string }[] }>(ended);
       expect(items).toMatchObject([
         { run: 1, status: 'finished' },
