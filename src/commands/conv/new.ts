@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { limitsAfter, withinDeadline, type Limits, type TimedContext } from '../../runs/deadline.ts';
+import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
 import { eventView } from './event-view.ts';
 import { runView } from './batch/task-result.ts';
@@ -10,7 +11,7 @@ import { checkServer, completeDraft, hasTask, readDraft } from './new-draft.ts';
 import { keepingMessage } from './new-kept.ts';
 import { chooseStart } from './new-model.ts';
 import { addNewOptions, checkNewOptions, stayOf, type NewOptions } from './new-options.ts';
-import { startAndTrack } from './new-start.ts';
+import { startAndTrack, type Started } from './new-start.ts';
 import { askForTask, confirmTask } from './new-wizard.ts';
 import { checkTitle } from './rename.ts';
 import { conversationView, outcomeView, startedShape } from './view.ts';
@@ -68,6 +69,19 @@ export async function newConversation(argument: string | undefined, given: NewOp
     return await (await import('./batch/count.ts')).countRuns(ctx, argument, given, given.count);
   }
   checkOutput(ctx, given);
+  const { announcer, conversation, tracked } = await beginConversation(argument, given, ctx);
+  if (tracked === null) await announcer.started(conversation);
+  else await announcer.ended(conversation, tracked);
+}
+
+/** A start whose end is not printed yet. */
+export interface Begun extends Started {
+  server: Server;
+  announcer: Announcer;
+}
+
+/** Starts a conversation as the flags say; on a terminal what they leave open is asked. */
+export async function beginConversation(argument: string | undefined, given: NewOptions, ctx: Context): Promise<Begun> {
   const limits = limitsOf(ctx, given);
   const stay = stayOf(given);
   // Else the time is the one for the start alone.
@@ -91,7 +105,7 @@ export async function newConversation(argument: string | undefined, given: NewOp
     return found;
   });
   const chosenStart = { server, replay: replay ?? draft.replay };
-  await keepingMessage(ctx, async (typed) => {
+  return await keepingMessage(ctx, async (typed) => {
     const answers = isTaskMissing ? await askForTask(ctx, chosenStart, options, typed) : null;
     const chosen = { ...options, ...answers?.options };
     const { request, known } = await beforeStart(ctx, lookUps, async (timed) => {
@@ -105,9 +119,7 @@ export async function newConversation(argument: string | undefined, given: NewOp
     const onStarted = () => void (typed.text = null);
     const announcer = new Announcer(ctx, server, { ...options, changed: known === null });
     const how = { ...options, ...limits, isWhole, stay, known, announcer, onStarted };
-    const { conversation, tracked } = await startAndTrack(ctx, server, request, how);
-    if (tracked === null) await announcer.started(conversation);
-    else await announcer.ended(conversation, tracked);
+    return { server, announcer, ...(await startAndTrack(ctx, server, request, how)) };
   });
 }
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
+import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import { poll, QUICK } from '../../runs/poll.ts';
 import type { OutgoingMessage, Server } from '../../servers/server.ts';
@@ -102,24 +103,18 @@ export async function sendMessage(
     const delivery = {
       decision,
       message: { text, image_urls },
-      start: () => withRunningSandbox(ctx, server, seen, options),
+      start: () => withRunningSandbox(ctx, server, seen, { resume: options.resume, decision }),
     };
     return await planSteps(ctx, stepsOf(server, seen, delivery));
   }
   let state: Sending = 'not sent';
   const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
     const found = see(await findStarted(timed, server, word));
-    const conversation = see(await withRunningSandbox(timed, server, found, options));
-    const { last } = await readKnownRun(server, conversation.id);
-    if (decision === null) refuseWaiting(conversation);
-    state = 'perhaps sent';
-    if (decision === null) {
-      await server.conversations.send(conversation.id, { text, image_urls });
-      await ctx.notice(`sent to conversation ${conversation.id}`);
-    } else {
-      await answerThenSend(timed, server, conversation.id, { decision, message: { text, image_urls } });
-    }
-    return { conversation, last };
+    const message = { text, image_urls };
+    const onSend = () => void (state = 'perhaps sent');
+    const delivered = await deliver(timed, server, found, { decision, message, resume: options.resume, see, onSend });
+    if (decision === null) await ctx.notice(`sent to conversation ${found.id}`);
+    return delivered;
   }).catch((error: unknown) => {
     throw isAppError(error) && error.kind === 'timeout' ? withSending(error, state) : error;
   });
@@ -134,12 +129,50 @@ function withSending({ message, details }: AppError, state: Sending): AppError {
   return new AppError('timeout', `${message}; ${what}`, details);
 }
 
+export interface DeliveryOptions {
+  message: OutgoingMessage;
+  /** The answer to the pending action, which is sent first. */
+  decision: ConfirmationDecision | null;
+  resume?: boolean | undefined;
+  /** Called with the conversation as it was read last. */
+  see?: (conversation: Conversation) => Conversation;
+  /** Called right before the first request that changes the run. */
+  onSend?: () => void;
+}
+
+export interface Delivered {
+  /** As it was before the message. */
+  conversation: Conversation;
+  /** The newest event before the message; null where there was none. */
+  last: ConversationEvent | null;
+}
+
+/**
+ * Sends a message, after the start of a paused sandbox.
+ * @throws `needs-input` where an action is pending that is not answered, `conflict` where the sandbox does not run
+ */
+export async function deliver(
+  ctx: Context,
+  server: Server,
+  found: Conversation,
+  { message, decision, resume, see = (read) => read, onSend }: DeliveryOptions,
+): Promise<Delivered> {
+  const conversation = see(await withRunningSandbox(ctx, server, found, { resume, decision }));
+  const { id } = conversation;
+  const { last } = await readKnownRun(server, id);
+  if (decision === null) refuseWaiting(conversation);
+  onSend?.();
+  if (decision === null) await server.conversations.send(id, message);
+  else await answerThenSend(ctx, server, id, { decision, message });
+  return { conversation, last };
+}
+
 /** The conversation with its sandbox running; a paused one is resumed with --resume or when the user agrees. */
 async function withRunningSandbox(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  { resume, ...answer }: SendOptions,
+  { resume, decision }: Pick<DeliveryOptions, 'resume' | 'decision'>,
 ): Promise<Conversation> {
   const { id } = conversation;
   if (conversation.status === 'archived' || conversation.sandbox_status === 'missing') {
@@ -148,7 +181,7 @@ async function withRunningSandbox(
     });
   }
   if (!needsResume(conversation)) return conversation;
-  await refuseNeedlessStart(server, id, decisionOf(answer) === null ? 'message' : 'answer');
+  await refuseNeedlessStart(server, id, decision === null ? 'message' : 'answer');
   return await resumeSandbox(ctx, server, conversation, { resume, command: `acs conv send ${id} …` });
 }
 
