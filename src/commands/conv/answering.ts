@@ -30,7 +30,15 @@ export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean):
   throw new AppError('usage', '--on-confirm needs --wait or --follow');
 }
 
-interface AnswererOptions extends OnConfirmOptions {
+/** The answer of a person; null leaves the actions pending. */
+export type Reply = { decision: ConfirmationDecision; reason: string | null } | null;
+
+/** Asks for the answer to pending actions; rejects with the reason of `until` when that aborts. */
+export type Ask = (pending: readonly PendingAction[], until: AbortSignal) => Promise<Reply>;
+
+export interface AnswererOptions extends OnConfirmOptions {
+  /** How a person is asked; without it, by a list of answers. */
+  ask?: Ask;
   /** Hidden while the question is shown: it would write over it. */
   progress?: Pick<Progress, 'hide' | 'show'>;
 }
@@ -40,7 +48,7 @@ export function answerer(
   ctx: Context,
   server: Server,
   id: string,
-  { onConfirm, progress }: AnswererOptions,
+  { onConfirm, progress, ask = askFromList(ctx) }: AnswererOptions,
 ): Answerer | undefined {
   const mode = onConfirm ?? 'ask';
   if (mode === 'exit' || (mode === 'ask' && !ctx.interactive)) return undefined;
@@ -48,10 +56,10 @@ export function answerer(
   const closed = new AbortController();
   const question: OpenQuestion = { look: null };
   const decide = async (pending: readonly PendingAction[]): Promise<Decision> => {
-    if (mode !== 'ask') return mode;
+    if (mode !== 'ask') return { decision: mode, reason: null };
     progress?.hide();
     try {
-      return await askUntilElsewhere(ctx, server, id, { pending, closed: closed.signal, question });
+      return await askUntilElsewhere(ctx, server, id, { pending, closed: closed.signal, question, ask });
     } finally {
       progress?.show();
     }
@@ -71,21 +79,23 @@ export function answerer(
       for (const { action_id } of pending) done.add(action_id);
       const text = first.text.split('\n', 1)[0] ?? '';
       const answered = decision !== 'elsewhere' && (await sendAnswer(server, id, decision, first.action_id));
-      await ctx.notice(answered ? `${PAST[decision]}: ${text}` : `answered elsewhere: ${text}`);
+      await ctx.notice(answered ? `${PAST[decision.decision]}: ${text}` : `answered elsewhere: ${text}`);
       return 'answered';
     },
   };
 }
 
+function askFromList(ctx: Context): Ask {
+  return async (pending, until) => {
+    const decision = await askDecision(ctx, pending, until);
+    return decision && { decision, reason: null };
+  };
+}
+
 /** False when somebody else was faster. Throws `conflict` when the action still waits after the answer. */
-async function sendAnswer(
-  server: Server,
-  id: string,
-  decision: ConfirmationDecision,
-  action_id: string,
-): Promise<boolean> {
+async function sendAnswer(server: Server, id: string, reply: NonNullable<Reply>, action_id: string): Promise<boolean> {
   try {
-    await server.conversations.answer(id, { decision, reason: null, action_id });
+    await server.conversations.answer(id, { ...reply, action_id });
     return true;
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'conflict') throw error;
@@ -105,8 +115,8 @@ async function pendingNow(server: Server, id: string): Promise<PendingAction[] |
   }
 }
 
-/** Null: the user leaves it waiting. `elsewhere`: it was answered by another client. */
-type Decision = ConfirmationDecision | 'elsewhere' | 'out-of-reach' | null;
+/** `elsewhere`: it was answered by another client. */
+type Decision = Reply | 'elsewhere' | 'out-of-reach';
 
 interface OpenQuestion {
   /** Looks whether it is needless by now, and comes back when it has closed for that; null while none is open. */
@@ -118,7 +128,12 @@ async function askUntilElsewhere(
   ctx: Context,
   server: Server,
   id: string,
-  { pending, closed, question }: { pending: readonly PendingAction[]; closed: AbortSignal; question: OpenQuestion },
+  {
+    pending,
+    closed,
+    question,
+    ask,
+  }: { pending: readonly PendingAction[]; closed: AbortSignal; question: OpenQuestion; ask: Ask },
 ): Promise<Decision> {
   const ids = new Set(pending.map(({ action_id }) => action_id));
   const needless = new AbortController();
@@ -139,7 +154,7 @@ async function askUntilElsewhere(
   const looking = poll(isNeedless, { clock: ctx.clock, signal, every: STEADY, readBefore: true }).catch(
     () => undefined,
   );
-  const asked = askDecision(ctx, pending, AbortSignal.any([needless.signal, closed]));
+  const asked = ask(pending, AbortSignal.any([needless.signal, closed]));
   question.look = async () => {
     await lookOnce().catch(() => undefined);
     if (needless.signal.aborted) await asked.catch(() => undefined);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import type { ConfirmationDecision } from '../../domain/confirmation.ts';
+import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { AppError, EXIT_CODES } from '../../errors.ts';
 import type { ConfirmationAnswer, Server } from '../../servers/server.ts';
@@ -60,8 +60,7 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   const { id } = seen;
   const answer = async (chosen: ConfirmationDecision, action_id: string | null): Promise<void> => {
     const reply = { decision: chosen, reason: options.reason ?? null, action_id };
-    await startForAnswer(ctx, server, seen, reply, options);
-    const answered = await server.conversations.answer(id, reply);
+    const answered = await answerPending(ctx, server, seen, reply, options);
     await ctx.out.item(confirmationView, confirmationOf(id, answered, PAST[chosen]), { changed: true });
   };
   if (decision !== null) return await answer(decision, options.action ?? null);
@@ -84,6 +83,18 @@ export async function confirmAction(word: string, options: ConfirmOptions, ctx: 
   await ctx.notice(
     `the action is pending; answer it: acs conv confirm ${id} --action ${shown.action_id} --accept or --reject`,
   );
+}
+
+/** Answers the pending action, after the start of a paused sandbox. Throws `conflict` when none is pending. */
+export async function answerPending(
+  ctx: Context,
+  server: Server,
+  seen: Conversation,
+  reply: ConfirmationAnswer,
+  options: Pick<ConfirmOptions, 'resume'>,
+): Promise<PendingAction[]> {
+  await startForAnswer(ctx, server, seen, reply, options);
+  return await server.conversations.answer(seen.id, reply);
 }
 
 /** Starts a paused sandbox, which --resume or a person allows; in a dry run both requests are printed. */

@@ -77,14 +77,19 @@ export async function refuseNeedlessStart(server: Server, id: string, purpose: '
 
 export const PAST = { accept: 'accepted', reject: 'rejected' } as const;
 
+/** Prints each action as a whole. */
+export async function showPending(ctx: Context, pending: readonly PendingAction[]): Promise<void> {
+  await ctx.notice(pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`);
+  for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
+}
+
 /** Prints the whole action, then asks. Null: neither yes nor no, the action stays pending. */
 export async function askDecision(
   ctx: Context,
   pending: readonly PendingAction[],
   until?: AbortSignal,
 ): Promise<ConfirmationDecision | null> {
-  await ctx.notice(pending.length === 1 ? 'an action awaits approval:' : `${pending.length} actions await approval:`);
-  for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
+  await showPending(ctx, pending);
   const prompt = await ctx.prompt();
   const chosen = await prompt.select({
     message: pending.length === 1 ? 'Accept this action?' : 'Accept all of these actions?',

@@ -13,7 +13,7 @@ import { explain } from '../declare.ts';
 import { checkWord, findOne } from '../resource/find.ts';
 import { conversations } from './conversations.ts';
 import { duration } from '../option-parsers.ts';
-import { addOnConfirm, answerer, type OnConfirmOptions } from './answering.ts';
+import { addOnConfirm, answerer, type AnswererOptions, type OnConfirmOptions } from './answering.ts';
 import { addFilterOptions, eventTest, readSince, type FilterOptions } from './event-filter.ts';
 import { eventView } from './event-view.ts';
 import { LiveRun } from './live-run.ts';
@@ -83,7 +83,10 @@ export async function showRun(
   ctx: Context,
   server: Server,
   conversation: Conversation,
-  options: FollowOptions & Limits & Pick<TrackOptions, 'atDeadline' | 'startedAfter'>,
+  options: FollowOptions &
+    Limits &
+    Pick<TrackOptions, 'atDeadline' | 'startedAfter' | 'signal'> &
+    Pick<AnswererOptions, 'ask'>,
 ): Promise<TrackedRun> {
   const { id } = conversation;
   const view = eventView(conversation.created_at);
@@ -120,6 +123,7 @@ export async function showRun(
     waitMs: options.waitMs,
     ...(options.atDeadline === undefined ? {} : { atDeadline: options.atDeadline }),
     failOnStallMs: options.failOnStall ?? null,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
     answer: answerer(ctx, server, id, { ...options, progress }),
     onState: (state, run) => {
       if (run === 'latest') live.onState(state);

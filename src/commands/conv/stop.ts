@@ -43,7 +43,11 @@ export function declareStop(parent: Command, ctx: Context): void {
   command.action((ids: string[], options: ChangeOptions) => changeRecords(ctx, stop, ids, options));
 }
 
-async function stopOne(ctx: Context, { server, seen }: Target<Conversation>): Promise<Change<Conversation>> {
+/** Stops the run, and waits until it has stopped; `changed` is false where none was in progress. */
+export async function stopOne(
+  ctx: Context,
+  { server, seen }: Pick<Target<Conversation>, 'server' | 'seen'>,
+): Promise<Change<Conversation>> {
   if (seen.id === '') throw new AppError('conflict', `start task ${idOf(seen)} has not started its conversation yet`);
   // A run whose status is not known may be in progress.
   const mayRun = isRunInProgress(seen) || isUnknown(seen.status);
