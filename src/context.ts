@@ -10,6 +10,7 @@ import type { ProfileStore } from './profiles/store.ts';
 import type { NewKey, ResolvedTarget } from './profiles/resolve.ts';
 import type { DeviceFlow } from './servers/device-flow.ts';
 import type { Server } from './servers/server.ts';
+import type { LineInput } from './terminal/line-input.ts';
 import type { Progress, Text } from './terminal/progress.ts';
 import type { Prompt } from './terminal/prompt.ts';
 import type { LocalService } from './service-control.ts';
@@ -106,6 +107,8 @@ export interface Context {
   /** @param elsewhere `nothing`: what is not a terminal gets no lines */
   progress(text: Text, elsewhere?: 'lines' | 'nothing'): Promise<Progress>;
   prompt(): Promise<Prompt>;
+  /** Takes the keyboard until it is closed; for a command that is interactive. */
+  lineInput(): Promise<LineInput>;
   /** Opens an address in the user's browser; false when there is none. */
   openBrowser(url: string): Promise<boolean>;
 

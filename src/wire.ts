@@ -81,6 +81,13 @@ export function createContext(platform: Platform): Context {
       const { createPrompt } = await import('./terminal/prompt.ts');
       return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
     }),
+    async lineInput() {
+      const [{ openLineInput }, { watchTerminal: watch, stopProcess }] = await Promise.all([
+        import('./terminal/line-input.ts'),
+        import('./wire/terminal-events.ts'),
+      ]);
+      return openLineInput({ io, signal, watch, stopProcess });
+    },
     openBrowser: async (url) => (await import('./terminal/browser.ts')).openInBrowser(url, platform),
     server: once(async (within?: AbortSignal) => await connections.of(await targets.plan(), within)),
     async servers(within) {

@@ -24,8 +24,8 @@ export interface TerminalStreams {
 /** What happens to the terminal and to the process in it. */
 export interface TerminalEvents {
   onResize(): void;
-  /** Before the process is stopped, as by Ctrl-Z. */
-  onStop(): void;
+  /** Before the process is stopped, as by Ctrl-Z. At most one watch at a time has it. */
+  onStop?(): void;
   onContinue(): void;
 }
 

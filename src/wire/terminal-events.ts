@@ -4,14 +4,14 @@ import type { TerminalEvents } from '../terminal/status-line.ts';
 /** @returns ends the watch */
 export function watchTerminal({ onResize, onStop, onContinue }: TerminalEvents): () => void {
   const stop = (): void => {
-    onStop();
+    onStop?.();
     // Without a listener the signal does what it does by default, which depends on the shell that started the process.
     process.off('SIGTSTP', stop);
-    process.kill(process.pid, 'SIGTSTP');
+    stopProcess();
     process.on('SIGTSTP', stop);
     onContinue();
   };
-  process.on('SIGTSTP', stop);
+  if (onStop !== undefined) process.on('SIGTSTP', stop);
   process.on('SIGCONT', onContinue);
   process.on('SIGWINCH', onResize);
   return () => {
@@ -19,4 +19,9 @@ export function watchTerminal({ onResize, onStop, onContinue }: TerminalEvents):
     process.off('SIGCONT', onContinue);
     process.off('SIGWINCH', onResize);
   };
+}
+
+/** As Ctrl-Z does where the terminal makes a signal of it. */
+export function stopProcess(): void {
+  process.kill(process.pid, 'SIGTSTP');
 }

@@ -105,7 +105,7 @@ test('a status line is cut to the width of the terminal, and made safe', () => {
 });
 
 test('a status line is cleared while the process is stopped, and drawn when it continues', () => {
-  events?.onStop();
+  events?.onStop?.();
   expect(screen.text).toBe('');
   events?.onContinue();
   expect(screen.text).toBe('running');

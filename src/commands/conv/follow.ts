@@ -66,9 +66,7 @@ export async function followConversation(word: string, options: FollowOptions, c
   checkWord(conversations, word);
   readSince(ctx, options);
   const limits = limitsOf(ctx, options);
-  const conversation = await beforeWatch(ctx, limits, word, async (timed, server, see) =>
-    waitForStart(timed, server, see(await findOne(timed, server, conversations, word))),
-  );
+  const conversation = await findForFollow(ctx, limits, word);
   const server = await ctx.server();
   const tracked =
     conversation.id === ''
@@ -76,6 +74,13 @@ export async function followConversation(word: string, options: FollowOptions, c
       : await showRun(ctx, server, conversation, { ...options, ...limits });
   await showOutcome(ctx, tracked.outcome);
   await endAs(ctx, tracked);
+}
+
+/** The conversation once it has started; without an id when its start has failed. */
+export async function findForFollow(ctx: Context, limits: Limits, word: string): Promise<Conversation> {
+  return await beforeWatch(ctx, limits, word, async (timed, server, see) =>
+    waitForStart(timed, server, see(await findOne(timed, server, conversations, word))),
+  );
 }
 
 /** Prints events until the run ends; the outcome is the caller's to print. */

@@ -49,6 +49,11 @@ const VERBS: readonly Entry[] = [
     load: async () => (await import('./send.ts')).declareSend,
   },
   {
+    usage: 'chat [id]',
+    description: 'follow a conversation and send messages from a prompt',
+    load: async () => (await import('./chat.ts')).declareChat,
+  },
+  {
     usage: 'confirm <id>',
     description: 'show the action that awaits approval, and accept or reject it',
     load: async () => (await import('./confirm.ts')).declareConfirm,

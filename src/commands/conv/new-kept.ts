@@ -1,4 +1,4 @@
-/** A message that was typed for `conv new` and not sent: it is kept in a file that the error names. */
+/** A message that was typed and not sent: it is kept in a file that the error names. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,15 +10,22 @@ export interface TypedMessage {
   text: string | null;
 }
 
-/** Runs the work with a typed message; when it fails before a server took the message, the error names its file. */
-export async function keepingMessage<T>(ctx: Context, work: (typed: TypedMessage) => Promise<T>): Promise<T> {
+/**
+ * Runs the work with a typed message; when it fails before a server took the message, the error names its file.
+ * @param command what takes the file by --file
+ */
+export async function keepingMessage<T>(
+  ctx: Context,
+  command: string,
+  work: (typed: TypedMessage) => Promise<T>,
+): Promise<T> {
   const typed: TypedMessage = { text: null };
   try {
     return await work(typed);
   } catch (error) {
     if (typed.text === null || ctx.globals.mode === 'dry-run') throw error;
     const file = await keep(typed.text);
-    const again = `your message is saved in ${file}; use it: acs conv new --file ${file}`;
+    const again = `your message is saved in ${file}; use it: ${command} --file ${file}`;
     if (!isAppError(error)) {
       await ctx.notice(again);
       throw error;

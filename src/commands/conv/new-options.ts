@@ -43,15 +43,22 @@ export interface NewOptions extends WaitOptions, OnConfirmOptions {
 /** How long `conv new` stays: with the start task, until it has started, until its outcome. */
 export type Stay = 'accepted' | 'started' | 'ended';
 
+export const START_TIMEOUT_MS = 180_000;
+
 export function addNewOptions(command: Command): Command {
+  command.argument('[message]', 'the task of the agent; - reads it from stdin');
+  return addStayOptions(addStartOptions(command));
+}
+
+/** What is started; not how long the command stays. */
+export function addStartOptions(command: Command): Command {
   addTaskOptions(command);
   addServerOptions(command);
-  return addStayOptions(command);
+  return command;
 }
 
 function addTaskOptions(command: Command): void {
   command
-    .argument('[message]', 'the task of the agent; - reads it from stdin')
     .optionsGroup('Task flags:')
     .option('-F, --file <file|->', 'read the message from this file')
     .option('-r, --repo <repository>', 'owner/name, a URL, a path or . (default: the current checkout)')
@@ -95,7 +102,7 @@ function addStayOptions(command: Command): Command {
       command
         .createOption('--start-timeout <duration>', 'time limit of the start')
         .argParser(duration)
-        .default(180_000, '3m'),
+        .default(START_TIMEOUT_MS, '3m'),
     );
   return addWaitTimeout(command, 'time limit of start and run (default with --wait or --follow: 1h off a terminal)')
     .option('--stop-on-timeout', 'stop the run when its time is up')

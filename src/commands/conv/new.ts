@@ -105,7 +105,7 @@ export async function beginConversation(argument: string | undefined, given: New
     return found;
   });
   const chosenStart = { server, replay: replay ?? draft.replay };
-  return await keepingMessage(ctx, async (typed) => {
+  return await keepingMessage(ctx, 'acs conv new', async (typed) => {
     const answers = isTaskMissing ? await askForTask(ctx, chosenStart, options, typed) : null;
     const chosen = { ...options, ...answers?.options };
     const { request, known } = await beforeStart(ctx, lookUps, async (timed) => {

@@ -1,0 +1,341 @@
+/**
+ * The prompt of a conversation: a text of several lines, with the keys, the widths and the line breaks of readline. This
+ * file adds what readline lacks: lines within the text, a paste that does not send, a history of such texts, and a
+ * prompt that stays below other output. The terminal is in raw mode until `close`, so Ctrl-C and Ctrl-Z are keys.
+ */
+import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { type TerminalEvents, type TerminalStreams } from './status-line.ts';
+import { TerminalStream } from './writable.ts';
+
+/** `interrupt`: Ctrl-C without a text; `end`: Ctrl-D without one, or the end of the input. */
+export type Line = { type: 'text'; text: string } | { type: 'interrupt' } | { type: 'end' };
+
+export interface LineQuestion {
+  /** Safe text. */
+  prompt: string;
+  /** `message`: begins with the text that was typed ahead or put back, and enters the history. */
+  kind: 'message' | 'answer';
+  /** Takes the question back when it aborts, and rejects with its reason. */
+  until?: AbortSignal;
+}
+
+export interface LineInput {
+  /** Shows the prompt until a text is entered, and removes it. Keys that are typed at other times are kept. */
+  read(question: LineQuestion): Promise<Line>;
+  /** Puts a text into the next `message`, before what was typed ahead. */
+  putBack(text: string): void;
+  /** Called on Ctrl-C while nothing is read. */
+  onInterrupt: () => void;
+  /** Leaves the terminal to another reader while the work is done. */
+  aside<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface LineInputOptions {
+  io: TerminalStreams & { stdin: { raw: NodeJS.ReadableStream } };
+  signal: AbortSignal;
+  watch: (events: Pick<TerminalEvents, 'onResize' | 'onContinue'>) => () => void;
+  /** Stops the process, as Ctrl-Z does. */
+  stopProcess: () => void;
+}
+
+const PASTE_MARKS = { on: '\x1b[?2004h', off: '\x1b[?2004l' } as const;
+/** All but line feeds and tabs: a terminal would obey them. */
+const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** What readline lets its caller set: https://nodejs.org/api/readline.html names `line` and `cursor`. */
+type Editor = Interface & { line: string; cursor: number; prevRows: number };
+type Terminal = NodeJS.ReadableStream & { setRawMode?: (isRaw: boolean) => unknown };
+
+export function openLineInput(options: LineInputOptions): LineInput {
+  return new Lines(options);
+}
+
+class Lines implements LineInput {
+  onInterrupt = (): void => undefined;
+  private readonly options: LineInputOptions;
+  private readonly keyboard: Terminal;
+  private readonly write: (text: string) => Promise<void>;
+  private readonly editor: Editor;
+  private readonly history: string[] = [];
+  /** What the editor holds: the entry of the history, or the text behind the newest one. */
+  private place = 0;
+  private behindHistory = '';
+  /** A `message` that was begun, while an `answer` is read. */
+  private draft: string | null = null;
+  private pasted: string | null = null;
+  private state: 'hidden' | 'shown' | 'cleared' = 'hidden';
+  private isDue = false;
+  private last: Promise<void> = Promise.resolve();
+  private enter: ((line: Line) => void) | null = null;
+  private readonly restore: (() => void)[];
+
+  constructor(options: LineInputOptions) {
+    this.options = options;
+    const { stdin, stdout, stderr } = options.io;
+    this.keyboard = stdin.raw;
+    this.write = stderr.write.bind(stderr);
+    const output = new TerminalStream(
+      {
+        write: (chunk) => (this.state === 'shown' ? this.put(chunk) : Promise.resolve()),
+        isTTY: true,
+        get columns() {
+          return stderr.columns;
+        },
+      },
+      'colors',
+    );
+    const input = new PassThrough();
+    this.editor = createInterface({ input, output, terminal: true, historySize: 0 }) as unknown as Editor;
+    emitKeypressEvents(this.keyboard);
+    this.listen();
+    this.restore = [
+      this.intercept(stderr),
+      ...(stdout.isTTY ? [this.intercept(stdout)] : []),
+      options.watch({ onResize: () => this.resize(), onContinue: () => this.resume() }),
+    ];
+  }
+
+  async read({ prompt, kind, until }: LineQuestion): Promise<Line> {
+    const signal = until === undefined ? this.options.signal : AbortSignal.any([until, this.options.signal]);
+    signal.throwIfAborted();
+    if (kind === 'answer') {
+      this.draft = this.editor.line;
+      this.set('');
+    }
+    this.editor.setPrompt(prompt);
+    this.state = 'cleared';
+    this.draw();
+    let onAbort = (): void => undefined;
+    try {
+      const line = await new Promise<Line>((resolve, reject) => {
+        onAbort = () => reject(signal.reason as Error);
+        signal.addEventListener('abort', onAbort, { once: true });
+        this.enter = resolve;
+      });
+      if (kind === 'message') this.remember();
+      return line;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.enter = null;
+      this.clear();
+      this.state = 'hidden';
+      if (this.draft !== null) this.set(this.draft);
+      this.draft = null;
+      await this.last;
+    }
+  }
+
+  putBack(text: string): void {
+    const typed = this.editor.line;
+    this.set(typed === '' ? text : `${text}\n${typed}`);
+  }
+
+  async aside<T>(work: () => Promise<T>): Promise<T> {
+    this.unlisten();
+    try {
+      return await work();
+    } finally {
+      this.listen();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.unlisten();
+    for (const undo of this.restore) undo();
+    this.editor.close();
+    await this.last;
+  }
+
+  private listen(): void {
+    this.keyboard.setRawMode?.(true);
+    this.keyboard.on('keypress', this.onKey).on('end', this.onEnd).resume();
+    void this.put(PASTE_MARKS.on);
+  }
+
+  private unlisten(): void {
+    void this.put(PASTE_MARKS.off);
+    this.keyboard.off('keypress', this.onKey).off('end', this.onEnd).pause();
+    this.keyboard.setRawMode?.(false);
+  }
+
+  private readonly onEnd = (): void => this.enter?.({ type: 'end' });
+
+  private readonly onKey = (text: string | undefined, key: Key): void => {
+    if (key.name === 'paste-end') return this.endPaste();
+    if (this.pasted !== null) {
+      this.pasted += text ?? '';
+      return;
+    }
+    switch (`${key.ctrl ? 'ctrl-' : ''}${key.meta ? 'alt-' : ''}${key.name ?? ''}`) {
+      case 'paste-start':
+        this.pasted = '';
+        return;
+      case 'ctrl-c':
+        return this.interrupt();
+      case 'ctrl-d':
+        if (this.editor.line !== '') break;
+        return this.enter?.({ type: 'end' });
+      case 'ctrl-z':
+        return this.stop();
+      case 'return':
+        return this.onReturn();
+      case 'alt-return':
+      case 'enter': // Ctrl-J
+        return this.insert('\n');
+      case 'up':
+      case 'ctrl-p':
+        return this.moveUp();
+      case 'down':
+      case 'ctrl-n':
+        return this.moveDown();
+    }
+    this.editor.write(text?.replace(CONTROLS, '') as string, key);
+  };
+
+  /** A text that ends in a backslash goes on in the next line. */
+  private onReturn(): void {
+    const { line, cursor } = this.editor;
+    if (this.enter === null) return;
+    if (line[cursor - 1] !== '\\') return this.enter({ type: 'text', text: line });
+    this.set(line.slice(0, cursor - 1) + line.slice(cursor), cursor - 1);
+    this.insert('\n');
+  }
+
+  private interrupt(): void {
+    if (this.enter === null) return this.onInterrupt();
+    if (this.editor.line === '') return this.enter({ type: 'interrupt' });
+    this.place = this.history.length;
+    this.set('');
+  }
+
+  private endPaste(): void {
+    // A terminal may send either of the two line breaks, or both, for one.
+    const text = (this.pasted ?? '').replace(/\r\n?/g, '\n').replace(CONTROLS, '');
+    this.pasted = null;
+    this.insert(text);
+  }
+
+  private insert(text: string): void {
+    const { line, cursor } = this.editor;
+    this.set(line.slice(0, cursor) + text + line.slice(cursor), cursor + text.length);
+  }
+
+  /** To the line above, or to the entry before. */
+  private moveUp(): void {
+    const { line, cursor } = this.editor;
+    const start = lineStart(line, cursor);
+    if (start === 0) return this.recall(this.place - 1);
+    this.set(line, within(line, lineStart(line, start - 1), cursor - start));
+  }
+
+  private moveDown(): void {
+    const { line, cursor } = this.editor;
+    const end = lineEnd(line, cursor);
+    if (end === line.length) return this.recall(this.place + 1);
+    this.set(line, within(line, end + 1, cursor - lineStart(line, cursor)));
+  }
+
+  private recall(place: number): void {
+    if (place < 0 || place > this.history.length) return;
+    if (this.place === this.history.length) this.behindHistory = this.editor.line;
+    this.place = place;
+    this.set(this.history[place] ?? this.behindHistory);
+  }
+
+  private remember(): void {
+    const { line } = this.editor;
+    if (line.trim() !== '' && this.history.at(-1) !== line) this.history.push(line);
+    this.place = this.history.length;
+    this.behindHistory = '';
+    this.clear();
+    this.set('');
+  }
+
+  private set(line: string, cursor = line.length): void {
+    this.editor.line = line;
+    this.editor.cursor = cursor;
+    if (this.state === 'shown') this.editor.prompt(true);
+  }
+
+  private draw(): void {
+    if (this.state !== 'cleared') return;
+    this.state = 'shown';
+    this.editor.prevRows = 0;
+    this.editor.prompt(true);
+  }
+
+  private clear(): void {
+    if (this.state !== 'shown') return;
+    const { rows } = this.editor.getCursorPos();
+    void this.put(`\r${rows > 0 ? `\x1b[${rows}A` : ''}\x1b[J`);
+    this.state = 'cleared';
+  }
+
+  /** The terminal has broken the rows anew; readline has to find their first one. */
+  private resize(): void {
+    if (this.state !== 'shown') return;
+    this.editor.prevRows = this.editor.getCursorPos().rows;
+    this.editor.prompt(true);
+  }
+
+  private stop(): void {
+    this.clear();
+    void this.put(PASTE_MARKS.off);
+    this.keyboard.setRawMode?.(false);
+    this.options.stopProcess();
+  }
+
+  /** The shell has set the terminal to its own mode meanwhile. */
+  private resume(): void {
+    this.keyboard.setRawMode?.(false);
+    this.keyboard.setRawMode?.(true);
+    void this.put(PASTE_MARKS.on);
+    this.clear();
+    this.draw();
+  }
+
+  private put(text: string | Uint8Array): Promise<void> {
+    // A terminal that is gone is reported by the writes of data.
+    return (this.last = this.write(text as string).catch(() => undefined));
+  }
+
+  /** @returns gives the stream its own write back */
+  private intercept(stream: TerminalStreams['stderr']): () => void {
+    const own = stream.write;
+    stream.write = (chunk) => {
+      this.clear();
+      this.drawSoon();
+      return own.call(stream, chunk);
+    };
+    return () => {
+      stream.write = own;
+    };
+  }
+
+  /** Once for all writes of this turn. */
+  private drawSoon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(() => {
+      this.isDue = false;
+      this.draw();
+    });
+  }
+}
+
+function lineStart(text: string, index: number): number {
+  return text.slice(0, index).lastIndexOf('\n') + 1;
+}
+
+function lineEnd(text: string, index: number): number {
+  const end = text.indexOf('\n', index);
+  return end < 0 ? text.length : end;
+}
+
+/** So many characters into the line that begins at `start`, at most its end, and not within a surrogate pair. */
+function within(text: string, start: number, column: number): number {
+  const index = Math.min(start + column, lineEnd(text, start));
+  return /[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index;
+}
