@@ -29,6 +29,7 @@ _acs_child() {
     'acs conv wait') REPLY='acs conv wait' ;;
     'acs conv result') REPLY='acs conv result' ;;
     'acs conv send') REPLY='acs conv send' ;;
+    'acs conv chat') REPLY='acs conv chat' ;;
     'acs conv confirm') REPLY='acs conv confirm' ;;
     'acs conv stop') REPLY='acs conv stop' ;;
     'acs conv resume') REPLY='acs conv resume' ;;
@@ -104,6 +105,7 @@ _acs_child() {
     'acs help conv wait') REPLY='acs help conv wait' ;;
     'acs help conv result') REPLY='acs help conv result' ;;
     'acs help conv send') REPLY='acs help conv send' ;;
+    'acs help conv chat') REPLY='acs help conv chat' ;;
     'acs help conv confirm') REPLY='acs help conv confirm' ;;
     'acs help conv stop') REPLY='acs help conv stop' ;;
     'acs help conv resume') REPLY='acs help conv resume' ;;
@@ -168,6 +170,7 @@ _acs_flags() {
     'acs conv wait') REPLY='--any --for --fail-on-stall --on-confirm --wait-timeout -h --help' ;;
     'acs conv result') REPLY='-h --help' ;;
     'acs conv send') REPLY='-F --file --image --resume --accept --reject --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
+    'acs conv chat') REPLY='--kind --source --since --tail -m --message -F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --members --confirm --id --api -h --help' ;;
     'acs conv confirm') REPLY='--accept --reject --reason --action --resume -h --help' ;;
     'acs conv stop') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all -h --help' ;;
     'acs conv resume') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo --all --wait -f --follow --wait-timeout --on-confirm -h --help' ;;
@@ -241,6 +244,7 @@ _acs_flags() {
     'acs help conv wait') REPLY='' ;;
     'acs help conv result') REPLY='' ;;
     'acs help conv send') REPLY='' ;;
+    'acs help conv chat') REPLY='' ;;
     'acs help conv confirm') REPLY='' ;;
     'acs help conv stop') REPLY='' ;;
     'acs help conv resume') REPLY='' ;;
@@ -314,7 +318,7 @@ _acs_flags() {
 _acs_commands() {
   case "$1" in
     'acs') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami doctor serve completion help' ;;
-    'acs conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
+    'acs conv') REPLY='new list show follow events wait result send chat confirm stop resume diff export open pull rename delete' ;;
     'acs sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs specs') REPLY='list show' ;;
     'acs settings') REPLY='get set unset edit schema profile' ;;
@@ -324,7 +328,7 @@ _acs_commands() {
     'acs repo') REPLY='list branches tasks' ;;
     'acs profile') REPLY='add list show use rename delete' ;;
     'acs help') REPLY='conv sandbox specs batch settings secret git-provider repo api login logout profile whoami doctor serve completion exit-codes environment output' ;;
-    'acs help conv') REPLY='new list show follow events wait result send confirm stop resume diff export open pull rename delete' ;;
+    'acs help conv') REPLY='new list show follow events wait result send chat confirm stop resume diff export open pull rename delete' ;;
     'acs help sandbox') REPLY='list show start pause resume wait delete exec cp shell' ;;
     'acs help specs') REPLY='list show' ;;
     'acs help settings') REPLY='get set unset edit schema profile' ;;
@@ -408,6 +412,30 @@ _acs_values() {
     'acs conv send --image') files=1 ;;
     'acs conv send --wait-timeout') : ;;
     'acs conv send --on-confirm') REPLY='ask accept reject exit' ;;
+    'acs conv chat --kind') : ;;
+    'acs conv chat --source') : ;;
+    'acs conv chat --since') : ;;
+    'acs conv chat --tail') : ;;
+    'acs conv chat -m' | 'acs conv chat --message') : ;;
+    'acs conv chat -F' | 'acs conv chat --file') files=1 ;;
+    'acs conv chat -r' | 'acs conv chat --repo') : ;;
+    'acs conv chat -b' | 'acs conv chat --branch') : ;;
+    'acs conv chat --git-provider') REPLY='github gitlab bitbucket bitbucket_data_center forgejo azure_devops enterprise_sso' ;;
+    'acs conv chat --title') : ;;
+    'acs conv chat --image') files=1 ;;
+    'acs conv chat --instructions') files=1 ;;
+    'acs conv chat --suggested-task') files=1 ;;
+    'acs conv chat --microagent') files=1 ;;
+    'acs conv chat --replay') files=1 REPLY='demo' ;;
+    'acs conv chat --model') : ;;
+    'acs conv chat --spec') names=specs ;;
+    'acs conv chat --sandbox') names=sandboxes ;;
+    'acs conv chat --mcp-config') files=1 ;;
+    'acs conv chat --secret') : ;;
+    'acs conv chat --members') files=1 ;;
+    'acs conv chat --confirm') REPLY='never risky always' ;;
+    'acs conv chat --id') : ;;
+    'acs conv chat --api') REPLY='auto v0 v1' ;;
     'acs conv confirm --reason') : ;;
     'acs conv confirm --action') : ;;
     'acs conv stop --status') REPLY='starting idle running waiting paused finished failed stuck stopped archived' ;;
@@ -535,6 +563,7 @@ _acs_values() {
     'acs conv wait argument' | 'acs conv wait further') names=conversations ;;
     'acs conv result argument') names=conversations ;;
     'acs conv send argument') names=conversations ;;
+    'acs conv chat argument') names=conversations ;;
     'acs conv confirm argument') names=conversations ;;
     'acs conv stop argument' | 'acs conv stop further') names=conversations ;;
     'acs conv resume argument' | 'acs conv resume further') names=conversations ;;

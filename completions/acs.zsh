@@ -30,6 +30,7 @@ _acs_child() {
     'acs conv wait') REPLY='acs conv wait' ;;
     'acs conv result') REPLY='acs conv result' ;;
     'acs conv send') REPLY='acs conv send' ;;
+    'acs conv chat') REPLY='acs conv chat' ;;
     'acs conv confirm') REPLY='acs conv confirm' ;;
     'acs conv stop') REPLY='acs conv stop' ;;
     'acs conv resume') REPLY='acs conv resume' ;;
@@ -105,6 +106,7 @@ _acs_child() {
     'acs help conv wait') REPLY='acs help conv wait' ;;
     'acs help conv result') REPLY='acs help conv result' ;;
     'acs help conv send') REPLY='acs help conv send' ;;
+    'acs help conv chat') REPLY='acs help conv chat' ;;
     'acs help conv confirm') REPLY='acs help conv confirm' ;;
     'acs help conv stop') REPLY='acs help conv stop' ;;
     'acs help conv resume') REPLY='acs help conv resume' ;;
@@ -169,6 +171,7 @@ _acs_flags() {
     'acs conv wait') reply=('--any:return when the first run has ended' '--for:wait for one of these statuses; return at once when none is possible any more' '--fail-on-stall:exit 124 when a running run has no event for this long' '--on-confirm:exit 8 when a confirmation is pending (always so)' '--wait-timeout:stop waiting after this time (default 1h off a terminal)' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv result') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv send') reply=('-F:read the message from this file' '--file:read the message from this file' '--image:attach an image to the message (repeatable)' '--resume:start a paused sandbox first' '--accept:accept the pending action first' '--reject:reject the pending action first' '--wait:return when the run has ended' '-f:print the events, and return when the run has ended' '--follow:print the events, and return when the run has ended' '--wait-timeout:stop waiting after this time (default 1h off a terminal)' '--on-confirm:when a confirmation is pending: ask, accept, reject, or exit with 8 (default: ask on a terminal, else exit)' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs conv chat') reply=('--kind:only events of these kinds, such as ActionEvent or action:run' '--source:only events from agent, user or environment' '--since:only events after this event or time' '--tail:begin with the newest n events; 0 for none' '-m:the task of a new conversation' '--message:the task of a new conversation' '-F:read the message from this file' '--file:read the message from this file' '-r:owner/name, a URL, a path or . (default: the current checkout)' '--repo:owner/name, a URL, a path or . (default: the current checkout)' '--no-repo:start without a repository' '-b:the branch (default: the current branch of the checkout)' '--branch:the branch (default: the current branch of the checkout)' '--git-provider:the host of the repository: github, gitlab, bitbucket, bitbucket_data_center, forgejo, azure_devops, enterprise_sso' '--title:title of the conversation' '--image:attach an image to the message (repeatable)' '--instructions:instructions that apply to all messages' '--suggested-task:work on an issue or pull request, from a file or as owner/name#12' '--microagent:create a microagent; the file holds {"repo","git_provider","title"}' '--replay:replay a recorded run, without a model; `demo` is built in' '--model:model of the conversation' '--spec:create the sandbox from this spec' '--sandbox:use an existing sandbox' '--mcp-config:MCP servers of the conversation' '--secret:pass the environment variable <NAME> as a secret (repeatable)' '--members:JSON object of further members of a V1 start' '--confirm:actions that need approval: never, risky, always' '--id:id of the new conversation; repeating the start returns the same conversation' '--api:dialect: auto, v0 or v1' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv confirm') reply=('--accept:accept the pending action' '--reject:reject it; the agent then waits for a message' '--reason:the reason, which is sent to the agent' '--action:answer only this action' '--resume:start a paused sandbox first' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv stop') reply=('--status:status is one of starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:status is none of these' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and no update for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:created from one of these specs' '--not-spec:created from none of these specs' '--repo:repository matches a pattern, such as '\''acme/*'\''' '--not-repo:repository matches none of these patterns' '--all:select every conversation' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs conv resume') reply=('--status:status is one of starting, idle, running, waiting, paused, finished, failed, stuck, stopped, archived' '--not-status:status is none of these' '--older-than:created at least this long ago' '--not-older-than:created less than this long ago' '--idle:no run in progress and no update for this long' '--not-idle:a run in progress, or updated less than this long ago' '--spec:created from one of these specs' '--not-spec:created from none of these specs' '--repo:repository matches a pattern, such as '\''acme/*'\''' '--not-repo:repository matches none of these patterns' '--all:select every conversation' '--wait:return when the run has ended; for one id' '-f:print the events, and return when the run has ended; for one id' '--follow:print the events, and return when the run has ended; for one id' '--wait-timeout:stop waiting after this time (default 1h off a terminal)' '--on-confirm:when a confirmation is pending: ask, accept, reject, or exit with 8 (default: ask on a terminal, else exit)' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
@@ -242,6 +245,7 @@ _acs_flags() {
     'acs help conv wait') reply=() ;;
     'acs help conv result') reply=() ;;
     'acs help conv send') reply=() ;;
+    'acs help conv chat') reply=() ;;
     'acs help conv confirm') reply=() ;;
     'acs help conv stop') reply=() ;;
     'acs help conv resume') reply=() ;;
@@ -315,7 +319,7 @@ _acs_flags() {
 _acs_commands() {
   case "$1" in
     'acs') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'git-provider:manage the tokens of git providers on the server' 'repo:list repositories, branches and suggested tasks' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'doctor:check the configuration, the server and this machine' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'help:show help for a command or a topic') ;;
-    'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
+    'acs conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'chat:follow a conversation and send messages from a prompt' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
@@ -325,7 +329,7 @@ _acs_commands() {
     'acs repo') reply=('list:list your repositories, or search for some' 'branches:list the branches of a repository' 'tasks:list the tasks that the server suggests') ;;
     'acs profile') reply=('add:check a server and its key, and store both under a name' 'list:list the profiles' 'show:show a profile, its server, and the source of URL and key' 'use:set the default profile' 'rename:rename a profile' 'delete:delete profiles and their stored keys') ;;
     'acs help') reply=('conv:start, follow, answer and delete conversations' 'sandbox:start, pause and delete sandboxes, and run programs in them' 'specs:list the specs that sandboxes are created from' 'batch:start many conversations from a file, and wait for them' 'settings:read and change your settings on the server' 'secret:manage the secrets that sandboxes get as variables' 'git-provider:manage the tokens of git providers on the server' 'repo:list repositories, branches and suggested tasks' 'api:send any request to the server' 'login:sign in to a server, and store its key' 'logout:remove the stored key of a profile' 'profile:store servers and their keys under names' 'whoami:show the active server and the signed-in user' 'doctor:check the configuration, the server and this machine' 'serve:run the local service, a server on this machine' 'completion:print a shell completion script' 'exit-codes:' 'environment:' 'output:') ;;
-    'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
+    'acs help conv') reply=('new:start a conversation' 'list:list conversations, newest first' 'show:show a conversation and the status of its run' 'follow:print the events of a run until it ends' 'events:print the events of a conversation' 'wait:wait until runs end' 'result:print the agent'\''s final answer to the latest message' 'send:send a message to a conversation and continue the run' 'chat:follow a conversation and send messages from a prompt' 'confirm:show the action that awaits approval, and accept or reject it' 'stop:stop runs; files are kept, and `conv send` continues the run' 'resume:start paused sandboxes and continue unfinished runs' 'diff:print the changes in the workspace since the run started' 'export:write a conversation with its events and its diff to one file' 'open:open the page of a conversation in a browser' 'pull:retrieve the changes into the checkout, a branch or a folder' 'rename:change the title of a conversation' 'delete:delete conversations') ;;
     'acs help sandbox') reply=('list:list sandboxes, newest first' 'show:show a sandbox' 'start:create a sandbox, or resume an existing one' 'pause:pause sandboxes: their processes stop, their files are kept' 'resume:resume paused sandboxes, without continuing their runs' 'wait:wait until sandboxes are ready, or have a status' 'delete:delete sandboxes and their files' 'exec:run a program in a sandbox' 'cp:copy files and folders from a sandbox or to it' 'shell:open a shell in a sandbox of the local service') ;;
     'acs help specs') reply=('list:list the specs of the server' 'show:show a spec') ;;
     'acs help settings') reply=('get:show settings' 'set:change the named settings' 'unset:clear settings, or reset them to their defaults' 'edit:edit settings in $VISUAL or $EDITOR' 'schema:list the settings, with types, bounds and choices' 'profile:manage stored model settings of the server') ;;
@@ -409,6 +413,30 @@ _acs_values() {
     'acs conv send --image') files=1 ;;
     'acs conv send --wait-timeout') : ;;
     'acs conv send --on-confirm') reply=('ask' 'accept' 'reject' 'exit') ;;
+    'acs conv chat --kind') : ;;
+    'acs conv chat --source') : ;;
+    'acs conv chat --since') : ;;
+    'acs conv chat --tail') : ;;
+    'acs conv chat -m' | 'acs conv chat --message') : ;;
+    'acs conv chat -F' | 'acs conv chat --file') files=1 ;;
+    'acs conv chat -r' | 'acs conv chat --repo') : ;;
+    'acs conv chat -b' | 'acs conv chat --branch') : ;;
+    'acs conv chat --git-provider') reply=('github' 'gitlab' 'bitbucket' 'bitbucket_data_center' 'forgejo' 'azure_devops' 'enterprise_sso') ;;
+    'acs conv chat --title') : ;;
+    'acs conv chat --image') files=1 ;;
+    'acs conv chat --instructions') files=1 ;;
+    'acs conv chat --suggested-task') files=1 ;;
+    'acs conv chat --microagent') files=1 ;;
+    'acs conv chat --replay') files=1 reply=('demo') ;;
+    'acs conv chat --model') : ;;
+    'acs conv chat --spec') names=specs ;;
+    'acs conv chat --sandbox') names=sandboxes ;;
+    'acs conv chat --mcp-config') files=1 ;;
+    'acs conv chat --secret') : ;;
+    'acs conv chat --members') files=1 ;;
+    'acs conv chat --confirm') reply=('never' 'risky' 'always') ;;
+    'acs conv chat --id') : ;;
+    'acs conv chat --api') reply=('auto' 'v0' 'v1') ;;
     'acs conv confirm --reason') : ;;
     'acs conv confirm --action') : ;;
     'acs conv stop --status') reply=('starting' 'idle' 'running' 'waiting' 'paused' 'finished' 'failed' 'stuck' 'stopped' 'archived') ;;
@@ -536,6 +564,7 @@ _acs_values() {
     'acs conv wait argument' | 'acs conv wait further') names=conversations ;;
     'acs conv result argument') names=conversations ;;
     'acs conv send argument') names=conversations ;;
+    'acs conv chat argument') names=conversations ;;
     'acs conv confirm argument') names=conversations ;;
     'acs conv stop argument' | 'acs conv stop further') names=conversations ;;
     'acs conv resume argument' | 'acs conv resume further') names=conversations ;;

@@ -187,7 +187,7 @@ const TABLE: Record<string, Row> = {
 const printedJson = new Map<string, unknown[]>();
 
 /** `settings edit` needs an editor, and writes what `settings set` prints; a shell needs a terminal. */
-const ON_TERMINALS = ['settings edit', 'sandbox shell'];
+const ON_TERMINALS = ['settings edit', 'sandbox shell', 'conv chat'];
 
 describe('the formats of', () => {
   it('each command there is', async () => {
