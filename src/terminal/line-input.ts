@@ -5,7 +5,9 @@
  */
 import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { type TerminalEvents, type TerminalStreams } from './status-line.ts';
+import { aroundWrites, type TerminalStreams } from './around-writes.ts';
+import { above, below, History, inserted, type TextAndCursor } from './message-text.ts';
+import type { TerminalEvents } from './status-line.ts';
 import { TerminalStream } from './writable.ts';
 
 /** `interrupt`: Ctrl-C without a text; `end`: Ctrl-D without one, or the end of the input. */
@@ -58,22 +60,18 @@ class Lines implements LineInput {
   private readonly keyboard: Terminal;
   private readonly write: (text: string) => Promise<void>;
   private readonly editor: Editor;
-  private readonly history: string[] = [];
-  /** What the editor holds: the entry of the history, or the text behind the newest one. */
-  private place = 0;
-  private behindHistory = '';
+  private readonly history = new History();
   /** A `message` that was begun, while an `answer` is read. */
   private draft: string | null = null;
   private pasted: string | null = null;
   private state: 'hidden' | 'shown' | 'cleared' = 'hidden';
-  private isDue = false;
   private last: Promise<void> = Promise.resolve();
   private enter: ((line: Line) => void) | null = null;
   private readonly restore: (() => void)[];
 
   constructor(options: LineInputOptions) {
     this.options = options;
-    const { stdin, stdout, stderr } = options.io;
+    const { stdin, stderr } = options.io;
     this.keyboard = stdin.raw;
     this.write = stderr.write.bind(stderr);
     const output = new TerminalStream(
@@ -91,8 +89,7 @@ class Lines implements LineInput {
     emitKeypressEvents(this.keyboard);
     this.listen();
     this.restore = [
-      this.intercept(stderr),
-      ...(stdout.isTTY ? [this.intercept(stdout)] : []),
+      aroundWrites(options.io, { before: () => this.clear(), after: () => this.draw() }),
       options.watch({ onResize: () => this.resize(), onContinue: () => this.resume() }),
     ];
   }
@@ -114,7 +111,11 @@ class Lines implements LineInput {
         signal.addEventListener('abort', onAbort, { once: true });
         this.enter = resolve;
       });
-      if (kind === 'message') this.remember();
+      if (kind === 'message') {
+        this.history.add(this.editor.line);
+        this.clear();
+        this.set('');
+      }
       return line;
     } finally {
       signal.removeEventListener('abort', onAbort);
@@ -186,10 +187,10 @@ class Lines implements LineInput {
         return this.insert('\n');
       case 'up':
       case 'ctrl-p':
-        return this.moveUp();
+        return this.move(above, -1);
       case 'down':
       case 'ctrl-n':
-        return this.moveDown();
+        return this.move(below, 1);
     }
     this.editor.write(text?.replace(CONTROLS, '') as string, key);
   };
@@ -199,14 +200,13 @@ class Lines implements LineInput {
     const { line, cursor } = this.editor;
     if (this.enter === null) return;
     if (line[cursor - 1] !== '\\') return this.enter({ type: 'text', text: line });
-    this.set(line.slice(0, cursor - 1) + line.slice(cursor), cursor - 1);
-    this.insert('\n');
+    this.show({ line: `${line.slice(0, cursor - 1)}\n${line.slice(cursor)}`, cursor });
   }
 
   private interrupt(): void {
     if (this.enter === null) return this.onInterrupt();
     if (this.editor.line === '') return this.enter({ type: 'interrupt' });
-    this.place = this.history.length;
+    this.history.reset();
     this.set('');
   }
 
@@ -218,42 +218,22 @@ class Lines implements LineInput {
   }
 
   private insert(text: string): void {
-    const { line, cursor } = this.editor;
-    this.set(line.slice(0, cursor) + text + line.slice(cursor), cursor + text.length);
+    this.show(inserted(this.editor, text));
   }
 
-  /** To the line above, or to the entry before. */
-  private moveUp(): void {
-    const { line, cursor } = this.editor;
-    const start = lineStart(line, cursor);
-    if (start === 0) return this.recall(this.place - 1);
-    this.set(line, within(line, lineStart(line, start - 1), cursor - start));
+  /** Within the text, else through the history. */
+  private move(within: (text: TextAndCursor) => TextAndCursor | null, direction: -1 | 1): void {
+    const moved = within(this.editor);
+    if (moved !== null) return this.show(moved);
+    const text = this.history.recall(direction, this.editor.line);
+    if (text !== null) this.set(text);
   }
 
-  private moveDown(): void {
-    const { line, cursor } = this.editor;
-    const end = lineEnd(line, cursor);
-    if (end === line.length) return this.recall(this.place + 1);
-    this.set(line, within(line, end + 1, cursor - lineStart(line, cursor)));
+  private set(line: string): void {
+    this.show({ line, cursor: line.length });
   }
 
-  private recall(place: number): void {
-    if (place < 0 || place > this.history.length) return;
-    if (this.place === this.history.length) this.behindHistory = this.editor.line;
-    this.place = place;
-    this.set(this.history[place] ?? this.behindHistory);
-  }
-
-  private remember(): void {
-    const { line } = this.editor;
-    if (line.trim() !== '' && this.history.at(-1) !== line) this.history.push(line);
-    this.place = this.history.length;
-    this.behindHistory = '';
-    this.clear();
-    this.set('');
-  }
-
-  private set(line: string, cursor = line.length): void {
+  private show({ line, cursor }: TextAndCursor): void {
     this.editor.line = line;
     this.editor.cursor = cursor;
     if (this.state === 'shown') this.editor.prompt(true);
@@ -300,42 +280,4 @@ class Lines implements LineInput {
     // A terminal that is gone is reported by the writes of data.
     return (this.last = this.write(text as string).catch(() => undefined));
   }
-
-  /** @returns gives the stream its own write back */
-  private intercept(stream: TerminalStreams['stderr']): () => void {
-    const own = stream.write;
-    stream.write = (chunk) => {
-      this.clear();
-      this.drawSoon();
-      return own.call(stream, chunk);
-    };
-    return () => {
-      stream.write = own;
-    };
-  }
-
-  /** Once for all writes of this turn. */
-  private drawSoon(): void {
-    if (this.isDue) return;
-    this.isDue = true;
-    setImmediate(() => {
-      this.isDue = false;
-      this.draw();
-    });
-  }
-}
-
-function lineStart(text: string, index: number): number {
-  return text.slice(0, index).lastIndexOf('\n') + 1;
-}
-
-function lineEnd(text: string, index: number): number {
-  const end = text.indexOf('\n', index);
-  return end < 0 ? text.length : end;
-}
-
-/** So many characters into the line that begins at `start`, at most its end, and not within a surrogate pair. */
-function within(text: string, start: number, column: number): number {
-  const index = Math.min(start + column, lineEnd(text, start));
-  return /[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index;
 }

@@ -2,7 +2,8 @@
 import { isForPrograms, noticeLine } from '../text/notice.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { paletteFor } from './palette.ts';
-import type { StatusLineOptions, TerminalStreams } from './status-line.ts';
+import type { TerminalStreams } from './around-writes.ts';
+import type { StatusLineOptions } from './status-line.ts';
 import type { TerminalWriter } from './writable.ts';
 
 /** A wait that a person watches: a status line on a terminal, a line per change of state elsewhere. */

@@ -7,6 +7,7 @@
 import type { Palette } from '../text/palette.ts';
 import { safeLine } from '../text/safe-text.ts';
 import { roughRuler } from '../text/width.ts';
+import { aroundWrites, type TerminalStreams } from './around-writes.ts';
 import type { TerminalWriter } from './writable.ts';
 
 /** So that a line shows the time that passes. */
@@ -15,11 +16,6 @@ const REDRAW_MS = 1_000;
 const CLEAR = '\x1b[J';
 const UNKNOWN_WIDTH = 80;
 const UNKNOWN_ROWS = 24;
-
-export interface TerminalStreams {
-  stdout: TerminalWriter;
-  stderr: TerminalWriter;
-}
 
 /** What happens to the terminal and to the process in it. */
 export interface TerminalEvents {
@@ -46,12 +42,11 @@ export class StatusLine {
   private readonly restore: (() => void)[];
   private state: 'drawn' | 'cleared' | 'hidden' | 'ended' = 'cleared';
   private isLineOpen = false;
-  private isDue = false;
   private written: Promise<void> = Promise.resolve();
 
   constructor(options: StatusLineOptions) {
     this.options = options;
-    const { stdout, stderr } = options.io;
+    const { stderr } = options.io;
     this.write = stderr.write.bind(stderr);
     const timer = setInterval(() => this.draw(), REDRAW_MS);
     timer.unref();
@@ -60,8 +55,7 @@ export class StatusLine {
     const end = (): void => void this.end();
     options.signal.addEventListener('abort', end, { once: true });
     this.restore = [
-      this.intercept(stderr),
-      ...(stdout.isTTY ? [this.intercept(stdout)] : []),
+      aroundWrites(options.io, { before: (chunk) => this.makeWay(chunk), after: () => this.draw() }),
       options.watch({
         onResize: () => this.draw(),
         onStop: () => this.clear(),
@@ -122,33 +116,14 @@ export class StatusLine {
     this.put(`\r${CLEAR}`);
   }
 
+  private makeWay(chunk: string | Uint8Array): void {
+    this.clear();
+    if (chunk.length > 0) this.isLineOpen = !endsWithLineFeed(chunk);
+  }
+
   private put(text: string): void {
     // A terminal that is gone is reported by the writes of data.
     this.written = this.write(text).catch(() => undefined);
-  }
-
-  /** @returns gives the stream its own write back */
-  private intercept(stream: TerminalWriter): () => void {
-    const own = stream.write;
-    stream.write = (chunk) => {
-      this.clear();
-      if (chunk.length > 0) this.isLineOpen = !endsWithLineFeed(chunk);
-      this.drawSoon();
-      return own.call(stream, chunk);
-    };
-    return () => {
-      stream.write = own;
-    };
-  }
-
-  /** Once for all writes of this turn. */
-  private drawSoon(): void {
-    if (this.isDue) return;
-    this.isDue = true;
-    setImmediate(() => {
-      this.isDue = false;
-      this.draw();
-    });
   }
 }
 
