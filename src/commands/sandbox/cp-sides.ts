@@ -8,8 +8,10 @@ export type Side = { at: 'sandbox'; id: string; path: string } | { at: 'here'; p
 export function readSide(text: string): Side {
   if (text === '-') return { at: 'stream' };
   if (text === '') throw new AppError('usage', 'a path is empty', { hint: 'the current folder is .' });
-  const colon = text.indexOf(':');
-  if (colon <= 0 || text.slice(0, colon).includes('/')) return { at: 'here', path: text };
+  // Of a URL with an id, the colons of the scheme and the port are part of the id.
+  const url = /^https?:\/\/[^/:]+(?::\d+)?\/[^:]+(?=:)/.exec(text)?.[0];
+  const colon = url?.length ?? text.indexOf(':');
+  if (colon <= 0 || (url === undefined && text.slice(0, colon).includes('/'))) return { at: 'here', path: text };
   return { at: 'sandbox', id: text.slice(0, colon), path: text.slice(colon + 1) || '.' };
 }
 
@@ -22,7 +24,9 @@ export function readRoute(source: string, target: string): Route {
   const to = readSide(target);
   const hint = 'for example: acs sandbox cp @last:report.md .   acs sandbox cp data.csv @last:data/';
   if (from.at === 'sandbox' && to.at === 'sandbox') {
-    throw new AppError('usage', 'both sides name a sandbox; one of them has to be on this machine', { hint });
+    throw new AppError('usage', 'both sides name a sandbox; one of them has to be on this machine', {
+      hint: 'a path of this machine with a colon needs a slash before it: ./a:b',
+    });
   }
   if (from.at === 'sandbox' && to.at !== 'sandbox') return { way: 'download', from, to };
   if (from.at !== 'sandbox' && to.at === 'sandbox') return { way: 'upload', from, to };

@@ -37,6 +37,13 @@ describe('sandbox cp copies', () => {
     expect([readdirSync(path.join(at.box, '.tmp')), readdirSync(at.here).sort()]).toEqual([[], ['back', name].sort()]);
   });
 
+  it('a file of a sandbox that a URL names, whose path has a colon', async () => {
+    put(at.box, { 'a:b': 'named' });
+    for (const url of [`http://127.0.0.1:3000/sandboxes/${ID}`, `https://acs.example.org/sandboxes/${ID}?tab=files`]) {
+      expect(await at.cp(`${url}:a:b`, '-')).toMatchObject({ code: 0, out: 'named' });
+    }
+  });
+
   it('a folder to the sandbox and back, with modes, links, empty folders and every name', async () => {
     put(path.join(at.here, 'source'), SOURCE);
     chmodSync(path.join(at.here, 'source/deep/er'), 0o555);
@@ -164,6 +171,7 @@ describe('sandbox cp refuses', () => {
   it.each([
     [2, 'file', 'folder', 'no side names a sandbox'],
     [2, `${ID}:file`, `${ID}:other`, 'both sides name a sandbox'],
+    [2, 'a:b', `${ID}:`, 'needs a slash before it: ./a:b'],
     [2, '', `${ID}:file`, 'a path is empty'],
     [2, './a:b', './c', 'no side names a sandbox'],
     [2, 'a b:file', '.', 'is not a sandbox id'],
