@@ -49,7 +49,7 @@ export function declareExec(parent: Command, ctx: Context): void {
       ['last', '{"type":"exit","exit_code"}'],
     ],
     examples: [
-      { command: 'acs sandbox exec @last -- npm test', does: 'run the tests where the last conversation worked' },
+      { command: 'acs sandbox exec @last --cwd app -- npm test', does: 'run the tests of the repository app there' },
       {
         command: "acs sandbox exec @last --cwd src --env CI=1 -- sh -c 'ls | wc -l'",
         does: 'run a shell line in a folder, with a variable',

@@ -26,7 +26,7 @@ export function declareShell(parent: Command, ctx: Context): void {
     ],
     exits: ['not-found', 'conflict', 'unsupported', 'interrupted'],
     examples: [
-      { command: 'acs sandbox shell @last', does: 'open a shell where the last conversation worked' },
+      { command: 'acs sandbox shell @last', does: 'open a shell in the last sandbox' },
       { command: 'acs sandbox shell @last --resume', does: 'the same, starting a paused sandbox first' },
     ],
   });
