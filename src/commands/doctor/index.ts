@@ -39,6 +39,7 @@ export function declareDoctor(root: Command, ctx: Context): void {
           ['node, git, completion', 'versions; whether completion is installed for $SHELL'],
         ],
       },
+      'No server has a route that only calls the model: `model` reads the settings. Whether the model answers is shown by a run: acs conv new --no-repo "Reply with OK" --wait',
       'The result of a check is pass, warn, fail or skip. The exit code is 1 when a check failed, whatever the reason; warnings do not change it. 3 is only for a file of --output that cannot be written.',
     ],
     json: ({ listForm }) => [listForm(checkView)],

@@ -65,7 +65,7 @@ const tls: Check = {
   async run(subject) {
     const url = await subject.url();
     if (url.startsWith('http:')) return unencrypted(subject.reach.isLoopback(url));
-    return judged(
+    return judgeCertificate(
       await subject.reach.handshake(url, await subject.route()),
       new URL(url).hostname,
       subject.ctx.clock.now(),
@@ -79,7 +79,8 @@ function unencrypted(isLoopback: boolean): Finding {
   return { status: 'warn', text, hint: 'use https, or a tunnel such as ssh -L' };
 }
 
-function judged(handshake: Handshake, host: string, nowMs: number): Finding {
+/** @param nowMs milliseconds since the epoch */
+export function judgeCertificate(handshake: Handshake, host: string, nowMs: number): Finding {
   const { refusal, issuer, validFromMs, validToMs, protocol } = handshake;
   const date = (ms: number): string => new Date(ms).toISOString();
   const valid_to = validToMs === null ? null : date(validToMs);

@@ -93,7 +93,7 @@ const ENVIRONMENT: Page = [
       ['NODE_EXTRA_CA_CERTS', 'file of additional certificate authorities'],
     ],
   },
-  'ACS_BASE_URL, ACS_PROFILE or ACS_API_KEY that is set but empty, and a key without a server, are exit code 3: a job that lost its variables must not pass against an empty local service. `acs whoami` shows the active server and key and where they come from.',
+  'ACS_BASE_URL, ACS_PROFILE or ACS_API_KEY that is set but empty, and a key without a server, are exit code 3: a job that lost its variables must not pass against an empty local service. `acs whoami` shows the active server and key and where they come from; `acs doctor` checks them.',
   'Requests: at most --rate per second to the app server; by default 8, on the cloud 1.5, after a first 10 at once. The local service and the agent servers of sandboxes have no limit. Answers may be encoded with gzip, deflate or br. A document may have 256 MiB and a file 512 MiB, before and after decoding; a larger answer, or another encoding, is exit code 9.',
 ];
 

@@ -69,11 +69,8 @@ export const httpsServer = (certificate: string, handler: http.RequestListener):
   listening(https.createServer({ key: fixture('key.pem'), cert: fixture(certificate) }, handler), 'https');
 
 /** Accepts connections and sends nothing. */
-export const silentServer = (): Promise<SmallServer> =>
-  listening(
-    net.createServer().on('connection', () => undefined),
-    'http',
-  );
+export const silentServer = (onConnection: () => void = () => undefined): Promise<SmallServer> =>
+  listening(net.createServer().on('connection', onConnection), 'http');
 
 /** A port at which nothing listens. */
 export async function refusedPort(): Promise<number> {

@@ -29,6 +29,28 @@ export const AUTH: ContractCase[] = [
     },
   },
   {
+    name: 'doctor finds no failure, and names the dialects of the server',
+    async run(target) {
+      const { items } = json<{ items: { id: string; status: string; text: string; data: unknown }[] }>(
+        await ok(target, 'doctor', '--json'),
+      );
+      expect(items.filter(({ status }) => status === 'fail')).toEqual([]);
+      const passed = items.filter(({ status }) => status === 'pass').map(({ id }) => id);
+      expect(passed).toEqual(expect.arrayContaining(['config', 'tcp', 'http', 'clock', 'key']));
+      expect(items.find(({ id }) => id === 'server')?.data).toMatchObject({ dialects: target.dialects });
+    },
+  },
+  {
+    name: 'doctor fails the check of a wrong key alone',
+    async run(target) {
+      const env = { ACS_API_KEY: 'not-the-right-key', ACS_CONFIG_DIR: `${target.dir}/wrong-key` };
+      const ended = expectCode(await target.invoke({ args: ['doctor', '--json'], env }), 1);
+      const { items } = JSON.parse(ended.out) as { items: { id: string; status: string }[] };
+      expect(items.filter(({ status }) => status === 'fail').map(({ id }) => id)).toEqual(['key']);
+      expect(ended.err + ended.out).not.toContain('not-the-right-key');
+    },
+  },
+  {
     name: 'a wrong key is exit 4, and shown nowhere',
     async run(target) {
       for (const command of ['whoami', 'conv list', 'settings get', 'sandbox list']) {
