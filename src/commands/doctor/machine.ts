@@ -119,7 +119,7 @@ const PLACES: Readonly<Record<string, (homes: Homes) => Places>> = {
       .map((folder) => path.join(folder, 'bash-completion/completions/acs'))
       .concat('/etc/bash_completion.d/acs'),
     startUp: ['.bashrc', '.bash_profile', '.profile', '.bash_completion'].map((name) => path.join(home, name)),
-    install: `acs completion bash > ${path.join(data, 'bash-completion/completions/acs')}`,
+    install: `acs completion bash > ${short(path.join(data, 'bash-completion/completions/acs'), home)}`,
   }),
   zsh: ({ home, functions }) => ({
     scripts: [
@@ -133,7 +133,7 @@ const PLACES: Readonly<Record<string, (homes: Homes) => Places>> = {
     startUp: ['.zshrc', '.zprofile', '.zshenv'].map((name) => path.join(home, name)),
     install: 'acs completion zsh > "${fpath[1]}/_acs"',
   }),
-  fish: ({ config }) => ({
+  fish: ({ home, config }) => ({
     scripts: [config, '/etc', '/usr/share', '/usr/local/share'].map((folder) =>
       path.join(
         folder,
@@ -142,9 +142,14 @@ const PLACES: Readonly<Record<string, (homes: Homes) => Places>> = {
       ),
     ),
     startUp: [path.join(config, 'fish/config.fish')],
-    install: `acs completion fish > ${path.join(config, 'fish/completions/acs.fish')}`,
+    install: `acs completion fish > ${short(path.join(config, 'fish/completions/acs.fish'), home)}`,
   }),
 };
+
+/** As a shell takes it. */
+function short(file: string, home: string): string {
+  return file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
+}
 
 async function installedIn(shell: string, { scripts, startUp, install }: Places): Promise<Finding> {
   const read = (file: string) => readFile(file, 'utf8').catch(() => null);
