@@ -15,10 +15,10 @@ import { isSecretName } from './text/secret-names.ts';
 
 declare const ACS_VERSION: string;
 
-/** What commander wants to print: kept back until it is known whether it is an answer (stdout) or an error. */
+/** The output of commander, kept until it is known whether it is an answer (stdout) or an error. */
 interface CommanderOutput {
   text: string;
-  /** The command whose help was asked for. It is laid out afterwards, by code that no other command loads. */
+  /** The command whose help was requested. It is laid out afterwards, by code that no other command loads. */
   help: Command | null;
 }
 

@@ -82,7 +82,7 @@ export interface Context {
   /** Set once the command line has been read. */
   globals: GlobalOptions;
 
-  /** True on a terminal where questions may be asked: stdin and stderr are terminals, no CI, no --no-input. */
+  /** Whether prompts are possible: stdin and stderr are terminals, no CI, no --no-input. */
   readonly interactive: boolean;
   /** True when stdin or stderr is not a terminal, or CI is set. */
   readonly offTerminal: boolean;

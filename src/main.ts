@@ -55,7 +55,7 @@ export function main(root: string): void {
 
 let stdinWasUsed = false;
 
-/** The first signal asks the command to end; a second one ends the process at once, as people expect of Ctrl-C twice. */
+/** The first signal aborts the command; a second one ends the process at once, as is usual for Ctrl-C twice. */
 function listenForSignals(interruption: AbortController, hangUp: HangUp): void {
   for (const [name, exitCode] of Object.entries(SIGNAL_EXIT_CODES)) {
     process.on(name, () => {
@@ -157,7 +157,7 @@ function spoken(stream: OutputStream): OutputStream {
   };
 }
 
-/** @param open gives the stream; asked for on use, because making one takes a fifth of the start */
+/** @param open returns the stream; called on first use, because making one takes a fifth of the start */
 function inputStream(open: () => NodeJS.ReadStream): InputStream {
   let read = false;
   return {

@@ -1,5 +1,5 @@
 /**
- * Builds the real context from what main.ts read of the process. Each part is made when a command first asks for it, so
+ * Builds the real context from what main.ts read of the process. Each part is made when a command first uses it, so
  * that `--help` and `--version` load nothing.
  */
 import type { Context, GlobalOptions } from './context.ts';

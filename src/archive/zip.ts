@@ -11,7 +11,7 @@ export type ZipMember = readonly [name: string, content: Uint8Array];
 type Bytes = Buffer<ArrayBuffer>;
 
 /**
- * The bytes of an archive of the members in their order; each is asked for when those before it have been consumed. Any
+ * The bytes of an archive of the members in their order; each is read when those before it have been consumed. Any
  * number of members; at most 4 GiB in all, which the reader of the bytes has to check.
  */
 export async function* zipChunks(

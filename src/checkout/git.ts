@@ -50,7 +50,7 @@ export function git(args: readonly string[], options: GitOptions): Promise<GitRe
         resolve({ code: typeof code === 'number' ? code : null, stdout, stderr: hideCredentials(stderr.trim()) });
       },
     );
-    // Git may end without reading all of it: its exit code says why.
+    // Git may end without reading all of it: its exit code shows the reason.
     child.stdin?.on('error', () => undefined).end(options.input);
     const stop = () =>
       void endTree(child).then(() => {
@@ -78,7 +78,7 @@ function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: '',
-    // ssh asks on the terminal by itself; GIT_TERMINAL_PROMPT does not prevent that.
+    // ssh opens the terminal itself and prompts there; GIT_TERMINAL_PROMPT does not prevent that.
     SSH_ASKPASS: 'false',
     SSH_ASKPASS_REQUIRE: 'force',
     GIT_OPTIONAL_LOCKS: '0',
@@ -86,7 +86,7 @@ function gitEnvironment(env: GitOptions['env']): NodeJS.ProcessEnv {
   };
 }
 
-/** Node says ENOENT for a missing folder as for a missing program. */
+/** Node reports ENOENT for a missing folder as for a missing program. */
 function gitMissing(cwd: string, cause: unknown): AppError {
   return new AppError('config', `cannot run git in ${cwd}`, {
     hint: 'check that git is installed and that the folder exists',

@@ -1,6 +1,6 @@
 /**
- * The git checkout a command runs in: what it is, where it comes from, and what a remote has. Everything is asked of the
- * user's own git, so that worktrees, `insteadOf` and credential helpers mean what they mean elsewhere.
+ * The git checkout a command runs in: what it is, where it comes from, and what a remote has. It is read with the user's
+ * own git, so that worktrees, `insteadOf` and credential helpers mean what they mean elsewhere.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -11,7 +11,7 @@ import type { BulkItem, BulkResult } from '../output/bulk.ts';
 
 const CONCURRENCY = 4;
 
-/** One thing to change; `profile` when several were asked for. */
+/** One thing to change; `profile` when several were given. */
 export interface Subject {
   id: string;
   profile?: string;
@@ -42,8 +42,8 @@ export async function readIds(ctx: Context, given: readonly string[]): Promise<s
 }
 
 /**
- * Says on stderr what would be hit, then asks. Throws `usage` where no answer may be asked for, and when it is no.
- * A dry run changes nothing and is not asked about.
+ * Prints on stderr what would change, then prompts. Throws `usage` where prompts are off, and when the answer is no.
+ * A dry run changes nothing and needs no confirmation.
  */
 export async function confirmChange(
   ctx: Context,

@@ -1,5 +1,5 @@
 /**
- * How a command says what it is. Every verb has a file that exports `declare<Verb>(parent, ctx)` and the function that
+ * How a command describes itself. Every verb has a file that exports `declare<Verb>(parent, ctx)` and the function that
  * does it; help states what it prints as JSON, its exit codes and at least two examples.
  */
 import type { Command } from 'commander';

@@ -9,7 +9,7 @@ export async function printWouldDo(ctx: Context, what: string): Promise<void> {
 
 /**
  * For a command that writes in several steps: the requests of each, in order, and the end of the dry run. A step may
- * need what only an earlier one brings, a running sandbox for example; then it is said what is not shown.
+ * need what only an earlier one brings, a running sandbox for example; then a notice names what is not printed.
  */
 export async function planSteps(
   ctx: Context,

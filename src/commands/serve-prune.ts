@@ -5,14 +5,14 @@ import { confirmChange } from './bulk.ts';
 import { planSteps } from './dry-run.ts';
 import { pruneView } from './serve-view.ts';
 
-/** Deletes what nobody has used for longer than the retention (milliseconds) at the local service, and prints how much that was. */
+/** Deletes what was unused for longer than the retention (ms) at the local service, and prints the counts. */
 export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx: Context): Promise<void> {
   ctx.out.check(pruneView, 'item');
   const isDryRun = ctx.globals.mode === 'dry-run';
   const service: LocalService = await ctx.localService();
   if (isDryRun && !(await service.status(dataDir)).running) throw notStarted();
   const message = 'Delete these conversations and their workspaces?';
-  // Where nobody can be asked, before anything is started for it.
+  // Where prompts are off, before anything is started.
   if (!ctx.interactive) await confirmChange(ctx, { message, hit: [] });
   const { conversations, sandboxes, started, pid } = await service.old(retentionMs, dataDir);
   if (started === 'now') await ctx.notice(`started the local service (pid ${pid}); end it with: acs serve --stop`);

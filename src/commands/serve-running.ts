@@ -3,13 +3,13 @@ import { AppError } from '../errors.ts';
 import type { LocalService, RunningFlags, RunningStatus, ServeOptions } from '../service-control.ts';
 import { formatDuration } from '../text/duration.ts';
 
-/** `--port 0` asks for any free port. */
+/** `--port 0` selects any free port. */
 const ANY_PORT = 0;
 const END_IT = { hint: 'end it first: acs serve --stop' };
 
 /**
- * The service of this data directory, when it runs with what these flags ask for; null: none runs.
- * @throws AppError `conflict` when a flag asks for something else than the service runs with
+ * The service of this data directory, when it runs as these flags request; null: none runs.
+ * @throws AppError `conflict` when a flag differs from what the service runs with
  */
 export async function runningAlready(options: ServeOptions, service: LocalService): Promise<RunningStatus | null> {
   const status = await service.status(options.dataDir);

@@ -43,7 +43,7 @@ async function whoami(ctx: Context): Promise<void> {
   }
 }
 
-/** A server that cannot be asked may be the wrong one: its URL and key are named with where they came from. */
+/** A server that does not answer may be the wrong one: the error names the URL, and the sources of URL and key. */
 function withSources(error: unknown, target: ResolvedTarget): unknown {
   if (!isAppError(error) || error.kind === 'interrupted' || error.kind === 'internal') return error;
   const { base_url: url, key } = sourceWords(target);

@@ -1,4 +1,4 @@
-/** Actions an agent may carry out only when the user says so: which wait, and what they would do. */
+/** Actions an agent may carry out only after the approval of the user: which are pending, and what they would do. */
 import type { ConversationEvent } from './event.ts';
 import { isRecord, textOf, type Members } from './event-parts.ts';
 
@@ -63,7 +63,7 @@ export function pendingActionV0(newestFirst: Iterable<ConversationEvent>): Pendi
   const answered = new Set<unknown>();
   for (const { id, kind, source, payload } of newestFirst) {
     if (kind.startsWith('observation:')) {
-      // A runtime says null to an action it was not allowed to carry out: that is not an answer.
+      // A runtime reports null for an action that it was not allowed to carry out: that is not an answer.
       if (kind !== 'observation:null') answered.add(payload['cause']);
       continue;
     }

@@ -45,7 +45,7 @@ type EditorEvent = Pick<ConversationEvent, 'id' | 'kind' | 'payload'>;
 export type EditReader = (event: EditorEvent) => Edit | null;
 
 export function createEditReader(): EditReader {
-  /** V0: content that an action is to write, until its observation says that it did; by the id of the action. */
+  /** V0: content that an action is to write, until its observation reports that it did; by the id of the action. */
   const writes = new Map<string, string>();
   return (event) => readEdit(event, writes);
 }

@@ -12,7 +12,7 @@ export function textOf(value: unknown): string {
 
 const MOST_CHARACTERS = 400;
 
-/** The first line that says something; `…` marks that more follows. */
+/** The first line that is not blank; `…` marks that more follows. */
 export function firstLine(text: string): string {
   const trimmed = text.trim();
   const end = trimmed.search(/[\r\n]/);

@@ -6,8 +6,8 @@ export async function* eachEvent(
 }
 
 /**
- * What an event says about the run of its conversation, the same for both dialects. `message` is one of the user, which
- * begins a run; `activity` is anything the agent does; `status:…` is a status of the run that the server reports.
+ * What an event shows about the run of its conversation, the same for both dialects. `message` is one of the user,
+ * which begins a run; `activity` is anything the agent does; `status:…` is a status of the run that the server reports.
  */
 export type RunSignal =
   | 'message'
@@ -26,7 +26,7 @@ export interface ConversationEvent {
   conversation_id: string;
   /** RFC 3339 with `Z`, microseconds kept. */
   timestamp: string | null;
-  /** agent, user, environment, hook or whatever the server says. */
+  /** agent, user, environment, hook or any other word of the server. */
   source: string | null;
   /** V1: the event's `kind`. V0: `action:<name>` or `observation:<name>`. */
   kind: string;
@@ -34,7 +34,7 @@ export interface ConversationEvent {
   text: string;
   /** The event as served, redacted. */
   payload: Record<string, unknown>;
-  /** Null: the event says nothing about the run. Not printed. */
+  /** Null: the event shows nothing about the run. Not printed. */
   signal: RunSignal | null;
 }
 

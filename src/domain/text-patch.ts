@@ -94,7 +94,7 @@ function linesOf(text: string): { count: number; marked(mark: string): string[] 
 }
 
 function range(start: number, count: number): string {
-  // Git says line 0 for the side that has no lines.
+  // Git writes line 0 for the side that has no lines.
   return `${count === 0 && start === 1 ? 0 : start},${count}`;
 }
 

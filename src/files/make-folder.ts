@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /**
  * Makes a folder and those above it; one that is there is left as it is. Not by Node's `recursive`: where a file system
- * says of a new name that it is not there, as /proc does, Node 20 tries for ever.
+ * reports that a new name does not exist, as /proc does, Node 20 tries for ever.
  * @throws the error of the file system
  */
 export function makeFolder(folder: string, mode = 0o777): void {

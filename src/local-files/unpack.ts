@@ -22,7 +22,7 @@ export interface Unpacked {
 export class Unpacking {
   readonly #target: Place;
   readonly #archive: Extract = extract();
-  /** From the beginning: an entry that is read before anything asks for it would be lost. */
+  /** From the beginning: an entry that is read before the iterator exists would be lost. */
   readonly #entries = this.#archive[Symbol.asyncIterator]();
   readonly #tree: Tree = new Map();
   readonly #links: { name: string; target: string }[] = [];

@@ -2,7 +2,7 @@
 import type { RecordShape, View } from './view.ts';
 
 export interface BulkItem {
-  /** Null: a server that could not be asked; nothing was matched there. */
+  /** Null: a server that could not be read; nothing was matched there. */
   id: string | null;
   profile?: string;
   ok: boolean;

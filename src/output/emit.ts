@@ -99,7 +99,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
     },
     redacted: <T>(value: T) => redactValue(value) as T,
     async close() {
-      // A stream without any item still makes the file that a script asked for; a rehearsal makes nothing.
+      // A stream without any item still creates the file of --output; a dry run creates none.
       if (kind !== null && globals.mode !== 'dry-run') await outlet.write('');
       await outlet.close();
     },

@@ -3,7 +3,7 @@ import type { Palette } from '../text/palette.ts';
 
 export type Format = 'table' | 'tsv' | 'json' | 'ndjson' | 'id';
 
-/** `document`: raw bytes, or JSON where it is asked for. */
+/** `document`: raw bytes, or JSON with --json. */
 export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw' | 'document';
 
 /** The part of the global flags that is about output. */
@@ -21,7 +21,7 @@ export interface EmitterOptions {
   cwd?: string;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Colours of stdout; asked for only for tables and plain lines. None: no colours. */
+  /** Colours of stdout; called only for tables and plain lines. None: no colours. */
   palette?: () => Promise<Palette>;
   /** Applied to every text but raw bytes, as the last net for secrets in free text (`createRedactor(…).text`). */
   redact?: (text: string) => string;

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import type { Field, View } from './view.ts';
 
 /**
- * @param names what --fields asks for
+ * @param names the value of --fields
  * @throws usage when one is unknown or given twice; the known ones are listed
  */
 export function chosenFields<T>(view: View<T>, names: readonly string[]): Field<T>[] {

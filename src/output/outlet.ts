@@ -6,7 +6,7 @@ import type { Look } from './render.ts';
 import type { EmitterOptions } from './emitter-options.ts';
 
 export interface Outlet {
-  /** A person reads it as it comes: stdout is a terminal and no file was asked for. */
+  /** Whether data is printed on a terminal: stdout is one, and there is no --output. */
   readonly onTerminal: boolean;
   write(chunk: string | Uint8Array): Promise<void>;
   /** Bytes as they are; on a terminal made safe. */
@@ -34,7 +34,7 @@ export function createOutlet({ io, globals, cwd = '.', now, palette }: EmitterOp
     },
     look: async () => ({
       width: onTerminal ? io.stdout.columns || UNKNOWN_COLUMNS : Number.POSITIVE_INFINITY,
-      // On a pipe there are colours when they are asked for (FORCE_COLOR, for `less -R`), in a file never.
+      // On a pipe there are colours only with FORCE_COLOR (for `less -R`), in a file never.
       palette: file === null && palette ? await palette() : NO_COLORS,
       nowMs: now(),
     }),

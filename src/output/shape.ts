@@ -1,4 +1,4 @@
-/** Records in the format asked for, as text. What is exact for scripts and what is short for people is decided by the view. */
+/** Records as text, in the format of the command line. The view decides what is exact for scripts and short for people. */
 import { chosenFields, namedFields, recordOf } from './fields.ts';
 import { jsonDocument, jsonLine, jsonLines } from './json.ts';
 import { renderParts } from './lines.ts';
@@ -8,7 +8,7 @@ import type { Format } from './emitter-options.ts';
 
 export interface Shape {
   format: Format;
-  /** What --fields asks for. */
+  /** The value of --fields. */
   fields: readonly string[] | undefined;
   redact: (text: string) => string;
   /** The value with all its texts redacted. */

@@ -19,7 +19,7 @@ export interface JsonShape {
   members?: readonly string[];
 }
 
-/** The noun and the members of a record in JSON: what help says of a view. */
+/** The noun and the members of a record in JSON: what help prints of a view. */
 export interface RecordShape {
   noun: string;
   fields: readonly { name: string; json?: JsonShape }[];

@@ -1,7 +1,7 @@
 /**
  * The script of the live page. It inserts what the service has rendered: steps at the end of the timeline, other parts
  * in the place of those with the same id. While the page is hidden it has no connection: a browser allows six to one
- * server, and a page that nobody sees must not keep the service running.
+ * server, and a hidden page must not keep the service running.
  */
 export const LIVE_SCRIPT = `
 'use strict';

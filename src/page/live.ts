@@ -39,7 +39,7 @@ export function messagePage(title: string, text: string, command: string | null)
 `.html;
 }
 
-/** Steps behind those of the page. `place`: of the newest event; a browser that reconnects asks for what follows it. */
+/** Steps behind those of the page. `place`: of the newest event; a browser that reconnects requests what follows it. */
 export function stepsMessage(steps: readonly Step[], place: number): string {
   const items = steps.map((step) => stepItem(step).html).join('');
   return items === '' ? `id: ${place}\n\n` : message('steps', items, place);

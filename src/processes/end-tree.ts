@@ -1,7 +1,7 @@
 /**
  * Ends a program with everything it started: git does not hand a signal on to the helper that waits for a silent host.
- * A process group of its own would do that too, but it would take the terminal away from a password manager that asks
- * there.
+ * A process group of its own would do that too, but it would take the terminal away from a password manager that
+ * prompts there.
  */
 import { execFile, type ChildProcess } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';

@@ -20,7 +20,7 @@ const MAX_OUTPUT_BYTES = 16_384;
 
 /**
  * Runs a key command through the shell and returns what it printed. Its stdin is empty, so that it cannot take a message
- * meant for acs; a password manager that asks does so on the terminal itself.
+ * meant for acs; a password manager prompts on the terminal itself.
  * Throws `config` when it fails, prints too much or takes too long.
  */
 export function runKeyCommand(command: string, options: KeyCommandOptions): Promise<string> {

@@ -1,6 +1,6 @@
 /**
  * Which server and which key (`acs help environment`), as a pure reading of flags, variables and stored profiles.
- * Nothing is read, run or started here: a plan says where the key is, key.ts fetches it.
+ * Nothing is read, run or started here: a plan names the place of the key, key.ts reads it.
  */
 import { AppError } from '../errors.ts';
 import { KEY_VARIABLES } from '../text/key-variables.ts';

@@ -177,7 +177,7 @@ async function closeToOthers(file: string, notice: (text: string) => Promise<voi
   await notice(`${was}; its mode is now 0600; renew its keys if others use this machine`);
 }
 
-/** An existing directory is closed to others only when nothing but our files is in it: it may be somebody's /tmp. */
+/** An existing directory is closed to others only when nothing but our files is in it: it may be /tmp. */
 async function prepareDirectory(dir: string): Promise<void> {
   makeFolder(dir, 0o700);
   const { mode } = await stat(dir);

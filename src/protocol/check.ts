@@ -1,5 +1,5 @@
 /**
- * Checks what came over the wire and says what is wrong with it in the form of the genuine servers: a list of
+ * Checks a request or answer and reports what is wrong in the form of the genuine servers: a list of
  * `{type, loc, msg, input, ctx?}` (interface section 8.1).
  */
 import * as v from 'valibot';
@@ -87,7 +87,7 @@ const LARGEST = 2000;
 
 /**
  * Genuine servers echo what they were sent. Here a text is masked where its member may hold a secret, by its name or
- * because nobody knows the name: a misspelt member may hold one as well.
+ * because the schema does not have the name: a misspelt member may hold one as well.
  */
 function shown(loc: (string | number)[], input: unknown, known: ReadonlySet<string>): { input?: unknown } {
   const text = JSON.stringify(input) as string | undefined;

@@ -1,6 +1,6 @@
 /**
  * The leaves of the schemas of requests. Each carries the wording of the genuine servers as its message, so a schema
- * built from them says the same as a genuine server (check.ts).
+ * built from them returns the messages of a genuine server (check.ts).
  */
 import * as v from 'valibot';
 import { words } from './check.ts';

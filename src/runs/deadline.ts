@@ -45,7 +45,7 @@ export interface TimedContext extends Context {
   readonly deadline: Deadline;
 }
 
-/** Does the work until the deadline, which makes it throw an error that `deadline.isOver` knows: `timeout`. */
+/** Does the work until the deadline, which makes it throw an error that `deadline.isOver` recognises: `timeout`. */
 export async function withinDeadline<T>(
   ctx: Context,
   limits: Limits,

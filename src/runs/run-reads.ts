@@ -7,7 +7,7 @@ import type { Server } from '../servers/server.ts';
 import { isPassing, timeLimit } from './deadline.ts';
 import { afterEvent, NO_EVIDENCE, type RunEvidence } from './outcome.ts';
 
-/** A server whose requests are aborted at a deadline, with an error that `isOver` knows. */
+/** A server whose requests are aborted at a deadline, with an error that `isOver` recognises. */
 export interface BoundServer {
   server: Server;
   signal: AbortSignal;
@@ -57,7 +57,7 @@ export async function readUnlessPassing({ server, isOver }: BoundServer, id: str
   }
 }
 
-/** Whether the sandbox contradicts a record that says that the run has ended; false while it cannot be asked. */
+/** Whether the sandbox contradicts a record with an end; false while it cannot be read. */
 export async function runsInSandbox({ server, isOver }: BoundServer, id: string): Promise<boolean> {
   try {
     return await server.conversations.runsInSandbox(id);

@@ -1,5 +1,5 @@
 /**
- * What the status of a conversation alone says about its run: one table for everything that asks. `outcome.ts` judges by
+ * What the status of a conversation by itself means for its run: one table for all callers. `outcome.ts` judges by
  * the events too.
  */
 import { NO_STATUS, type Conversation, type ConversationStatus, type Reason } from '../domain/conversation.ts';

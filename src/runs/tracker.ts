@@ -175,7 +175,7 @@ class Tracker {
       this.question.unanswered = unanswered;
       return;
     }
-    // The machine asks for an answer only where there is an answerer.
+    // The machine returns `answer` only where there is an answerer.
     const answerer = this.options.answer as Answerer;
     const answer = answerer.onWaiting().then((how): Taken => {
       this.question = null;

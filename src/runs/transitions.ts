@@ -1,6 +1,6 @@
 /**
- * The states and inputs of a tracked run, and the table of what each fact means in each phase. `state-machine.ts` applies
- * it; docs/architecture.md explains it.
+ * The states and inputs of a tracked run, and the table of what each fact means in each phase. `state-machine.ts`
+ * applies it; docs/architecture.md explains it.
  */
 import type { Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
@@ -8,15 +8,16 @@ import type { FollowItem } from './follow-source.ts';
 import type { Outcome, RunEvidence, TrackedRun } from './outcome.ts';
 
 /**
- * `open`: the newest record is not an end. `doubted`: it is one, and the events contradict it. `stable`: that for 1.5 s,
- * or 5 s without an event since the message. `ended`: the outcome is known, and the last events are waited for. `late`:
- * the deadline has passed, and the record is read for the last time.
+ * `open`: the newest record is not an end. `doubted`: it is one, and the events contradict it. `stable`: that for
+ * 1.5 s, or 5 s without an event since the message. `ended`: the outcome is known, and the last events are waited for.
+ * `late`: the deadline has passed, and the record is read for the last time.
  */
 export type Phase = 'open' | 'doubted' | 'stable' | 'ended' | 'late';
 
 /**
- * What an input says of the newest record: an end of the run, one that the events contradict, or none (`open`). After an
- * event only `idle` is an end at once: another status is read again. `read nothing`: it cannot be read now, or may recover.
+ * What an input shows about the newest record: an end of the run, one that the events contradict, or none (`open`).
+ * After an event only `idle` is an end at once: another status is read again. `read nothing`: it cannot be read now, or
+ * may recover.
  */
 // prettier-ignore
 export const FACTS = [
@@ -28,8 +29,8 @@ export type Fact = (typeof FACTS)[number];
 /**
  * `end`: the outcome of the record; where events are shown, after those before it.
  * `accept`: the same, although the events contradict it. `time-out`: 124; `unseen`: the same, without an answer.
- * `doubt`: the record is read again in 500 ms; `look`: in 250 ms; `await`: 250 ms after the last event; `retry`: in 1 s.
- * `go-on`: the run has not ended. `ask`: whether the sandbox reports that it is in progress. `-`: nothing changes.
+ * `doubt`: the record is read again in 500 ms; `look`: in 250 ms; `await`: 250 ms after the last event; `retry`:
+ * in 1 s. `go-on`: the run has not ended. `ask`: whether the sandbox reports that it is in progress. `-`: nothing changes.
  */
 export type Decision =
   'end' | 'accept' | 'time-out' | 'unseen' | 'doubt' | 'look' | 'await' | 'retry' | 'go-on' | 'ask' | '-';

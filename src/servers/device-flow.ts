@@ -119,7 +119,7 @@ async function poll(app: Transport, deviceCode: string): Promise<DevicePoll> {
     method: 'POST',
     path: '/oauth/device/token',
     raw: { contentType: 'application/x-www-form-urlencoded', bytes: new TextEncoder().encode(form.toString()) },
-    // The server decides how often it is asked; a key is given once.
+    // The server sets the interval of requests; it returns a key once.
     safe: 'once',
     maxBytes: MOST_BYTES.answer,
     accept: [400, 401, 403],
@@ -136,7 +136,7 @@ async function poll(app: Transport, deviceCode: string): Promise<DevicePoll> {
   throw refusal(answer, record['error']);
 }
 
-/** Bounded, so that neither zero nor an enormous number of seconds decides how often the server is asked. */
+/** Bounded, so that neither zero nor an enormous number of seconds sets the interval of requests. */
 function intervalMs(seconds: number): number {
   return Math.min(Math.max(seconds, INTERVAL_S.least), INTERVAL_S.most) * 1000;
 }

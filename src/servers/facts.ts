@@ -1,6 +1,6 @@
 /**
  * The facts of a server: probed once, cached for a day, and probed again when an answer contradicts them. A server
- * that was upgraded meanwhile is an error that says so, not the error of a missing route.
+ * that was upgraded meanwhile is an error that states this, not the error of a missing route.
  */
 import { AppError, isAppError } from '../errors.ts';
 import { isRecord } from '../protocol/shape.ts';

@@ -220,7 +220,7 @@ export interface Server {
     list(page: string | null, pageSize?: number): Promise<Page<Secret>>;
     /**
      * Stores a value under a name; the description stays unless another is given. Where the server cannot replace a
-     * value the secret is deleted and created, after a notice; an error then says whether the old value is still there.
+     * value the secret is deleted and created, after a notice; an error then states whether the old value still exists.
      */
     set(secret: NewSecret): Promise<Secret & { before: 'absent' | 'present' }>;
     /** Deletes one and reads the list. Throws `not-found`; `server` when it is still there. */

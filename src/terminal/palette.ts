@@ -4,7 +4,7 @@ import { NO_COLORS, type Palette } from '../text/palette.ts';
 export interface ColorQuestion {
   isTTY: boolean;
   env: Readonly<Record<string, string | undefined>>;
-  /** What --no-color says. */
+  /** `never` with --no-color. */
   color: 'auto' | 'never';
 }
 

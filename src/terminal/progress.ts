@@ -17,7 +17,7 @@ export interface Progress {
   fail(text?: string): Promise<void>;
 }
 
-/** The text, or what returns it: a status line asks once a second, because it may have a time. Several lines: a block. */
+/** The text, or what returns it: a status line calls it each second, because it may have a time. Several lines: a block. */
 export type Text = string | (() => string | readonly string[]);
 
 export interface ProgressOptions {

@@ -55,7 +55,7 @@ export interface PromptOptions {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
-  /** What --no-color says. */
+  /** `never` with --no-color. */
   color?: 'auto' | 'never';
 }
 

@@ -15,7 +15,7 @@ export class TerminalStream extends Writable {
 
   readonly #colors: 'colors' | 'no-colors';
 
-  /** @param colors without them, libraries that colour whatever the environment says are stripped of theirs */
+  /** @param colors without them, the colours of libraries that ignore the environment are removed */
   constructor(writer: TerminalWriter, colors: 'colors' | 'no-colors') {
     super();
     this.#writer = writer;

@@ -14,7 +14,7 @@ const LEAST_ROOM = 16;
 
 /**
  * Safe, further lines indented, and for a terminal of so many columns broken at words. It is measured without the
- * library that knows every script: notices must not wait for it to load.
+ * library that measures every script: notices must not wait for it to load.
  */
 export function plainLines(text: string, columns = 0): string {
   const safe = safeText(text.replaceAll('\r\n', '\n'));

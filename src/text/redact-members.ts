@@ -19,7 +19,7 @@ interface Place {
   mcp: boolean;
 }
 
-/** What a member's name says of its value. */
+/** What a member's name shows about its value. */
 interface Name {
   /** As it is shown. */
   shown: string;
@@ -113,7 +113,7 @@ function placeBelow(name: Name, value: object, place: Place): Place {
   const depth = place.depth + 1;
   // Counts of tokens are figures, not secrets.
   if (hasOnlyFigures(value as Record<string, unknown>)) return { depth, mcp, inside: 'open' };
-  // What a secret is called inside a map of secrets says nothing about its entry.
+  // In a map of secrets the name of a secret shows nothing about its entry.
   if (place.inside === 'map' && !Array.isArray(value)) return { depth, mcp, inside: 'entry' };
   const isMap = name.isSecretMap || name.isSecret || (mcp && name.isMcpMap);
   return { depth, mcp, inside: isMap ? 'map' : place.inside };

@@ -25,7 +25,7 @@ const WIDE = new RegExp(`[${TWO_COLUMNS}]`, 'g');
 /** Longer than any terminal is wide: such a text is cut before it is measured. */
 const LONGEST_MEASURED = 4096;
 
-/** A ruler for these texts. The library that knows wide and combining characters is loaded only when they have some. */
+/** A ruler for these texts. The library for wide and combining characters is loaded only when they have some. */
 export async function rulerFor(texts: Iterable<string>): Promise<Ruler> {
   for (const text of texts) {
     if (!SIMPLE.test(text)) return wideRuler();
@@ -33,7 +33,7 @@ export async function rulerFor(texts: Iterable<string>): Promise<Ruler> {
   return rulerOf(simpleWidth);
 }
 
-/** For any text, at once and without the library: where that knows better, as wide as a terminal may show it. */
+/** For any text, at once and without the library: where the library would be exact, the widest possible. */
 export function roughRuler(): Ruler {
   return rulerOf((text) => (SIMPLE.test(text) ? simpleWidth(text) : roughWidth(text)));
 }

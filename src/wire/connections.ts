@@ -137,7 +137,7 @@ function keyMark(origin: string, key: string | null): string | null {
   return key === null ? null : createHash('sha256').update(`${origin}\n${key}`).digest('hex').slice(0, 4);
 }
 
-/** What was learnt of one process of the local service says nothing about the next. */
+/** The facts of one process of the local service are not those of the next. */
 async function localProbeCache(cache: () => Promise<ServerCache>, pid: number | undefined) {
   const { probe } = await cache();
   return {

@@ -34,7 +34,7 @@ export async function findOld(server: Server, before: number): Promise<OldThings
     const { remove } = thing(id, () => server.conversations.remove(id));
     conversations.push({
       id,
-      // Read again: the run may have been started while the user was asked to confirm.
+      // Read again: the run may have been started during the prompt.
       remove: async () => ((await isAtWork(server, id)) ? 'at-work' : await remove()),
       state: state ?? 'unknown',
       isUnfinished: state !== null && isUnfinished(state),

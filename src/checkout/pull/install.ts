@@ -44,7 +44,7 @@ const JOURNAL = 'journal.json';
 
 /**
  * @throws AppError `conflict` where a link or a file is in the way; `config` for other errors of the file system. Nothing
- * has changed then, unless the error says that the files before could not be restored: then the stage must be kept.
+ * has changed then, unless the error states that the files before could not be restored: then the stage must be kept.
  */
 export function install({ root, stage, moves, last }: Installation): void {
   const journal = path.join(stage, JOURNAL);

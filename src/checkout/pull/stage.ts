@@ -57,7 +57,7 @@ export function succeeded(args: readonly string[], { code, stdout, stderr }: Git
 
 const PREFIX = 'acs-pull-';
 
-/** A new folder for a stage; the name says which process it belongs to. */
+/** A new folder for a stage; the name contains the id of its process. */
 export function stageFolder(parent: string, { pid }: Pick<Asking, 'pid'>): string {
   try {
     return mkdtempSync(path.join(parent, `${PREFIX}${pid}-`));

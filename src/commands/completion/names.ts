@@ -1,8 +1,8 @@
 /**
  * `acs __complete <what>`: names for a completion script, one a line, each with a tab and its title where it has one.
  * It reads what this machine has: profiles, the schema of settings, the last conversation of a server, and the local
- * service while that is running. It starts nothing, asks no other server, and prints nothing when anything fails: what
- * it prints goes into a line that somebody is typing.
+ * service while that is running. It starts nothing, sends nothing to another server, and prints
+ * nothing when anything fails: what it prints is inserted into the line that the user types.
  */
 import type { Context } from '../../context.ts';
 import { isAppError } from '../../errors.ts';

@@ -43,7 +43,7 @@ export interface AnswererOptions extends OnConfirmOptions {
   progress?: Pick<Progress, 'hide' | 'show'>;
 }
 
-/** Undefined where a confirmation ends the wait. Nobody can be asked off a terminal. */
+/** Undefined where a confirmation ends the wait. Off a terminal there are no prompts. */
 export function answerer(
   ctx: Context,
   server: Server,
@@ -92,7 +92,7 @@ function askFromList(ctx: Context): Ask {
   };
 }
 
-/** False when somebody else was faster. Throws `conflict` when the action still waits after the answer. */
+/** False when another client has answered first. Throws `conflict` when the action still waits after the answer. */
 async function sendAnswer(server: Server, id: string, reply: NonNullable<Reply>, action_id: string): Promise<boolean> {
   try {
     await server.conversations.answer(id, { ...reply, action_id });

@@ -1,4 +1,4 @@
-/** Confirmations as they are shown, asked for and answered. */
+/** Confirmations: printing them, the prompt, and the answer. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { ConfirmationDecision, PendingAction } from '../../domain/confirmation.ts';
@@ -83,7 +83,7 @@ export async function showPending(ctx: Context, pending: readonly PendingAction[
   for (const { kind, risk, text } of pending) await ctx.notice(`${kind}, risk ${risk}:\n${text}`);
 }
 
-/** Prints the whole action, then asks. Null: neither yes nor no, the action stays pending. */
+/** Prints the whole action, then prompts. Null: neither yes nor no, the action stays pending. */
 export async function askDecision(
   ctx: Context,
   pending: readonly PendingAction[],

@@ -3,10 +3,10 @@ import type { Context } from '../../context.ts';
 import type { DiffBase, Server, WorkspaceDiff } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
 
-/** From so many files on, a command off a terminal reports that it asks for each of them. */
+/** From so many files on, a command off a terminal prints a notice that it sends a request for each. */
 const MANY_FILES = 100;
 
-/** A server that gives no patch is asked for each file: progress on a terminal, one notice elsewhere. */
+/** A server that returns no patch gets a request for each file: progress on a terminal, one notice elsewhere. */
 export async function diffWithProgress(
   ctx: Context,
   server: Server,

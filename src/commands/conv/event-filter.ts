@@ -1,4 +1,4 @@
-/** Which events a reader asked for: --kind, --source, --since, --tail. */
+/** Which events a command prints: --kind, --source, --since, --tail. */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { ConversationEvent } from '../../domain/event.ts';

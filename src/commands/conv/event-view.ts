@@ -78,7 +78,7 @@ function eventLine(event: ConversationEvent, clock: string): LinePart[] {
   }
 }
 
-/** Why the agent does it, when it said so: a line above what it does. */
+/** The thought of the agent, where the event has one: a line above the action. */
 function thought(event: ConversationEvent): LinePart[] {
   const said = block(thoughtOf(event), THOUGHT);
   if (said.length === 0 || said[0] === event.text) return [];

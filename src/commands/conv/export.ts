@@ -8,7 +8,7 @@ import { conversations } from './conversations.ts';
 import { readRecord, type ExportRecord } from './export/record.ts';
 import { findStarted } from './started.ts';
 
-/** What each form is, and what writes it; loaded when it is asked for. */
+/** What each form is, and what writes it; loaded on use. */
 const FORMS = {
   zip: {
     meaning: 'event_<number>_<id>.json for each event, as in the download of a server, meta.json and changes.patch',

@@ -1,4 +1,4 @@
-/** What `conv new` says and prints, in each format: the id when it exists, the record or the outcome at the end. */
+/** What `conv new` prints in each format: the id when it exists, the record or the outcome at the end. */
 import { access, constants, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../context.ts';

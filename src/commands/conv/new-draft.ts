@@ -1,4 +1,4 @@
-/** What `conv new` is asked to start: read from flags and files, then completed by what the server has. */
+/** What `conv new` is to start: read from flags and files, then completed by what the server has. */
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import type { SuggestedTask } from '../../domain/git-provider.ts';
@@ -26,7 +26,7 @@ export type Draft = Omit<NewConversation, 'repository' | 'branch' | 'git_provide
   suggested_task: SuggestedTask | TaskName | null;
 };
 
-/** Everything that can be wrong in flags and files is found here, before a server is asked for anything. */
+/** Everything that can be wrong in flags and files is found here, before any request. */
 export async function readDraft(ctx: Context, argument: string | undefined, options: NewOptions): Promise<Draft> {
   return {
     api: options.api ?? 'auto',
@@ -115,7 +115,7 @@ export async function checkServer(server: Server, { api, id, title, replay, sand
       hint: 'use -p local, or replay a file',
     });
   }
-  // A start over V0 takes none, known or not, and says so itself.
+  // A start over V0 takes no sandbox, known or not, and throws its own error.
   if (sandbox !== undefined && api !== 'v0') await server.sandboxes.get(sandbox);
 }
 

@@ -9,7 +9,7 @@ import { afterStopping, type StopOptions } from './new-stop.ts';
 
 type FailedOptions = StopOptions & { announcer: Announcer };
 
-/** What a failed start leaves behind is printed, stopped where that was asked for, and named in the error. */
+/** What a failed start leaves behind is printed, stopped where a flag requests it, and named in the error. */
 export async function afterFailedStart(
   ctx: Context,
   server: Server,

@@ -1,4 +1,4 @@
-/** What `conv new` reads from files and the environment. Everything is checked before a server is asked for anything. */
+/** What `conv new` reads from files and the environment. Everything is checked before any request. */
 import type { Context } from '../../context.ts';
 import { checkMcpConfig } from '../../domain/mcp-config.ts';
 import type { SuggestedTask } from '../../domain/git-provider.ts';

@@ -120,7 +120,7 @@ export function stayOf({ wait, follow, count }: NewOptions): Stay {
   return wait === true || follow === true || count !== undefined ? 'ended' : 'started';
 }
 
-/** Throws `usage` for flags that contradict each other, before anything is read or asked. */
+/** Throws `usage` for flags that contradict each other, before any read or prompt. */
 export function checkNewOptions(ctx: Context, argument: string | undefined, options: NewOptions): void {
   const clash = (one: unknown, other: unknown, names: string): void => {
     if (one !== undefined && one !== false && other !== undefined && other !== false) {

@@ -19,7 +19,7 @@ type PlaceOptions = Pick<NewOptions, 'repo' | 'branch' | 'gitProvider'>;
 
 /**
  * Throws `not-found` for a folder without a checkout and a branch that the remote does not have, `usage` for what has
- * to be said. Asks git only; nothing is sent.
+ * to be given. Runs git only; no request is sent.
  */
 export async function choosePlace(ctx: Context, server: Server, options: PlaceOptions): Promise<Place> {
   if (options.repo === false) return NOWHERE;
@@ -155,7 +155,7 @@ interface Remote {
   dir?: string;
 }
 
-/** What `choosePlace` will say against this branch: null where nothing is, or where the remote cannot be asked. */
+/** The error that `choosePlace` will throw for this branch: null for none, or where the remote cannot be read. */
 export async function branchProblem(
   ctx: Context,
   server: Server,
@@ -189,7 +189,7 @@ async function remoteOf(ctx: Context, server: Server, repo: string | undefined):
     : { remote: 'origin', shown: origin?.repository ?? dir, dir };
 }
 
-/** Throws `not-found` when the branch is known not to be there; a remote that cannot be asked leaves it to the server. */
+/** Throws `not-found` when the branch is known not to be there; where the remote cannot be read, the server decides. */
 async function checkBranch(ctx: Context, { remote, branch, shown, dir }: Remote & { branch: string }): Promise<void> {
   const found = await ctx.branchOnRemote(remote, branch, dir);
   if (found.state !== 'absent') return;

@@ -46,7 +46,7 @@ export interface Started {
   tracked: TrackedRun | null;
 }
 
-/** Starts the conversation and waits as long as `stay` says; prints only what `announcer` prints. */
+/** Starts the conversation and waits until what `stay` names; prints only what `announcer` prints. */
 export async function startAndTrack(
   ctx: Context,
   server: Server,

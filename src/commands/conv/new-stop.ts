@@ -65,7 +65,7 @@ export async function afterStopping(
 }
 
 /**
- * The failure of a command that has also stopped the run, as it was asked to.
+ * The failure of a command that has also stopped the run, as a flag requests.
  * @param why what ended the waiting, in words
  */
 function stoppedInstead(failure: AppError, why: string, { id, status }: Conversation): AppError {

@@ -96,7 +96,7 @@ export async function beginConversation(argument: string | undefined, given: New
       hint: 'give the message as an argument, with --file, or as - on stdin; or replay a recorded run with --replay',
     });
   }
-  // A person who is asked may take as long as the answers need.
+  // Prompts have no deadline.
   const lookUps = isWhole && !isTaskMissing ? limits : limitsAfter(ctx, Number.POSITIVE_INFINITY);
   const { server, replay } = await beforeStart(ctx, lookUps, async (timed) => {
     const inForce = await timed.server();

@@ -10,7 +10,7 @@ import { idOf } from './view.ts';
 
 /**
  * What is done before the tracker starts, which keeps the deadline itself.
- * @param id of the conversation, or the word it was asked for by
+ * @param id of the conversation, or the word of the command line
  * @param work calls `see` with the conversation as it was read last
  * @throws `timeout` with the last status that was read
  */

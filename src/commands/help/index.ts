@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import { childNamed } from '../entries.ts';
 import { TOPICS } from '../help-topics.ts';
 
-/** Takes the place of commander's own `help`, which knows no topics. */
+/** Replaces commander's own `help`, which has no topics. */
 export function declareHelp(root: Command, ctx: Context): void {
   root
     .command('help [words...]')

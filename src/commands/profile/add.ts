@@ -61,7 +61,7 @@ async function askForUrl(ctx: Context): Promise<string> {
   throw new AppError('usage', 'the URL of the server is missing', { hint: 'give it with --base-url' });
 }
 
-/** Before a key is asked for. The store looks again when it writes. */
+/** Before the prompt for a key. The store checks again when it writes. */
 async function refuseTaken(store: ProfileStore, name: string, options: AddOptions): Promise<void> {
   if (options.replace || (await store.get(name)) === null) return;
   throw new AppError('conflict', `there is already a profile "${name}"`, {

@@ -26,7 +26,7 @@ export async function signInByDevice(ctx: Context, flow: DeviceFlow, options: De
       ? `to sign in, open ${code.url} in a browser and enter the code ${code.user_code}`
       : `to sign in, open ${code.url} in a browser and check that it shows the code ${code.user_code}`,
   );
-  // Not off a terminal: nobody is there to see it.
+  // Not off a terminal: no user would see it.
   if (options.browser && !ctx.offTerminal && !(await ctx.openBrowser(code.url)))
     await ctx.notice('no browser was found; open the address on any device');
   const validity = formatDuration(code.expires_in_ms);
@@ -90,7 +90,7 @@ function mayPass({ kind, details }: AppError): boolean {
   return kind === 'network' || kind === 'rate-limited' || kind === 'unknown-outcome';
 }
 
-/** Never shorter than before: a server that is asked too often refuses the code. */
+/** Never shorter than before: a server that gets too many requests refuses the code. */
 function nextInterval(beforeMs: number, answer: DevicePoll | AppError): number {
   if (isAppError(answer)) return Math.min(beforeMs + SLOWER_MS, LONGEST_INTERVAL_MS);
   if (answer.status === 'approved') return beforeMs;

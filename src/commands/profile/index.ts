@@ -1,6 +1,6 @@
 /**
- * `acs profile`: named servers and where their keys are. Storing and resolving is in src/profiles; here is what a person
- * asks for and sees.
+ * `acs profile`: named servers and where their keys are. Storing and resolving is in src/profiles; here are the
+ * commands and what they print.
  */
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';

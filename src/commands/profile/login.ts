@@ -162,7 +162,7 @@ function problemOf(check: () => unknown): true | string {
   }
 }
 
-/** Before a key is asked for. The store looks again when it writes. */
+/** Before the prompt for a key. The store checks again when it writes. */
 async function agreeToReplace(
   ctx: Context,
   store: ProfileStore,

@@ -12,7 +12,7 @@ interface ShownProfile extends Identity {
   name: string | null;
   default: boolean;
   created_at: string | null;
-  /** Why the server could not be asked; null when it answered. */
+  /** Why the server could not be read; null when it answered. */
   error: { code: string; message: string } | null;
 }
 
@@ -70,7 +70,7 @@ async function showProfile(name: string | undefined, ctx: Context): Promise<void
   });
 }
 
-/** Reading the profile worked, whatever its server says. */
+/** Reading the profile worked, whatever its server answers. */
 async function look(target: ResolvedTarget, ctx: Context): Promise<Identity & Pick<ShownProfile, 'error'>> {
   try {
     return { ...(await identify(target, ctx)), error: null };

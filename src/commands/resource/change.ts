@@ -18,7 +18,7 @@ export interface ChangeOptions extends SelectorOptions {
   ignoreNotFound?: boolean;
 }
 
-/** What the change of one record knows of its command. */
+/** What the change of one record is given of its command. */
 export interface ChangeRequest<R, O> {
   options: O;
   /** All records that the command changes, this one included. */

@@ -36,7 +36,7 @@ export interface WaitVerb<R extends StatusRecord, T> {
   ifMissing?(word: string): T | undefined;
   printAll(ctx: Context, waited: readonly Waited<T>[]): Promise<void>;
   exitCodeOf(result: T): number;
-  /** Sets the exit code of a result without failure, and says the next step. */
+  /** Sets the exit code of a result without failure, and prints the next step. */
   endAs(ctx: Context, result: T): Promise<void>;
 }
 

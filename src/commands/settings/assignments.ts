@@ -1,4 +1,4 @@
-/** What a command line asks to set: `key=value`, `key=@file`, `key=-`, a bare secret name, and `--file`. */
+/** The settings that a command line sets: `key=value`, `key=@file`, `key=-`, a bare secret name, and `--file`. */
 import type { Context } from '../../context.ts';
 import type { JsonValue, SettingsField } from '../../domain/settings.ts';
 import { SETTINGS_FIELDS } from '../../domain/settings-fields.ts';
@@ -9,7 +9,7 @@ import { holdsSecret, parseSettingsText, type Parsed } from './parse.ts';
 
 export interface Assignment {
   name: string;
-  /** Null for a bare name: its value is asked for. */
+  /** Null for a bare name: a prompt reads its value. */
   text: string | null;
 }
 

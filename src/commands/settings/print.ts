@@ -5,7 +5,7 @@ import type { View } from '../../output/view.ts';
 import { settingsView, type SettingsRecord } from './view.ts';
 
 export interface Printed {
-  /** The names in question: those asked for, or all. */
+  /** The names on the command line, or all. */
   names: readonly string[];
   record: SettingsRecord;
   /** Further members in JSON. */
@@ -32,7 +32,7 @@ export function refuseIds(ctx: Context): void {
 export async function printSettings(ctx: Context, { names, record, extra }: Printed): Promise<void> {
   const isForPeople = ctx.out.format === 'table' || ctx.out.format === 'tsv';
   if (isForPeople && names.length === 0) return;
-  // A script that asks for one setting wants its value; of several it needs the names, too.
+  // For one setting a script needs only the value; for several it needs the names, too.
   const asRows = ctx.out.format === 'table' || (ctx.out.format === 'tsv' && names.length > 1);
   if (!asRows || ctx.globals.fields) return await ctx.out.item(settingsView(names), record, extra);
   const rows = names.map((name) => ({ name, value: record[name] ?? null }));

@@ -29,7 +29,7 @@ export interface AppConversationRecord {
   session_api_key: string | null;
 }
 
-/** A tag that the app server writes at the start and nobody else does; recorded with 1.11.0, not yet with 1.6.0. */
+/** A tag that only the app server writes, at the start; recorded with 1.11.0, not yet with 1.6.0. */
 const START_TAG = 'archiveworkspacepath';
 
 export function readAppConversation(value: unknown, place = 'conversation'): AppConversationRecord {
@@ -62,7 +62,7 @@ export interface StartTaskRecord {
   sandbox_id: string | null;
   created_at: string | null;
   updated_at: string | null;
-  /** The echo of what was asked for. */
+  /** The request as the server returns it. */
   request: Json;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the shell of a sandbox does for a copy: it says what a path names, packs a folder, and puts what was uploaded in
- * its place. For a POSIX shell with the programs of GNU or BusyBox. Paths in the output are in base64, because a name
- * may have any byte.
+ * What the shell of a sandbox does for a copy: it reports what a path names, packs a folder, and puts what was uploaded
+ * in its place. For a POSIX shell with the programs of GNU or BusyBox. Paths in the output are in base64, because a
+ * name may have any byte.
  */
 import { shellQuote } from '../../text/shell-quote.ts';
 

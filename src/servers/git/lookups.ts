@@ -41,7 +41,7 @@ export function createLookups(links: Links, dialect: Dialect): Lookups {
 }
 
 function lookupsV1(links: Links): Lookups {
-  /** Providers cut a page at their own size, and the server asks them for one item more than its limit. */
+  /** Providers cut a page at their own size, and the server requests one item more than its limit. */
   const limitOf = (provider: string, wanted?: number): number =>
     Math.max(2, Math.min(wanted ?? PAGE_SIZE, pageSizeOf(provider) - 1));
   return {

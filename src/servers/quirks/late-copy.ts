@@ -3,7 +3,7 @@
  *
  * Servers:  openhands-ai 1.6.0 and 1.11.0
  * Symptom:  `conv events`, `result` and `follow` of a sandbox that does not answer end without the last events of the
- *           run, and nothing says so.
+ *           run, without a warning.
  * Evidence: interface 7.1: the sandbox sends after 5 events or 30 s, 1 to 30 s recorded;
  *           test/servers/quirks/late-copy.test.ts
  * Cost:     0 requests while the sandbox answers; else reads of the copy, for at most 30 s at the end of a run

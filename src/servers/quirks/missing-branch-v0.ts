@@ -19,7 +19,7 @@ import { runtimeOf, V0_TIMEOUT_MS } from '../v0/calls.ts';
 
 /**
  * Throws `not-found` when the branch did not arrive, `server` when another one is checked out. Nothing is concluded where
- * the files cannot be read, beyond what the record says.
+ * the files cannot be read, beyond the record.
  */
 export async function checkBranchArrivedV0(
   links: Links,

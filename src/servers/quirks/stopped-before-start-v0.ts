@@ -2,7 +2,7 @@
  * Distinguishes a V0 conversation that has not started yet from one that was stopped.
  *
  * Servers:  openhands-ai with V0 as the cloud served it (2025); rate unknown
- * Symptom:  `conv new --api v0 --wait` exits 6 at once: the record says STOPPED until the conversation starts.
+ * Symptom:  `conv new --api v0 --wait` exits 6 at once: the record has STOPPED until the conversation starts.
  * Evidence: interface 3.1; test/servers/quirks/stopped-before-start-v0.test.ts
  * Cost:     0 requests
  * Remove:   when servers with V0 are no longer supported

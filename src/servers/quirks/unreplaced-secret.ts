@@ -51,7 +51,7 @@ export async function recreateSecret(
   }
 }
 
-/** Deletes the secret and reads what became of it. Throws an error that says so when the old value may be gone. */
+/** Deletes the secret and reads it again. Throws an error that names a possible loss of the old value. */
 async function removeOld(
   links: Links,
   name: string,

@@ -30,7 +30,7 @@ export interface Call {
   safe: 'read' | 'idempotent' | 'once';
   /**
    * What a good answer is: JSON (the default), or any bytes. `any`: each answer is returned, whatever its status, and
-   * says nothing about the facts of the server; `Answer.error` is the error that it stands for.
+   * changes no facts of the server; `Answer.error` is the error that it stands for.
    */
   expect?: 'json' | 'bytes' | 'any';
   /** The presence of the route is unknown: a 404 or 405 does not contradict the cached facts. */

@@ -1,6 +1,6 @@
 /**
- * A token bucket: servers answer 429 to a client that asks too fast (10 requests a second on a self-hosted server,
- * 100 a minute on the cloud), so acs asks slower than that by itself.
+ * A token bucket: servers answer 429 to a client that sends too many requests (10 a second on a self-hosted server, 100 a
+ * minute on the cloud), so acs stays below that.
  */
 import type { Clock } from '../../clock.ts';
 

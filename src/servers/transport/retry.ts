@@ -44,7 +44,7 @@ function retryAfterMs(answer: Answer, attempt: number, nowMs: number): number | 
 }
 
 /**
- * Waited on top of what the server asks for, more with each try: a self-hosted server counts what it refuses, too, so
+ * Added to the time that the server requests, more with each try: a self-hosted server counts what it refuses, too, so
  * clients that return together are refused together, for ever.
  */
 export function spreadMs(answer: Answer, waitMs: number, attempt: number): number {

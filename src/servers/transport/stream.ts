@@ -138,7 +138,7 @@ class Silence {
   }
 }
 
-/** A body: the connection asks for the next part when it has taken the one before. */
+/** A body: the connection reads the next part when it has sent the one before. */
 class Source {
   /** Why reading it has failed. */
   error: unknown = null;

@@ -34,7 +34,7 @@ export async function sendV1(links: Links, facts: ProbeFacts, id: string, messag
   if (seen.word === WAITING) throw waitsForConfirmation(normalId(id));
   const goesOn = seen.word === 'running' && seen.by !== null;
   await deliver(links, record, { content, run: !goesOn });
-  // Releases before this call begin with a message whatever an older run is about; asked again, they would run twice.
+  // Releases before this call run a message even while an older run works: a second request would run it twice.
   const isSure = facts.features['send-message'] === 'absent';
   if (seen.by !== null && (goesOn || !isSure)) await runIfUnprocessed(links, seen.by);
 }

@@ -151,7 +151,7 @@ async function sendStart(
   }
 }
 
-/** No answer came, or one that says that the request was carried out and cannot be read. */
+/** No answer came, or one that shows that the request was carried out but cannot be read. */
 function mayBeTaken(error: AppError): boolean {
   return error.kind === 'unknown-outcome' || isAnswered(error);
 }

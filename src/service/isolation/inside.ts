@@ -1,7 +1,7 @@
 /**
- * What runs inside the isolation of a sandbox, joined to the worker by stdio: it runs commands, touches files and asks
- * git, so that the worker itself never follows a link or reads a repository that an agent made. When its stdin ends the
- * worker is gone: it ends everything it started and exits.
+ * What runs inside the isolation of a sandbox, joined to the worker by stdio: it runs commands, reads and writes files
+ * and runs git, so that the worker itself never follows a link or reads a repository that an agent made. When its stdin
+ * ends the worker is gone: it ends everything it started and exits.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -20,7 +20,7 @@ export function defaultDataDir(
 ): string {
   if (env.ACS_DATA_DIR) return path.resolve(env.ACS_DATA_DIR);
   if (platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'acs');
-  // The specification says that a relative path is to be ignored.
+  // The XDG specification requires that a relative path is ignored.
   const dataHome = env.XDG_DATA_HOME;
   const base = dataHome && path.isAbsolute(dataHome) ? dataHome : path.join(home, '.local', 'share');
   return path.join(base, 'acs');

@@ -33,7 +33,7 @@ const POLL_MS = 25;
 /**
  * The running service, or a fresh one: two callers at the same time share one. A service of an older version in the
  * background is replaced by one that is started alike when no conversation runs in it, and is used, and named,
- * otherwise; a newer one is left alone, because its data may be more than an older one knows.
+ * otherwise; a newer one is left alone, because an older one may not be able to read its data.
  * @throws ServiceError; the reason of the signal
  */
 export async function ensureLocalService(options: EnsureOptions): Promise<LocalService> {

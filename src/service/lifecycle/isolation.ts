@@ -5,11 +5,11 @@ import { ServiceError } from './failure.ts';
 import type { ServiceOptions } from './service-options.ts';
 
 /**
- * Tries bubblewrap. It does not work when it is not installed or not permitted; then the default spec is `process`. With
- * `spec` `process` it does not work after any failure of the trial: nothing is isolated then unless it is asked for, and
- * that is refused.
- * @throws ServiceError `isolation` when the trial fails for another reason; `unsupported` when the default that was
- *   asked for does not work
+ * Tries bubblewrap. It does not work when it is not installed or not permitted; then the default spec is `process`.
+ * With `spec` `process` it does not work after any failure of the trial: nothing is isolated then, and a request for
+ * isolation is refused.
+ * @throws ServiceError `isolation` when the trial fails for another reason; `unsupported` when the default that a
+ *   flag selects does not work
  */
 export async function chooseSpecs({ spec, env }: Pick<ServiceOptions, 'spec' | 'env'>): Promise<SpecChoice> {
   const why = await trial(spec, env);

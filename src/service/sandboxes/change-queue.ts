@@ -10,8 +10,8 @@ export interface SandboxChanges {
   /** As `takeDown`, for its deletion: aborts every use, begun or not. */
   remove<Result>(id: string, change: () => Promise<Result>): Promise<Result>;
   /**
-   * As `apply`, for work that needs the sandbox. `deleted` is aborted, and the work fails, when its deletion is asked
-   * for.
+   * As `apply`, for work that needs the sandbox. `deleted` is aborted, and the work fails, when its deletion is
+   * requested.
    */
   use<Result>(id: string, work: (deleted: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Whether a change of `takeDown` or `remove` is waiting or under way. */

@@ -166,7 +166,7 @@ async function checkTask(server: Server, { options, line }: Task): Promise<void>
   }
 }
 
-/** Off a terminal each result is a line of JSON, unless another format was asked for. */
+/** Off a terminal each result is a line of JSON, unless another format was given. */
 function printer(ctx: Context): (result: TaskResult) => Promise<void> {
   const { format, fields } = ctx.globals;
   if (format === 'json' || format === 'table') return () => Promise.resolve();

@@ -1,6 +1,6 @@
 /**
  * The results file of a batch, which is also its state: one JSON object a line, appended and flushed to the disk before
- * what it says is done. A line with `state` is a step of a start; a line without is a result.
+ * the step that it names is done. A line with `state` is a step of a start; a line without is a result.
  */
 import { appendFile, open, readFile, stat, truncate, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';

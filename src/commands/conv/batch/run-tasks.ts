@@ -229,7 +229,7 @@ function sharedContext(ctx: Context): Context {
   return derived(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
 }
 
-/** What a task says has its key; it asks nothing, and its state is in the live table. */
+/** The notices of a task begin with its key; it has no prompts, and its status is in the live table. */
 function taskContext(ctx: Context, key: string): Context {
   const { format: _format, fields: _fields, ...globals } = ctx.globals;
   const silent = { update: () => undefined, hide: () => undefined, show: () => undefined };

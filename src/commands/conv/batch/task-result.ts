@@ -23,7 +23,7 @@ export interface TaskResult {
   cost_usd: number | null;
   /** From the start to the end. */
   seconds: number | null;
-  /** Null where it was not asked for or could not be read. */
+  /** Null where it was not requested or could not be read. */
   diff: DiffSize | null;
 }
 

@@ -21,7 +21,7 @@ import { NOT_STARTED, sizeOf, UNKNOWN, type DiffSize, type Plan, type TaskResult
 import type { Task } from './tasks.ts';
 
 export interface TaskRun {
-  /** Prints with the key, and never asks. */
+  /** Prints with the key, and has no prompts. */
   ctx: Context;
   /** For what is about all tasks of the batch. */
   shared: Context;

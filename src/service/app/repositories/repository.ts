@@ -106,7 +106,7 @@ export function providerBase(provider: Provider, host: string | null): string | 
   return /^https?:\/\//i.test(known) ? known.replace(/\/+$/, '') : `https://${known.replace(/\/+$/, '')}`;
 }
 
-/** A URL without the user and password in it. A user alone is not a secret, and git asks for its password. */
+/** A URL without the user and password in it. A user alone is not a secret, and git prompts for its password. */
 function takenApart(given: string): { url: string; credentials: string | null } {
   const found = /^(https?:\/\/)([^/?#@]*:[^/?#]*)@(.*)$/i.exec(given);
   const [, scheme = '', secret = '', rest = ''] = found ?? [];

@@ -1,5 +1,5 @@
 /**
- * The page of a conversation in a browser. A browser has no key: a client with the key asks for a one-time link, which
+ * The page of a conversation in a browser. A browser has no key: a client with the key requests a one-time link, which
  * the browser exchanges for a cookie that allows this page and its stream, and no other route.
  */
 import type { Context } from 'hono';

@@ -135,7 +135,7 @@ async function changesOf(repository: string, ref: string | null): Promise<GitCha
 
 /**
  * The commit to compare with; null: nothing, so that every file is new. Throws `invalid` when `ref` is not known.
- * A diff of many files asks for it again and again: as few processes as possible.
+ * A diff of many files calls it for each file: as few processes as possible.
  */
 async function baseOf(repository: string, ref: string | null): Promise<string | null> {
   if (ref !== null) {

@@ -1,6 +1,6 @@
 /**
- * Answers questions in groups: of one key one group at a time, which holds everything that was asked since the group
- * before it began. No answer is older than its question.
+ * Answers questions in groups: of one key one group at a time, with all questions since the group
+ * before it started. No answer is older than its question.
  * @param answer answers a group; its rejection is that of each question in it
  */
 export function inGroups<Item, Answer>(
