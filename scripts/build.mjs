@@ -42,7 +42,7 @@ const GROUPS = [
         file,
         importers,
         /^src\/(domain\/(?!event-|(?:text-)?patch\.|target-sources\.)|commands\/(?!bulk|dry-run|files|paused-others|wait-limit)[^/]+\.ts$)/,
-        8,
+        16,
       ),
   },
   {
@@ -55,7 +55,7 @@ const GROUPS = [
         file,
         importers,
         /^src\/commands\/conv\/(?!(?:waiting|resume-sandbox|confirmation|event-view)\.ts$)/,
-        8,
+        16,
       ),
   },
   {
