@@ -42,7 +42,6 @@ export interface ProxyRoute {
 export interface Handshake {
   /** The code of OpenSSL or Node that a request would fail with; null: the certificate is accepted. */
   refusal: string | null;
-  subject: string;
   issuer: string;
   /** Milliseconds since the epoch; null when the certificate has no readable date. */
   validFromMs: number | null;

@@ -110,10 +110,9 @@ export async function shakeHands(socket: net.Socket, url: string, limits: Limits
 }
 
 function handshakeOf(secure: tls.TLSSocket): Handshake {
-  const { subject, issuer, valid_from, valid_to } = secure.getPeerCertificate();
+  const { issuer, valid_from, valid_to } = secure.getPeerCertificate();
   return {
     refusal: secure.authorized ? null : codeOf(secure.authorizationError),
-    subject: nameIn(subject),
     issuer: nameIn(issuer),
     validFromMs: timeOf(valid_from),
     validToMs: timeOf(valid_to),

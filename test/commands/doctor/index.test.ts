@@ -327,6 +327,20 @@ describe('doctor with a proxy', () => {
     expect(out + err).not.toMatch(/hush-hush/);
   });
 
+  it('makes the TLS handshake with the server through the proxy', async () => {
+    const [proxy, server] = await Promise.all([
+      proxyServer('connects'),
+      httpsServer('expired.pem', (_, outgoing) => outgoing.end()),
+    ]);
+    const { ids, checks } = await doctor(dir, {
+      args: ['--base-url', `https://acs.invalid:${server.port}`],
+      env: { HTTPS_PROXY: proxy.url },
+    });
+    await Promise.all([proxy.close(), server.close()]);
+    expect(ids('fail')).toEqual(['tls']);
+    expect(checks.tls?.text).toBe('the certificate has expired on 2021-01-01T00:00:00.000Z');
+  });
+
   it('fails proxy when the proxy refuses, asks for a password, or is not there', async () => {
     for (const [status, text] of [
       [403, /does not connect to acs.invalid:80 \(it answered 403\)$/],

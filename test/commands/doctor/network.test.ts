@@ -12,7 +12,6 @@ const NOW = Date.parse('2030-06-15T12:00:00Z');
 const DAY = 24 * 3_600_000;
 const handshake: Handshake = {
   refusal: null,
-  subject: 'acs.example',
   issuer: 'An Authority',
   validFromMs: NOW - 30 * DAY,
   validToMs: NOW + 60 * DAY,
