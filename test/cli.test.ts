@@ -117,7 +117,7 @@ describe('the root command', () => {
     ['--request-timeout', '30'],
     ['--rate', '0'],
     ['--rate', 'Infinity'],
-  ])('refuses %s %s before it asks anybody', async (...flag) => {
+  ])('refuses %s %s before any request', async (...flag) => {
     const { code, err } = await acs(['conv', 'list', '--base-url', 'http://127.0.0.1:1', ...flag]);
     expect(code).toBe(2);
     expect(err).toContain(`'${flag[1]}' is invalid`);

@@ -63,7 +63,7 @@ describe('the package', () => {
     expect(all.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
   });
 
-  it('has a lock file that says nothing of where packages were fetched', () => {
+  it('has a lock file without the addresses that packages were fetched from', () => {
     expect(read('package-lock.json')).not.toMatch(/"resolved"/);
   });
 

@@ -37,7 +37,7 @@ describe('an error without a failed request', () => {
     expect((JSON.parse(line) as { error: unknown }).error).toMatchObject({ server: server.fake.url, request: null });
   });
 
-  it('names none where no server was asked', async () => {
+  it('names none where no request was sent', async () => {
     const { code, err } = await commands.acs('conv', 'show', '!');
     expect(code).toBe(2);
     expect(err).not.toContain('server:');

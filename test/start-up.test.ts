@@ -136,7 +136,7 @@ describe('acs --help', () => {
   const printed = async (columns: number) =>
     (await invoke({ args: ['--help'], columns, cwd: folder, env: { HOME: folder } })).out;
 
-  it('prints the prepared text, however it is asked', async () => {
+  it('prints the prepared text for every form of the flag', async () => {
     for (const args of [['--help'], ['-h'], ['help'], []]) expect((await start(...args)).stdout).toBe(prepared.text);
   });
 

@@ -1,5 +1,5 @@
 /**
- * The check-off of the interface: every endpoint and every field that acs was made for, asked for by a command, and
+ * The check-off of the interface: every endpoint and every field that acs was made for, requested by a command, and
  * looked for in what went over the wire. A row that was never seen fails: the tables below are the proof.
  *
  * Members of a V1 start that have no flag of their own come from the file of `--members`. Two are never sent: `title`,

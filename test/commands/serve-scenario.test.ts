@@ -16,7 +16,7 @@ async function under(...rules: object[]): Promise<World> {
   return world;
 }
 
-/** A command that asks no sandbox: the pauses between its retries pass while this process is idle. */
+/** A command that sends no request to a sandbox: the pauses between its retries pass while this process is idle. */
 const acs = (...args: string[]) => world.invoke({ args, clock: idleClock() });
 
 interface ErrorOut {

@@ -47,7 +47,7 @@ describe('whoami', () => {
     expect(out).not.toContain(world.service.key);
   });
 
-  it('takes the key from a file or stdin and says that ACS_API_KEY is not used', async () => {
+  it('takes the key from a file or stdin and warns that ACS_API_KEY is not used', async () => {
     const keyFile = path.join(world.dir, 'key');
     writeFileSync(keyFile, `${world.service.key}\n`);
     const fromFile = await whoami(['--api-key-file', 'key', '--fields', 'key_source']);

@@ -37,7 +37,7 @@ export function heldCommands(dir: string): {
   return { released, hold: () => rm(released, { force: true }), release: () => writeFile(released, '') };
 }
 
-/** One sandbox for all cases that only want some sandbox; made when the first asks. */
+/** One sandbox for all cases that need any sandbox; created on first use. */
 export function sharedSandbox(target: () => Target): () => Promise<string> {
   let made: Promise<string> | undefined;
   return () => {

@@ -30,7 +30,7 @@ const RELEASES: Record<string, Release> = {
   },
 };
 
-/** Starts that release. Throws SetUpError when it cannot be installed, else what the server said last. */
+/** Starts that release. Throws SetUpError when it cannot be installed, else with the last output of the server. */
 export async function createGenuineTarget(release: string): Promise<Target> {
   const known = RELEASES[release];
   if (known === undefined) throw new Error(`there is no genuine release ${release} here`);
@@ -92,7 +92,7 @@ export async function createGenuineTarget(release: string): Promise<Target> {
   return target;
 }
 
-/** The git host as a provider, and a model that is asked once: retries take minutes. */
+/** The git host as a provider, and a model without retries: they take minutes. */
 async function arrange(target: Target, gitHostUrl: string): Promise<void> {
   const onlyV1 = !target.dialects.includes('v0');
   const providers = { provider_tokens: { forgejo: { token: GIT_TOKEN, host: gitHostUrl } } };

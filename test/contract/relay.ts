@@ -22,7 +22,7 @@ export interface RelayOptions {
   sockets?: 'passed on' | 'refused';
   /**
    * An answer of the relay's own to a request; `cut` ends the connection in the middle of the server's answer; null
-   * passes it on. `count`: how many were asked before.
+   * passes it on. `count`: how many came before.
    */
   answer?: (request: string, count: number) => OwnAnswer | 'cut' | null;
   /** What happens to the frames of sockets. */

@@ -64,13 +64,13 @@ export function lines<T>({ out }: Ended): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** The error of a command that was asked for JSON. */
+/** The error of a command with --json. */
 export function errorOf({ err }: Ended): { code: string; message: string; hint: string | null } {
   const last = err.trimEnd().split('\n').at(-1) ?? '';
   return (JSON.parse(last) as { error: { code: string; message: string; hint: string | null } }).error;
 }
 
-/** Expects this exit code, and shows what the command said when it is another. */
+/** Expects this exit code, and shows the output of the command when it is another. */
 export function expectCode(ended: Ended, code: number, what = 'exit code'): Ended {
   expect(ended.code, `${what}: ${ended.err}${ended.out.slice(-600)}`).toBe(code);
   return ended;
@@ -191,7 +191,7 @@ export async function agentServerOf(target: Target, id: string): Promise<{ url: 
   return { url: urls.find(({ name }) => name === 'AGENT_SERVER')?.url ?? '', key };
 }
 
-/** Until the app server knows from the sandbox that a V1 conversation has finished so many runs. */
+/** Until the sandbox has reported to the app server that a V1 conversation has finished so many runs. */
 export async function untilPassedOn(target: Target, id: string, runs = 1): Promise<void> {
   await until('its end at the app server', async () => {
     const ends = (await passedOn(target, id, 'TIMESTAMP_DESC')).filter(
@@ -201,7 +201,7 @@ export async function untilPassedOn(target: Target, id: string, runs = 1): Promi
   });
 }
 
-/** Until the app server knows the message that a V1 conversation began with: it outlives the sandbox from then on. */
+/** Until the app server has stored the first message of a V1 conversation: from then on it outlives the sandbox. */
 export async function untilMessagePassedOn(target: Target, id: string): Promise<void> {
   await until('its message at the app server', async () =>
     (await passedOn(target, id, 'TIMESTAMP')).some(({ kind }) => kind === 'MessageEvent'),

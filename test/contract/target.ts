@@ -63,7 +63,7 @@ export interface Target {
 }
 
 /**
- * `unsupported`: the server cannot do it, and acs said so with exit code 12. `notHere`: the case cannot come about on
+ * `unsupported`: the server cannot do it, and acs exited with 12. `notHere`: the case cannot come about on
  * this target for another reason, which is printed below the table with the answer of the server that shows it.
  */
 export type Verdict = 'passed' | 'unsupported' | { notHere: string };

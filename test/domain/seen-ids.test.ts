@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SeenIds } from '../../src/domain/seen-ids.ts';
 
-it('a set of 100,000 ids knows each of them, and no other', () => {
+it('a set of 100,000 ids has each of them, and no other', () => {
   const seen = new SeenIds();
   const id = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
   for (let index = 0; index < 100_000; index++) {

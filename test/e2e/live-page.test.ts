@@ -234,7 +234,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     expect((await stepTexts()).filter((each) => each.includes('Ok.'))).toHaveLength(1);
   });
 
-  it('says so when the service ends, and keeps what it shows', async () => {
+  it('reports the end of the service, and keeps what it shows', async () => {
     const id = await start([finish('Ok.')]);
     await ended(id);
     await browser.tab.open(await address(id));
@@ -244,7 +244,7 @@ describe.runIf(hasChromium)('the live page in Chromium', () => {
     expect(await textOf('#answer')).toContain('Ok.');
   });
 
-  it('says so when the service was restarted during a cut: its access has ended', async () => {
+  it('reports that its access has ended when the service was restarted during a cut', async () => {
     const proxy = await cuttingProxy(world.service.url);
     const id = await start([finish('Ok.')]);
     await ended(id);

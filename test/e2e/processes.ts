@@ -24,7 +24,7 @@ export interface Start {
   env: Record<string, string | undefined>;
 }
 
-/** stdin is a pipe that stays open and says nothing, as under many CI runners. */
+/** stdin is a pipe that stays open and is empty, as under many CI runners. */
 export function start(args: readonly string[], { cwd, env }: Start): Running {
   const child = spawn(process.execPath, [BIN, ...args], { cwd, env: clean(env), stdio: ['pipe', 'pipe', 'pipe'] });
   return watched(child);

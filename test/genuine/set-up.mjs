@@ -1,6 +1,6 @@
 /**
  * Environments with one release of the genuine server each, made once and kept outside the repository. What belongs in
- * this folder: everything that makes genuine servers run on loopback for the contract suite, and nothing that knows acs.
+ * this folder: everything that makes genuine servers run on loopback for the contract suite, and nothing that depends on acs.
  */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,7 +20,7 @@ const BYTES_FOR_ONE = 2.5 * 1024 ** 3;
 /** For a slow machine or a slow network; a step takes one or two minutes elsewhere. */
 const STEP_TIMEOUT_MS = 20 * 60_000;
 const LOCK_TIMEOUT_MS = 40 * 60_000;
-/** A lock that names nobody after so long was left by somebody who was killed in between. */
+/** A lock without a process id after so long was left by a process that was killed in between. */
 const NAMELESS_LOCK_MS = 10_000;
 /** Waits while another process installs something. */
 const APT = ['apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300'];
@@ -260,7 +260,7 @@ async function isOld(file) {
   return written !== null && Date.now() - written.mtimeMs > NAMELESS_LOCK_MS;
 }
 
-/** Runs one program to its end; throws SetUpError with `complaint` and the last line it said. */
+/** Runs one program to its end; throws SetUpError with `complaint` and the last line of its output. */
 function run(program, args, complaint, env = process.env) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS });

@@ -4,7 +4,7 @@ import { capture, TASKS, taskView } from './capture.ts';
 const PAGE = { has_more: false };
 
 describe('a list on a terminal', () => {
-  test('shows chosen fields in the order asked for', async () => {
+  test('shows chosen fields in the given order', async () => {
     const { emitter, out } = capture({ fields: ['cost_usd', 'labels', 'id'] }, 80);
     await emitter.list(taskView, TASKS, PAGE);
     expect(`\n${out()}`).toMatchInlineSnapshot(`

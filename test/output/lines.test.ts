@@ -107,7 +107,7 @@ test('the values of a record continue below themselves, and are never cut or bro
   `);
 });
 
-test('colours that were asked for go to a pipe, but neither into a file nor into rows for scripts', async () => {
+test('colours of FORCE_COLOR go to a pipe, but neither into a file nor into rows for scripts', async () => {
   const task = TASKS[0] as (typeof TASKS)[0];
   const dir = mkdtempSync(path.join(os.tmpdir(), 'acs-lines-'));
   try {

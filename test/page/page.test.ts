@@ -101,7 +101,7 @@ describe('the page of a conversation', () => {
     expect(page).toContain('This diff is reconstructed from edit events; changes made by commands are not in it.');
   });
 
-  it('shows a part of a long output, and says how much is left out', async () => {
+  it('shows a part of a long output, and how much is left out', async () => {
     const page = await pageOf({ events: ran('cat', 'x'.repeat(5_000_000)) });
     expect(page.length).toBeLessThan(50_000);
     expect(page).toContain('4,980,000 more characters are left out of this page.');

@@ -1,5 +1,5 @@
 /**
- * What genuine servers were asked and what they answered, in the order in which it happened. The files under
+ * Requests to genuine servers and their answers, in order. The files under
  * test/fixtures/recordings hold one exchange a line; workspace paths in them are written `.`, keys `<app-key>` and
  * `<sandbox-key>`, and `…[cut] N more` stands for the rest of a long text or list.
  */

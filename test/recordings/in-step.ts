@@ -24,7 +24,7 @@ export class InStep {
 
   /**
    * @param path the path of the request, with our ids
-   * @param next what was asked after it
+   * @param next the request after it
    */
   async before(exchange: Exchange, path: string, next: Exchange | undefined): Promise<void> {
     const { name, request, answer } = exchange;
@@ -59,7 +59,7 @@ export class InStep {
     const { method } = request;
     if (recorded.status >= 400 && ours.status < 300 && method === 'POST')
       await this.#undo(url.pathname, ours.body, request.body);
-    // A genuine server deletes the sandbox that the query names, whatever the path says.
+    // A genuine server deletes the sandbox that the query names, whatever the path names.
     const named = url.searchParams.get('sandbox_id');
     if (method === 'DELETE' && recorded.status === 200 && ours.status === 400 && named !== null) {
       await this.#ask('DELETE', `/api/v1/sandboxes/${named}?sandbox_id=${named}`);

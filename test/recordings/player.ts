@@ -28,7 +28,7 @@ export interface Endpoint {
   key: string;
 }
 
-/** Where the recordings are played, and what stands for what they knew. */
+/** Where the recordings are played, and the values that replace those of the recording. */
 export interface Stage {
   app: Endpoint;
   gitHost: string;

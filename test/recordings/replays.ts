@@ -25,7 +25,7 @@ const TURNS: Record<string, Json[]> = {
   COUNT: Array.from({ length: 30 }, (_, index) => run(`sleep 0.1; echo round ${index + 1}`)),
 };
 const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;
-/** A model that is asked again and again, or never answers: the run is under way, and is never waited for. */
+/** A model that gets request after request, or never answers: the run is under way, and is never waited for. */
 const RETRY = [run('sleep 900')];
 /** Conversations whose next message finds them still running, and goes on from there. */
 const UNDER_WAY = 'iter.';
@@ -47,7 +47,7 @@ export function replayFor(exchange: Exchange, later: Exchange[], released: strin
   const given = exchange.request.body['replay_json'];
   if (given !== undefined && !isCut(given)) return null;
   const end = endOf(exchange, later, released);
-  // Where nothing was said at the start, the first message begins the run.
+  // Without a message at the start, the first message begins the run.
   const first = isSilent(exchange) ? [] : [wordIn(exchange.request.body)];
   const words = [...first, ...laterWords(exchange, later), ...SPARE];
   const spoken = { action: 'message', source: 'user', args: { content: 'go on' } };
@@ -130,7 +130,7 @@ function isRefusedWithoutModel({ answer }: Exchange): boolean {
   return isObject(answer.body) && answer.body['msg_id'] === 'CONFIGURATION$SETTINGS_NOT_FOUND';
 }
 
-/** What the model does on a message: the first word that it knows. */
+/** What the model does on a message: the first word that the model has an action for. */
 function wordIn(body: Json): string {
   return WORD.exec(JSON.stringify(body))?.[1] ?? 'QUICK';
 }

@@ -95,7 +95,7 @@ function typeOf(value: Json | undefined): string {
   return Array.isArray(value) ? 'list' : typeof value;
 }
 
-/** What an object says it is: a kind of event, or the state of something that moves. */
+/** The kind that an object names: a kind of event, or the state of something that moves. */
 export function labelOf(value: Json): string | null {
   if (!isObject(value)) return null;
   const say = (...names: string[]): string => names.map((name) => String(value[name])).join(' ');
@@ -189,7 +189,7 @@ function ofLists(recorded: Json[], ours: Json[], samples: Samples, place: string
   if (patterns.length === 0) return [`${place}: empty list, ours not empty`];
   if (ours.length === 0) return [`${place}: list, ours empty`];
   const [only, single] = [patterns[0] ?? null, ours[0] ?? null];
-  // One record that was asked for: its state counts. In a longer list each may have another one.
+  // One record that was requested by its id: its state counts. In a longer list each may have another one.
   if (recorded.length === 1 && ours.length === 1 && isState(single) && isState(only)) {
     return differences(only, single, samples, `${place}[]`);
   }

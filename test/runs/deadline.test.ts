@@ -10,7 +10,7 @@ let interruption: AbortController;
 /** The signals that `server` and `servers` were called with. */
 let within: unknown[];
 
-/** A server that knows its signal. */
+/** A server that has its signal. */
 interface BoundServer {
   signal: AbortSignal | null;
 }
@@ -62,7 +62,7 @@ describe('work within a deadline', () => {
     expect([result, ctx.exitCode, clock.sleeping]).toEqual([8, 8, 0]);
   });
 
-  it('is aborted at the deadline with an error that the deadline knows', async () => {
+  it('is aborted at the deadline with an error that the deadline recognises', async () => {
     await clock.pass(10_000);
     let isOver: boolean[] = [];
     const work = deadline.withinDeadline(context(), limits, async (timed) => {

@@ -4,20 +4,20 @@ import { createFollowWindow } from '../../src/runs/follow-source.ts';
 const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 
 describe('the window of a follower', () => {
-  it('knows an event that was seen before, and the newest seen', () => {
+  it('recognises an event that was seen before, and has the newest one', () => {
     const window = createFollowWindow(null);
     expect(window.lastId).toBeNull();
     expect([window.isNew('a', null), window.isNew('b', null), window.isNew('a', null)]).toEqual([true, true, false]);
     expect(window.lastId).toBe('b');
   });
 
-  it('knows every id, however many came since', () => {
+  it('recognises every id, however many came since', () => {
     const window = createFollowWindow(null);
     for (let index = 0; index < 50_000; index++) window.isNew(`${index}`, null);
     expect([window.isNew('0', null), window.has('1'), window.has('50000')]).toEqual([false, true, false]);
   });
 
-  it('starts 2 s before the newest event, or as long before it as is asked for', () => {
+  it('starts 2 s before the newest event, or by the given time before it', () => {
     const window = createFollowWindow(null);
     expect(window.sinceMs()).toBeNull();
     window.isNew('without a time', null);

@@ -176,7 +176,7 @@ describe('following with a socket', () => {
     expect(source.timesOf('open').at(4)).toBeGreaterThanOrEqual(3_000);
   });
 
-  it.each([4001, 4004])('asks once whether a close with %i is confirmed, and ends with the error', async (code) => {
+  it.each([4001, 4004])('reads once whether a close with %i is confirmed, and ends with the error', async (code) => {
     const refused = new AppError(code === 4001 ? 'auth' : 'not-found', 'refused');
     let asked = 0;
     source.confirmRefusal = () => Promise.reject((asked += 1) === 1 ? refused : unreachable());
@@ -193,7 +193,7 @@ describe('following with a socket', () => {
     expect([source.sockets.length, source.lines, source.endedWith]).toEqual([2, ['=running', 'a'], 'not ended']);
   });
 
-  it('goes on when the refusal is not confirmed, and asks nothing after another close', async () => {
+  it('continues when the refusal is not confirmed, and reads nothing after another close', async () => {
     let asked = 0;
     source.confirmRefusal = () => Promise.resolve(void (asked += 1));
     await source.start();

@@ -39,7 +39,7 @@ describe('the evidence after an event', () => {
     expect(afterEvent(none, event(signal as RunSignal))).toEqual({ ...none, last_event_id, ...ofNone });
   });
 
-  it('has only its id when the event says nothing about the run', () => {
+  it('has only its id when the event has no signal', () => {
     for (const known of [all, { ...all, since_message: 'unknown' } as const])
       expect(afterEvent(known, event(null))).toEqual({ ...known, last_event_id: 'new' });
   });

@@ -119,7 +119,7 @@ describe('the run that is known from the events', () => {
 });
 
 describe('a run of more than 300 events', () => {
-  it('has a message although no event says anything about the run', async () => {
+  it('has a message although no event has a signal', async () => {
     const page = Array.from({ length: 300 }, (_, index) => event(`a${index}`, null));
     const eventPages = async function* (): AsyncGenerator<ConversationEvent[]> {
       yield await Promise.resolve(page);

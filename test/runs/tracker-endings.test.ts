@@ -239,7 +239,7 @@ describe('a follower that ends or fails', () => {
   });
 });
 
-describe('a confirmation that is asked while the run is tracked', () => {
+describe('a confirmation that is answered while the run is tracked', () => {
   class Asker implements Answerer {
     asked = 0;
     happened = 0;
@@ -288,7 +288,7 @@ describe('a confirmation that is asked while the run is tracked', () => {
     expect(stage.ended).toMatchObject({ atMs: 1_250, run: { outcome: { status: 'finished' } } });
   });
 
-  it('is asked again when the run waits again', async () => {
+  it('is answered again when the run waits again', async () => {
     void stage.watch({ answer });
     await stage.clock.pass(1_000);
     answer.settle('answered');
@@ -348,7 +348,7 @@ describe('a confirmation that is asked while the run is tracked', () => {
     await expect(watched).rejects.toBe(error);
   });
 
-  it('is the outcome at once without somebody who answers', async () => {
+  it('is the outcome at once without an answerer', async () => {
     void stage.watch();
     await stage.clock.pass(0);
     expect(stage.ended).toMatchObject({ atMs: 0, run: { outcome: { exit_code: 8 }, failure: null } });

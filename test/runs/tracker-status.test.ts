@@ -248,7 +248,7 @@ describe('a clock that wakes a sleeper early', () => {
 });
 
 describe('a run without events', () => {
-  it('has ended when its record says so after ten minutes', async () => {
+  it('has ended when its record is an end after ten minutes', async () => {
     void stage.watch();
     await stage.deliver(stage.state('running'));
     stage.state('finished');

@@ -20,7 +20,7 @@ interface Chunk {
   imports?: string[];
 }
 
-/** What a script says in the end that has `load`, with which the entry loads a chunk on use. */
+/** The last output of a script that has `load`, with which the entry loads a chunk on use. */
 function run(chunks: Chunk[], script: string): unknown {
   const load = chunks.map(({ name }) => `"${name}":()=>require("./chunks/${name}.js")`).join(',');
   const entry = { text: `var stdin_exports={};module.exports=stdin_exports;stdin_exports.load={${load}};` };

@@ -32,7 +32,7 @@ const V0_ONLY = {
 } satisfies Record<string, Reply>;
 const OPEN = new Set(['/openapi.json', '/api/v1/web-client/config']);
 
-/** Routes by path; all others are what the test says, and one of `/api/` asks for the key. */
+/** Routes by path; all others are set by the test, and those of `/api/` require the key. */
 function routes(byPath: Record<string, Reply>, otherwise: Reply = NOT_FOUND) {
   return ({ path, headers }: Asked): Reply => {
     const reply = byPath[path];

@@ -6,7 +6,7 @@ import { digest } from '../../scripts/build/digest.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** Throws in CI when dist/ is missing or was made from other sources; elsewhere says so. */
+/** Throws in CI when dist/ is missing or was made from other sources; elsewhere prints that. */
 export default function buildIsCurrent(): void {
   const complaint = complaintAbout(path.join(root, 'dist', 'meta.json'));
   if (!complaint) return;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { roughRuler, rulerFor } from '../../src/text/width.ts';
 
 test('widths computed without the library are equal to those of the library, for each character', async () => {
-  // The ruler for a text that needs no library knows every simple character; the others are not asked of it.
+  // The ruler for a text that needs no library measures every simple character; it is not used for others.
   const simple = await rulerFor(['simple']);
   const ranges: [number, number][] = [
     [0x20, 0x7e],

@@ -1,4 +1,4 @@
-/** Deletions that a server carries out differently from what was asked, or whose answer is lost. */
+/** Deletions that a server carries out differently from the request, or whose answer is lost. */
 import { describe, expect, it } from 'vitest';
 import type { Reply } from '../servers/support/fake-server.ts';
 import { json, useLooseStarts } from './support/loose-starts.ts';

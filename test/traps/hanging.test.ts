@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => trap.close());
 
-/** Answers as usual until it has been asked this so many times, and nothing after that. */
+/** Answers as usual until this request has come so many times, and nothing after that. */
 function hangsAfter(times: number, isAsked: (asked: Asked) => boolean): void {
   const usual = trap.before;
   let count = 0;

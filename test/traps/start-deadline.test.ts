@@ -213,7 +213,7 @@ describe('a start into a given sandbox that is repeated after a lost answer', ()
   });
 });
 
-it('a start whose answer is lost names its id when the server cannot be asked afterwards', async () => {
+it('a start whose answer is lost names its id when the server does not answer afterwards', async () => {
   startsAs('running', ({ method, path }) => {
     if (method === 'POST' && path === '/api/v1/app-conversations') return { cut: true };
     return startsSent() > 0 ? { status: 503, json: { detail: 'restarting' } } : null;

@@ -63,7 +63,7 @@ describe('conv new --stop-on-timeout', () => {
     expect(errorOf(ended).message).toContain(`after 4s; conversation ${ID} was stopped`);
   });
 
-  it('says that the run continues where it cannot be stopped, and prints the stop command', async () => {
+  it('reports that the run continues where it cannot be stopped, and prints the stop command', async () => {
     const ended = await start();
     expect({ code: ended.code, stops }, ended.err).toEqual({ code: 124, stops: [] });
     expect(errorOf(ended).message).toMatch(/could not be stopped \(.+\) and continues/);

@@ -22,7 +22,7 @@ describe('a replay that the server cannot read', () => {
     return file;
   };
 
-  it('does not hold up a start for ever: it says where it hangs, and how to stop it', async () => {
+  it('does not delay a start for ever: the error names the step that hangs, and how to stop it', async () => {
     stateChanges(server, 'loading');
     const { code, out, err } = await trap.acs(
       'conv',

@@ -37,7 +37,7 @@ export type Reply = { decision: ConfirmationDecision; reason: string | null } | 
 export type Ask = (pending: readonly PendingAction[], until: AbortSignal) => Promise<Reply>;
 
 export interface AnswererOptions extends OnConfirmOptions {
-  /** How a person is asked; without it, by a list of answers. */
+  /** The prompt; without it, a list of answers. */
   ask?: Ask;
   /** Hidden while the question is shown: it would write over it. */
   progress?: Pick<Progress, 'hide' | 'show'>;

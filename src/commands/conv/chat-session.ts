@@ -1,4 +1,4 @@
-/** A chat on a terminal: follows a run, and asks for the next message when it has ended or waits. */
+/** A chat on a terminal: follows a run, and prompts for the next message when it has ended or waits. */
 import type { Context } from '../../context.ts';
 import type { PendingAction } from '../../domain/confirmation.ts';
 import type { Conversation } from '../../domain/conversation.ts';
@@ -155,7 +155,7 @@ export class Chat {
     }
   }
 
-  /** Does what a command asks for; a message and an answer are the caller's. */
+  /** Executes a command of the chat; the caller sends messages and answers. */
   private async readCommand(line: Line, read: typeof readChatInput): Promise<Turnable | null> {
     if (line.type !== 'text') throw new Left(line.type === 'end' ? 0 : 130);
     const input = read(line.text);
@@ -178,7 +178,7 @@ export class Chat {
     stop: async (ctx, server) => {
       const seen = await server.conversations.getComplete(this.id);
       const { changed, after } = await stopOne(ctx, { server, seen });
-      // Of a run that stays waiting stopOne says so.
+      // stopOne prints a notice for a run that stays waiting.
       if (after !== 'waiting')
         await ctx.notice(changed ? 'the run was stopped' : `no run is in progress; the status is ${after}`);
     },
@@ -208,7 +208,7 @@ export class Chat {
     return turn;
   }
 
-  /** For an action that is pending in a paused sandbox, which is not asked about while a run is followed. */
+  /** For an action that is pending in a paused sandbox: following such a run shows no prompt. */
   private async answer({ name, text }: Answer): Promise<Turn | null> {
     const decision = name === 'approve' ? ('accept' as const) : ('reject' as const);
     const isAnswered = await this.attempt(async (ctx, server) => {

@@ -108,7 +108,7 @@ interface Search<T> {
   choice(item: T): Omit<Choice, 'value'>;
 }
 
-/** A search as somebody types: a request that a later text supersedes is aborted. A server that fails leaves the typed text. */
+/** A search while the user types: a request that a later text supersedes is aborted. A server that fails leaves the typed text. */
 async function searchFor<T>(ctx: Context, server: Server, search: Search<T>): Promise<Chosen<T>> {
   const answers = new Map<string, Chosen<T>>();
   const prompt = await ctx.prompt();

@@ -80,7 +80,7 @@ export interface Begun extends Started {
   announcer: Announcer;
 }
 
-/** Starts a conversation as the flags say; on a terminal what they leave open is asked. */
+/** Starts a conversation as the flags state; on a terminal prompts complete them. */
 export async function beginConversation(argument: string | undefined, given: NewOptions, ctx: Context): Promise<Begun> {
   const limits = limitsOf(ctx, given);
   const stay = stayOf(given);

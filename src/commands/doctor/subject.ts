@@ -27,7 +27,7 @@ export interface Subject {
   store(): Promise<StoreFiles>;
   profiles(): Promise<Profile[]>;
   target(): Promise<ResolvedTarget>;
-  /** Of the server. Throws `internal` while the local service is not running: `config` is needed by who asks. */
+  /** Of the server. Throws `internal` while the local service is not running: a caller needs `config` first. */
   url(): Promise<string>;
   route(): Promise<Route>;
   addresses(): Promise<string[]>;
@@ -41,7 +41,7 @@ export interface Subject {
 
 export interface StoreFiles {
   path: string;
-  /** What the system knows of the file, or why it does not. */
+  /** The `stat` of the file, or its error. */
   file: Stats | NodeJS.ErrnoException;
   folder: Stats | NodeJS.ErrnoException;
 }

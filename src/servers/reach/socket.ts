@@ -64,7 +64,7 @@ export async function openTunnel(
       socket.destroy();
       fail(refusedByProxy(answer, server, proxy));
     });
-    // A proxy that knows no CONNECT answers as a server does.
+    // A proxy without CONNECT answers as a server does.
     request.once('response', (answer) => {
       answer.destroy();
       fail(refusedByProxy(answer, server, proxy));

@@ -36,7 +36,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([false, false]);
     });
 
-    it('ask asks on a terminal and continues to follow', async () => {
+    it('ask prompts on a terminal and continues to follow', async () => {
       const { id, did } = await startWaitingRun(at.world, 2);
       const answers = ['accept', 'leave'];
       const followed = await onTerminal(at.world, ['conv', 'follow', id], () => Promise.resolve(answers.shift() ?? ''));
@@ -44,7 +44,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect([did(1), did(2)]).toEqual([true, false]);
     });
 
-    it('hides the status line while it asks', async () => {
+    it('hides the status line during the prompt', async () => {
       const { id } = await startWaitingRun(at.world, 2);
       const rows: string[] = [];
       const answers = ['accept', 'leave'];

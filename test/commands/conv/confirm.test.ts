@@ -125,7 +125,7 @@ describe.each(['v1', 'v0'] as const)('over %s', (api) => {
       expect(await statusOf(at.world, id)).toBe('waiting');
     });
 
-    it('asks on a terminal, below the whole action', async () => {
+    it('prompts on a terminal, below the whole action', async () => {
       const { id, did } = await startWaitingRun(at.world);
       const left = await onTerminal(at.world, ['conv', 'confirm', id], () => Promise.resolve('leave'));
       expect(left.code).toBe(8);

@@ -14,7 +14,7 @@ let interruption: AbortController;
 /** What the command has written to stderr so far. */
 let said: string;
 
-// A server that asks its clients to wait half a minute.
+// A server that sends `Retry-After` of half a minute.
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'acs-test-'));
   world = await createV1World();

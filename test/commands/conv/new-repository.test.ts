@@ -181,7 +181,7 @@ describe('the repository', () => {
     expect(jsonLines<{ notice: string }>(ended.err)[0]?.notice).toContain(`repository ${repository}, branch main`);
   });
 
-  it('is none outside of a checkout, and a notice says so', async () => {
+  it('is not set outside of a checkout, which a notice states', async () => {
     const ended = await acs('--replay', 'demo', '--json');
     expect(json(ended).repository).toBeNull();
     expect(ended.err).toContain('no git checkout here');

@@ -75,7 +75,7 @@ describe('a start without an answer', () => {
     expect(world.fake.asked.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('--stop-on-interrupt stops the run as soon as the server knows it', async () => {
+  it('--stop-on-interrupt stops the run as soon as the server lists it', async () => {
     let looks = 0;
     const routes = world.before;
     const starting = start('--stop-on-interrupt');

@@ -61,7 +61,7 @@ describe('conv new without a message, on a terminal', () => {
     expect(asked.out).toContain('"selected_branch": "main"');
   });
 
-  it('--no-input asks nothing', async () => {
+  it('--no-input prevents every prompt', async () => {
     const asked = await onTerminal(at.repository, ['--no-input'], []);
     expect(asked).toMatchObject({ code: 2, questions: [] });
   });

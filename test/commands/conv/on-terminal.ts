@@ -1,4 +1,4 @@
-/** Runs acs on a terminal and answers its questions as a test says. */
+/** Runs acs on a terminal and answers its prompts with the answers of the test. */
 import { PassThrough } from 'node:stream';
 import { run } from '../../../src/cli.ts';
 import { clockFrom, type Clock } from '../../../src/clock.ts';

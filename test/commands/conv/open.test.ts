@@ -78,7 +78,7 @@ describe('conv open on a terminal', () => {
     expect(readFileSync(seen, 'utf8')).toBe(`${out.trim()} \n`);
   });
 
-  it('says so when there is no browser, and exits 0', async () => {
+  it('prints a notice when there is no browser, and exits 0', async () => {
     const { code, out, err } = await onTerminal([at.first], { BROWSER: '/nowhere/browser', PATH: at.world.dir });
     expect(code).toBe(0);
     expect(out).toMatch(link());

@@ -43,7 +43,7 @@ export function jsonLines<T = Record<string, unknown>>(out: string): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** The error of a command that was asked for JSON: its last line on stderr. */
+/** The error of a command with --json: its last line on stderr. */
 export function errorOf({
   err,
 }: Pick<Ended, 'err'>): { code: string; message: string; hint: string | null } & Record<string, unknown> {

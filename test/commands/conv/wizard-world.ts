@@ -24,7 +24,7 @@ export function useWizardWorld(): WizardWorld {
   let repository: string;
   beforeAll(async () => {
     world = await createWorld({ api: 'v1', spec: 'process' });
-    // The wizard asks for a message, and a message needs a model: it has to be set, and is not called.
+    // The wizard asks for a message, and a message needs a model: it must be set, and is not called.
     for (const setting of ['llm_model=openai/none', 'llm_base_url=http://127.0.0.1:9/v1'])
       await world.acs('settings', 'set', setting);
     repository = await makeRepository(path.join(world.dir, 'repository'));

@@ -104,7 +104,7 @@ export function forwardTo(
   };
 }
 
-/** A proxy that connects, or answers CONNECT with this status. It counts what it was asked for. */
+/** A proxy that connects, or answers CONNECT with this status. It records the requests. */
 export async function proxyServer(
   answer: 'connects' | number,
 ): Promise<SmallServer & { asked: string[]; keys: (string | undefined)[] }> {

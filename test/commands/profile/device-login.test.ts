@@ -44,7 +44,7 @@ const pauses = ({ pauses: all }: TestClock, mostMs = 59_999): number[] =>
   all.filter((ms) => ms >= 1000 && ms <= mostMs).map((ms) => ms / 1000);
 
 describe('login --device', () => {
-  it('prints the address and the code, asks at the interval, tries the key and stores it', async () => {
+  it('prints the address and the code, polls at the interval, tries the key and stores it', async () => {
     const { key } = machine.world.service;
     const { code, out, err, clock, at } = await signIn({ polls: [pending, pending, approved(key)] }, '--json');
     expect({ code, err: err.split('\n')[0] }).toEqual({
@@ -74,7 +74,7 @@ describe('login --device', () => {
     expect(err).toContain('open https://cloud.example/device in a browser and enter the code WDJB-MJHT');
   });
 
-  it('asks 5 s less often after slow_down, and adopts a longer interval of the server', async () => {
+  it('polls at an interval that is 5 s longer after slow_down, and adopts a longer interval of the server', async () => {
     const slow = refusedWith('slow_down');
     const longer = { status: 400, body: { error: 'slow_down', interval: 30 } };
     const { code, clock } = await signIn({
@@ -138,7 +138,7 @@ describe('login --device', () => {
     expect([code, pauses(clock, 60_000)]).toEqual([4, Array.from({ length: 30 }, () => 60)]);
   });
 
-  it('asks at most once a second where the interval is zero or negative', async () => {
+  it('polls at most once a second where the interval is zero or negative', async () => {
     const polls = [refusedWith('authorization_pending')];
     const { clock } = await signIn({ authorize: { body: { ...CODE, interval: -5, expires_in: 3 } }, polls });
     expect(pauses(clock)).toEqual([1, 1, 1]);

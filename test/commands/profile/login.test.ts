@@ -147,7 +147,7 @@ describe('login off a terminal', () => {
 });
 
 describe('login on a terminal', () => {
-  it('asks for the server, its URL, the name and the key', async () => {
+  it('prompts for the server, its URL, the name and the key', async () => {
     const { url, key } = machine.world.service;
     const asked = await onTerminal([], ['url', url, 'work', key]);
     expect(asked.questions).toEqual([
@@ -161,7 +161,7 @@ describe('login on a terminal', () => {
     expect(stored().profiles.work).toMatchObject({ base_url: url, key });
   });
 
-  it('asks again for an answer that is not valid, and suggests the host as the name', async () => {
+  it('repeats the prompt after an answer that is not valid, and suggests the host as the name', async () => {
     const { url, key } = machine.world.service;
     const asked = await onTerminal([], ['url', 'not a url', url, 'local', '', key]);
     expect(asked.questions.slice(1)).toEqual([
@@ -174,7 +174,7 @@ describe('login on a terminal', () => {
     expect(Object.keys(stored().profiles)).toEqual([new URL(url).host.replace(':', '-')]);
   });
 
-  it('asks only for what no flag gives', async () => {
+  it('prompts only for what no flag gives', async () => {
     const { url, key } = machine.world.service;
     const asked = await onTerminal(['work', '--base-url', url], [key]);
     expect([asked.code, asked.questions]).toEqual([0, ['Key (empty: none)']]);
@@ -186,7 +186,7 @@ describe('login on a terminal', () => {
     expect(existsSync(machine.configDir)).toBe(false);
   });
 
-  it('asks before it replaces a profile, and signs in again at its URL', async () => {
+  it('prompts before it replaces a profile, and signs in again at its URL', async () => {
     const { url, key } = machine.world.service;
     await bare('work', url);
     const refused = await onTerminal(['work'], [false]);
@@ -204,7 +204,7 @@ describe('login on a terminal', () => {
     expect(existsSync(store())).toBe(false);
   });
 
-  it('exits 10 for a server that does not answer, before it asks for the key', async () => {
+  it('exits 10 for a server that does not answer, before the prompt for the key', async () => {
     const asked = await onTerminal(['work', '--base-url', 'http://127.0.0.1:9'], []);
     expect([asked.code, asked.questions]).toEqual([10, []]);
   });
@@ -216,7 +216,7 @@ describe('login on a terminal', () => {
     expect([ended.code, asked]).toEqual([0, []]);
   });
 
-  it('asks nothing with --no-input', async () => {
+  it('does not prompt with --no-input', async () => {
     const asked = await onTerminal(['--no-input'], []);
     expect([asked.code, asked.questions]).toEqual([2, []]);
     expect(existsSync(machine.configDir)).toBe(false);

@@ -36,7 +36,7 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     });
   });
 
-  it('list prints 30, says that there is more, and all of them with --all-pages', async () => {
+  it('list prints 30 and a notice that there are more, and all of them with --all-pages', async () => {
     const all = numbered(250, 'acme/app-');
     at.data.repositories = all.map((name) => repositoryRecord(name));
     const first = await at.acs('repo', 'list', '--json');
@@ -59,7 +59,7 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     expect(await names('list', '--git-provider', 'forgejo', '--all-pages')).toHaveLength(120);
   });
 
-  it('list --search has one page, and says when the server has more', async () => {
+  it('list --search has one page, and a notice when the server has more', async () => {
     at.data.repositories = [...numbered(150, 'acme/app-'), 'acme/site'].map((name) => repositoryRecord(name));
     expect(await names('list', '--search', 'site')).toEqual(['acme/site']);
     const cut = await at.acs('repo', 'list', '--search', 'app', '--all-pages', '--json');
@@ -90,7 +90,7 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     expect(err).toContain('--git-provider github');
   });
 
-  it('branches lists all branches of a repository, searches, and knows the provider of a URL', async () => {
+  it('branches lists all branches of a repository, searches, and derives the provider from a URL', async () => {
     const all = numbered(120, 'feature-');
     at.data.branches = { 'acme/app': ['main', ...all].map((name) => branchRecord(name)) };
     const { out } = await at.acs('repo', 'branches', 'acme/app', '-L', '1', '--json');
@@ -102,7 +102,7 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     expect(await names('branches', 'acme/app', '--search', 'main')).toEqual(['main']);
   });
 
-  it('branches without any says that the repository may not exist', async () => {
+  it('an empty list of branches comes with a notice that the repository may not exist', async () => {
     const { code, err } = await at.acs('repo', 'branches', 'acme/nowhere');
     expect(code).toBe(0);
     expect(err).toContain('github lists no branch of acme/nowhere');

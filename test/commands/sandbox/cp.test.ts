@@ -118,7 +118,7 @@ describe('sandbox cp copies', () => {
     expect(await at.cp(`${ID}:two\nlines`, '-')).toMatchObject({ code: 12 });
   });
 
-  it('leaves out links that lead out and devices, and says so', async () => {
+  it('leaves out devices, and links to outside of the folder, with a notice', async () => {
     const odd = {
       'odd/out': '-> /etc/passwd',
       'odd/climb': '-> sub/../../x',

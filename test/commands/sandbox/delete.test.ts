@@ -27,7 +27,7 @@ describe('sandbox changes', () => {
       expect(writes()).toEqual([]);
     });
 
-    it('delete asks on a terminal', async () => {
+    it('delete prompts on a terminal', async () => {
       const id = await startSandbox(at.world);
       const answer = (stdin: string) => at.world.invoke({ args: ['sandbox', 'delete', id], columns: 100, stdin });
       expect(await answer('n\n')).toMatchObject({ code: 2, out: '' });

@@ -21,7 +21,7 @@ import {
 } from '../support.ts';
 import type { ContractCase, Dialect, Scenario, Target, Verdict } from '../target.ts';
 
-/** Starts a run that does not end: a wait with a bound says so. */
+/** Starts a run that does not end: a wait with a limit shows it. */
 async function endless(target: Target, dialect: Dialect, scenario: Scenario): Promise<string> {
   const { id } = await started(target, dialect, scenario);
   const ended = expectCode(await target.acs('conv', 'wait', id, '--wait-timeout', '10s', '--json'), 124);
@@ -67,7 +67,7 @@ async function steps(target: Target, id: string): Promise<number> {
   return (await events(target, id)).filter(({ kind }) => kind === 'ActionEvent').length;
 }
 
-/** The local service plays recorded runs: without one it says what is missing, with a model that it cannot use it. */
+/** The local service plays recorded runs: without one its error names that, with a model it refuses. */
 async function refusesModels(target: Target, dialect: Dialect, scenario: Scenario): Promise<Verdict> {
   expectCode(await conversation(target, dialect, scenario), 3, 'neither replay nor model');
   const key = path.join(target.dir, 'model.key');

@@ -125,7 +125,7 @@ export class ScriptedSource implements FollowSource {
     await settled();
   }
 
-  /** When the source was asked this. */
+  /** The times of these calls. */
   timesOf(what: 'look' | 'read' | 'open' | 'complete'): number[] {
     return this.asked.filter((one) => one.startsWith(what)).map((one) => Number(one.split('@')[1]));
   }

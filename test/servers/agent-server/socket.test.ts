@@ -97,7 +97,7 @@ describe('following', () => {
       v1.world.appEvents.push(finish(`step ${step}`));
       await until(() => events().length === step + 1);
     }
-    // It is left alone for 15 s, then 30 s, then 60 s: however long all of it took, it was not asked more often.
+    // It is left alone for 15 s, then 30 s, then 60 s: however long all of it took, no other request was sent.
     const most = 1 + Math.log2(1 + now() / 15_000);
     expect(v1.world.fake.asked.filter(({ path }) => path.startsWith('/agent/')).length).toBeLessThanOrEqual(most);
   });

@@ -6,7 +6,7 @@ import { failure } from '../support/failure.ts';
 const both = connectedBoth();
 
 describe('one conversation of a server that speaks both dialects', () => {
-  it('that neither dialect knows is not found by any command, and no change is sent', async () => {
+  it('that neither dialect has is not found by any command, and no change is sent', async () => {
     const id = idOf('b', 9);
     both.before = ({ path }) => {
       if (path === '/api/v1/app-conversations' || path === '/api/v1/app-conversations/start-tasks')

@@ -47,7 +47,7 @@ describe('the list of a server that speaks both dialects', () => {
     expect(await listed()).toEqual([`v0 ${idOf('a', 2)}`, `v1 ${idOf('b', 1)}`]);
   });
 
-  it('asks V1 alone for the conversations of a sandbox, because V0 names none', async () => {
+  it('reads the conversations of a sandbox over V1 alone, because V0 names none', async () => {
     both.newer = [{ id: idOf('b', 1), minute: 1 }];
     both.old = [{ id: idOf('a', 2), minute: 2 }];
     const { sandbox_id: sandboxId } = v1Record({ id: '', minute: 1 });

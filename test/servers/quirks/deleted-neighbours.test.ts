@@ -60,7 +60,7 @@ describe('conv delete where the server has only the route of V0', () => {
   it.each([
     [2, 'another conversation'],
     [3, '2 other conversations'],
-  ])('asks before --with-sandbox deletes a sandbox of %i conversations', async (count, others) => {
+  ])('prompts before --with-sandbox deletes a sandbox of %i conversations', async (count, others) => {
     const { ids, sandbox } = await starts.sharing(count, ONLY_V0_ROUTE);
     const { code, err } = await starts.trap.acs('conv', 'delete', ids[0] ?? '', '--with-sandbox');
     expect(code).toBe(2);

@@ -12,7 +12,7 @@ describe('over V1', () => {
     v1.reply = () => (v1.posted.length < 3 ? { json: { success: true } } : v1.taken());
     await v1.server.conversations.answer(ID, accept);
     expect(v1.posted.map(({ body }) => body)).toEqual([{ accept: true }, { accept: true }, { accept: true }]);
-    // Carried out by then, and the next one asked for: that is another matter.
+    // The action was carried out by then, and the next one awaits approval: that is no ignored answer.
     v1.world.agentState['execution_status'] = 'waiting_for_confirmation';
     v1.reply = () => {
       v1.world.agentEvents.push(observed(v1.world.agentEvents[0] ?? {}), next);

@@ -56,7 +56,7 @@ describe('secret set of an existing name', () => {
     expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
   });
 
-  it('says that the old value is gone when the new one is refused', async () => {
+  it('reports that the old value is gone when the new one is refused', async () => {
     onCreate = () => ({ status: 422, json: { detail: 'too long' } });
     const { code, err } = await set('--json');
     expect(code).toBe(2);
@@ -64,7 +64,7 @@ describe('secret set of an existing name', () => {
     expect(err).toContain('"old_value":"deleted"');
   });
 
-  it('says that the old value is gone when the answer is lost and the secret is not there', async () => {
+  it('reports that the old value is gone when the answer is lost and the secret is not there', async () => {
     onCreate = () => ({ cut: true });
     const { code, err } = await set();
     expect(code).toBe(11);
@@ -86,7 +86,7 @@ describe('secret set of an existing name', () => {
     expect(stored).toEqual(new Map([['TOKEN', 'new-value']]));
   });
 
-  it('says that the old value may be gone when the deletion is not answered and the list cannot be read', async () => {
+  it('reports that the old value may be gone when the deletion is not answered and the list cannot be read', async () => {
     cutDeletions({ effect: 'deleted', reads: 'cut' });
     const { code, err } = await set('--json');
     expect(code).toBe(10);
@@ -95,7 +95,7 @@ describe('secret set of an existing name', () => {
     expect(err).toContain('acs secret list');
   });
 
-  it('says that the old value may be gone when the deletion is answered 500', async () => {
+  it('reports that the old value may be gone when the deletion is answered 500', async () => {
     const { before } = trap;
     trap.before = (asked) =>
       asked.method === 'DELETE' ? { status: 500, json: { detail: 'Internal Server Error' } } : before(asked);
@@ -104,7 +104,7 @@ describe('secret set of an existing name', () => {
     expect(err).toContain('"old_value":"unknown"');
   });
 
-  it('says that the secret is still there when the deletion is not answered and had no effect', async () => {
+  it('reports that the secret is still there when the deletion is not answered and had no effect', async () => {
     cutDeletions({ effect: 'none' });
     const { code, err } = await set('--json');
     expect(code).toBe(10);
@@ -119,7 +119,7 @@ describe('secret set of an existing name', () => {
       trap.before = (asked) => (asked.method === 'DELETE' ? { json: { message: 'deleted' } } : before(asked));
     });
 
-    it('says that the old value is unchanged when the new one is refused', async () => {
+    it('reports that the old value is unchanged when the new one is refused', async () => {
       onCreate = () => ({ status: 400, json: { message: 'Secret TOKEN already exists' } });
       const { code, err } = await set('--json');
       expect(code, err).toBe(6);
@@ -144,7 +144,7 @@ describe('secret set of an existing name', () => {
     });
   });
 
-  it('says that the old value may be gone when the list cannot be read and the new one is refused', async () => {
+  it('reports that the old value may be gone when the list cannot be read and the new one is refused', async () => {
     const { before } = trap;
     let isSent = false;
     onCreate = () => ({ status: 422, json: { detail: 'too long' } });

@@ -20,7 +20,7 @@ export interface ConnectedV1 {
   start(request: NewConversation): Promise<{ steps: StartProgress[]; conversation: Conversation }>;
 }
 
-/** Call it at the top of a test file, which it gives its hooks. The options are asked for before each test. */
+/** Call it at the top of a test file, which it gives its hooks. The options are read before each test. */
 export function connectedV1(options: () => Partial<ConnectOptions> = () => ({})): ConnectedV1 {
   let world: V1World;
   let server: Server;

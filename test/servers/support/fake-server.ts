@@ -1,4 +1,4 @@
-/** A loopback server that answers what a test says, and remembers what it was asked. */
+/** A loopback server whose answers a test sets, and that records its requests. */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';

@@ -50,7 +50,7 @@ export interface GitServerData {
   /** By `owner/name`; an unknown repository has an empty list. */
   branches: Record<string, BranchRecord[]>;
   tasks: TaskRecord[];
-  /** The most items that a provider gives at once, whatever it is asked for. */
+  /** The most items that a provider gives at once, whatever the limit of the request. */
   providerPage: number;
 }
 
@@ -161,7 +161,7 @@ function replyV1(asked: Asked, data: GitServerData): Reply | null {
     return { status: 400, json: { detail: 'Pagination not yet supported for branch search queries.' } };
   const all = at.includes('branches') ? (data.branches[query.get('repository') ?? ''] ?? []) : ofProvider(data, query);
   const found = all.filter((item) => nameOf(item).includes(wanted));
-  // The provider is asked for one item more than the limit, from the page of that size on; a search has the first alone.
+  // The server requests one item more than the limit, from the page of that size on; a search has the first alone.
   const size = Math.min(limit + 1, data.providerPage);
   const start = isSearch ? 0 : (page - 1) * size;
   const got = found.slice(start, start + size);

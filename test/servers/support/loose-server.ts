@@ -1,6 +1,6 @@
 /**
  * A small app server with an agent server behind it that accepts every request and follows only some of them: what it
- * ignores, which routes it lacks and what it answers for `/openapi.json` (500 unless said otherwise) is the test's
+ * ignores, which routes it lacks and what it answers for `/openapi.json` (500 unless it is set) is the test's
  * choice. A route that exists answers 405 to a method it lacks, any other path 404, as FastAPI does.
  */
 import { looseAgentRoutes } from './loose-agent.ts';

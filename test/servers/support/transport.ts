@@ -10,11 +10,11 @@ import { quickClock } from './connect.ts';
 import { startFake, type FakeServer } from './fake-server.ts';
 import { KEY } from './v1-world.ts';
 
-/** Where nobody listens, and none of the ports that the system gives out. */
+/** A port without a listener that the system does not assign. */
 export const NOBODY = '127.0.0.1:1';
 
 export interface Transports {
-  /** It answers `{"ok":true}` until the test says otherwise. */
+  /** It answers `{"ok":true}` until the test sets another answer. */
   readonly fake: FakeServer;
   readonly clock: ReturnType<typeof quickClock>;
   /** A transport to that server with its key. */

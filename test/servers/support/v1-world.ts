@@ -11,7 +11,7 @@ export interface V1World {
   fake: FakeServer;
   conversations: Map<string, Record<string, unknown>>;
   tasks: Map<string, Record<string, unknown>>;
-  /** What the app server knows, and what the sandbox knows. */
+  /** The events of the app server, and those of the sandbox. */
   appEvents: Record<string, unknown>[];
   agentEvents: Record<string, unknown>[];
   /** Asked before the routes; null: go on. */

@@ -22,7 +22,7 @@ export interface WaitingV1 extends ConnectedV1 {
   reply: (asked: Asked) => Reply;
   /** A reply after which the run goes on. */
   taken(): Reply;
-  /** What is said when a signal ends the first wait behind what was sent. */
+  /** The message when a signal ends the first wait after the request. */
   noticesWhenEnded(work: (stopped: Server) => Promise<unknown>): Promise<string[]>;
 }
 

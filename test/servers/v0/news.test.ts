@@ -19,7 +19,7 @@ describe('a failure that only the state of the agent reports', () => {
       'error',
       'RuntimeError: Agent reached maximum iteration. Current iteration: 3, max iteration: 3',
     ],
-  ])('%s is reported with its reason although the record says RUNNING', async (reason, code, text) => {
+  ])('%s is reported with its reason although the record has RUNNING', async (reason, code, text) => {
     stateChanges(server, 'loading');
     userSays(server, 'do it');
     stateChanges(server, 'running');

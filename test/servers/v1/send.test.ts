@@ -27,7 +27,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
   });
   afterEach(() => trap.close());
 
-  /** What the record says, and the status in the sandbox. */
+  /** The status in the record, and the status in the sandbox. */
   function standsAt(recorded: string | null, actual: string): void {
     trap.addConversation({ execution_status: recorded });
     trap.agentState['execution_status'] = actual;
@@ -64,7 +64,7 @@ describe.each(['1.11.0', '1.6.0'] as const)('at a server of release %s', (releas
     expect(written).toEqual([]);
   });
 
-  it('a message to a run that asks for a confirmation at that moment is stored, and the action still waits', async () => {
+  it('a message to a run that begins to await a confirmation at that moment is stored, and the action still waits', async () => {
     standsAt('running', 'running');
     moves = () => {
       trap.agentState['execution_status'] = WAITING;

@@ -33,7 +33,7 @@ it('every answer to an action names its tool and its call', () => {
   expect(events.map((event) => event['action_id'])).toEqual(['a', 'a', 'a', 'a', 'a', undefined]);
 });
 
-it('an observation of a command has its exit code, and says that the timeout has ended it', () => {
+it('an observation of a command has its exit code, and reports a timeout that has ended it', () => {
   const ended = terminalObservation(CAUSE, 'ls', 'out', RESULT)['observation'];
   expect(ended).toMatchObject({ exit_code: 3, timeout: false, metadata: { pid: 7, working_dir: '/w' } });
   expect(ended).toMatchObject({ metadata: { suffix: '\n[The command completed with exit code 3.]' } });

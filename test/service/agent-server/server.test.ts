@@ -13,7 +13,7 @@ afterEach(() => {
 async function takePort(port: number): Promise<number> {
   const server = createServer();
   taken = server;
-  // One that somebody else was quicker to take is as good.
+  // A port that another process has taken in between serves as well.
   const isTaken = await new Promise<boolean>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(true);

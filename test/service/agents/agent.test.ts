@@ -4,7 +4,7 @@ import { demoSteps } from '../../../src/service/agents/replay/demo.ts';
 
 const after = (done: number) => ({ done, history: () => [] });
 
-it('a replay returns the step after those that are done, the same one when asked again', async () => {
+it('a replay returns the step after those that are done, and the same one for the same request', async () => {
   const steps = demoSteps();
   const agent = new ReplayAgent(steps);
   expect(await agent.next(after(0))).toEqual({ type: 'step', step: steps[0] });

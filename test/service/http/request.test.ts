@@ -53,7 +53,7 @@ describe('a page', () => {
     expect(listPage(query, list)).toEqual({ items, next_page_id });
   });
 
-  it('asks for one more than it shows', () => {
+  it('reads one more than it returns', () => {
     const asked: number[][] = [];
     offsetPage({ limit: 3, page_id: '6' }, (...given) => (asked.push(given), []));
     expect(asked).toEqual([[4, 6]]);

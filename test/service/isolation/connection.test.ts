@@ -9,7 +9,7 @@ afterEach(() => {
   child?.kill('SIGKILL');
 });
 
-/** A helper that says hello, answers every request by these lines, and goes on. */
+/** A helper that prints hello, answers every request with these lines, and continues. */
 async function helper(...lines: string[]): Promise<IsolationConnection> {
   const script = `
     console.log(JSON.stringify({ type: 'hello', workingDir: '/' }));

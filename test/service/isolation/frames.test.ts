@@ -22,7 +22,7 @@ it('a result of each operation is accepted in its own shape alone', () => {
   expect(accepts('kill', { run: 1 }, { more: 1 })).toBe(false);
 });
 
-it('a chunk is accepted up to the length that was asked for', () => {
+it('a chunk is accepted up to the requested length', () => {
   expect(accepts('read', CHUNK, { data: base64(4), size: 4 })).toBe(true);
   expect(accepts('read', CHUNK, { data: base64(3), size: 3 })).toBe(true);
   expect(accepts('read', CHUNK, { data: base64(7), size: 7 })).toBe(false);

@@ -79,7 +79,7 @@ describe('a service in the background', () => {
 describe('an idle service of an older version', () => {
   it('is replaced by one with the same options', async () => {
     const scenario = scenarioFile();
-    // The port it had before, and none that the system gives to somebody else meanwhile.
+    // The port it had before, and none that the system assigns to another process meanwhile.
     await (await startService(only('1.0.0'))).close();
     writeFileSync(path.join(services.dataDir, 'port'), `${await freeBlock()}\n`);
     const asked = { host: 'localhost', api: 'v0', spec: 'process', idleTimeoutMs: 7_200_000, scenario } as const;

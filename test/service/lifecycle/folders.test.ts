@@ -26,7 +26,7 @@ function acs(args: string[], env: Record<string, string>): Promise<{ code: unkno
 
 const ADD = ['profile', 'add', 'x', '--base-url', 'http://127.0.0.1:9', '--no-check', '--key-command', 'echo key'];
 
-// In /proc nothing can be made, and Linux says of every new name there that it does not exist.
+// In /proc nothing can be created: Linux reports for every new name there that it does not exist.
 describe.each(['/proc/acs', '/proc/acs/deeper/still', `${file}/below`])('a directory %s', (folder) => {
   it('cannot hold the data of the local service: exit 3, with the path', async () => {
     const { code, err } = await acs(['serve', '--detach'], { ACS_DATA_DIR: folder, ACS_CONFIG_DIR: dir });

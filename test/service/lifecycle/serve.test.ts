@@ -72,7 +72,7 @@ describe('a service', () => {
     await first.close();
     const kept = path.join(services.dataDir, 'port');
     expect(readFileSync(kept, 'utf8')).toBe(`${first.port}\n`);
-    // One that the system does not give to somebody else meanwhile.
+    // One that the system does not assign to another process meanwhile.
     const port = await freeBlock();
     writeFileSync(kept, `${port}\n`);
     const second = await services.start();
@@ -155,7 +155,7 @@ describe('a service', () => {
     expect(await service.ended).toContain('idle timeout');
   });
 
-  it('ends on request while a browser shows a page, and the last message of its stream says so', async () => {
+  it('ends on request while a browser shows a page, which the last message of its stream states', async () => {
     const service = await services.start({ idleTimeoutMs: 0 });
     const stream = await openPage(service);
     const [text] = await Promise.all([stream.text(), service.close()]);

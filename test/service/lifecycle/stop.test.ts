@@ -45,7 +45,7 @@ describe('a service that ignores the signal', () => {
 });
 
 describe('the wait for an end', () => {
-  it('asks until the process is gone', async () => {
+  it('polls until the process is gone', async () => {
     const answers = [true, true, false];
     expect(await isGone(() => answers.shift() ?? false, 1000)).toBe(true);
     expect(answers).toEqual([]);

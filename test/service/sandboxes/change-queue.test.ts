@@ -1,4 +1,4 @@
-/** Changes of one sandbox that are asked for at once. */
+/** Changes of one sandbox that are requested at once. */
 import { describe, expect, it } from 'vitest';
 import { appOfEachTest, until } from '../app/support.ts';
 import { sandboxCalls } from './support.ts';

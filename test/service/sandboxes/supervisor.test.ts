@@ -37,7 +37,7 @@ describe('a sandbox in which a conversation is being started', () => {
     expect(statusOf(id)).toBeNull();
   });
 
-  it('is not evicted before: as many conversations start at once as are asked for', async () => {
+  it('is not evicted before: as many conversations start at once as are requested', async () => {
     app = await createTestApp({ maxRunning: 1 });
     const tasks = await Promise.all([1, 2, 3].map(() => startedTask(app, { replay_json: 'demo' })));
     expect(tasks.map(({ status }) => status)).toEqual(['READY', 'READY', 'READY']);

@@ -48,7 +48,7 @@ export interface SandboxCalls {
   post: (id: string, verb: 'pause' | 'resume') => Promise<Answer>;
   remove: (id: string) => Promise<Answer>;
   statusOf: (id: string) => string | null;
-  /** The state once every change that was asked for is over. */
+  /** The state after every requested change. */
   settled: (id: string) => Promise<string | null>;
 }
 

@@ -68,7 +68,7 @@ export interface FakeTrap extends Commands {
   fake: FakeServer;
 }
 
-/** A server that answers what the test says. */
+/** A server whose answers the test sets. */
 export async function fakeTrap(handler: Handler, key: string | null = KEY): Promise<FakeTrap> {
   const fake = await startFake(handler);
   const commands = await commandsAt(fake.url, key);
@@ -84,7 +84,7 @@ export async function fakeTrap(handler: Handler, key: string | null = KEY): Prom
 
 export type LooseTrap = LooseServer & Commands;
 
-/** A server whose document cannot be read and that ignores what the test says; see loose-server.ts. */
+/** A server whose document cannot be read and that ignores what the test selects; see loose-server.ts. */
 export async function looseTrap(options: LooseOptions = {}, speed = USUAL_SPEED): Promise<LooseTrap> {
   const server = await startLoose(options);
   const commands = await commandsAt(server.url, KEY, speed);

@@ -36,7 +36,7 @@ export interface BatchEnd {
 
 /** Errors that every other start would meet. */
 const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rate-limited']);
-/** How many run at once where nothing else is said. */
+/** How many run at once by default. */
 export const CONCURRENCY = 3;
 /** How often a refused start is repeated while no task of the batch runs. */
 const TURN_MS = 5_000;

@@ -107,7 +107,7 @@ export async function startTestWorker(place: Place, options: WorkerOptions = {})
       initial_env: options.initialEnv ?? {},
     })}\n`,
   );
-  // Not at its exit: what it said last may not have come by then.
+  // Not at its exit: its last output may arrive later.
   let hasEnded = false;
   child.once('close', () => (hasEnded = true));
   const first = await until('ready', () => {

@@ -56,7 +56,7 @@ it('the page has all events of the log, and the place of the newest one', async 
   expect(page).toContain('step-449-');
 });
 
-it('the page of a run has no answer yet, whatever the agent has said', async () => {
+it('the page of a run has no answer yet, whatever messages the agent has sent', async () => {
   add(said('do it', 'user'), said('I begin.'));
   app.store.conversations.update(id, { execution_status: 'running' });
   expect(await textOf(livePage(app.context, row()))).toContain('The agent has not answered the latest message.');
@@ -129,7 +129,7 @@ it('ends when the browser leaves', async () => {
   expect(await waiting).toEqual({ done: true, value: undefined });
 });
 
-it('says so when the conversation is deleted', async () => {
+it('reports that the conversation was deleted', async () => {
   const { messages, next } = follow();
   await next();
   const deleted = next();
@@ -138,7 +138,7 @@ it('says so when the conversation is deleted', async () => {
   expect((await messages.next()).done).toBe(true);
 });
 
-it('says so when the service ends', async () => {
+it('reports that the service has ended', async () => {
   const { messages, next } = follow();
   await next();
   const ended = next();

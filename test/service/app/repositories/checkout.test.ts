@@ -12,7 +12,7 @@ beforeEach(() => {
   mkdirSync(workspace);
 });
 
-/** The providers that were asked for a token. */
+/** The providers whose token was requested. */
 function checkedOut(request: Partial<StartRequest>, isFresh: boolean, asked: string[] = []) {
   return checkOut({ cloneFrom: null, provider: null, branch: null, ...request } as StartRequest, {
     supervisor: { workspaceOf: () => workspace },
@@ -41,7 +41,7 @@ describe('the files of a conversation without a repository', () => {
 });
 
 describe('a repository that cannot be found', () => {
-  it('fails without a change of the workspace, and asks for a token only with a provider', async () => {
+  it('fails without a change of the workspace, and requests a token only with a provider', async () => {
     const asked: string[] = [];
     await expect(checkedOut({ cloneFrom: '/no/such/path' }, true, asked)).rejects.toThrow('does not exist');
     expect(asked).toEqual([]);

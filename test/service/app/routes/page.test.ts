@@ -151,7 +151,7 @@ describe('the page of a conversation', () => {
     }
   });
 
-  it('of a conversation that was deleted says so', async () => {
+  it('of a conversation that was deleted states that', async () => {
     const gone = 'd'.repeat(32);
     app.store.conversations.insert({ ...(app.store.conversations.get(id) ?? expect.fail()), id: gone });
     const allowed = await newCookie(gone);

@@ -71,7 +71,7 @@ describe('the MCP servers of V0', () => {
     expect(fromV0(null, STORED)).toEqual([]);
   });
 
-  it('return unchanged what was stored, with the names and members that only V1 knows', () => {
+  it('return unchanged what was stored, with the names and members that only V1 has', () => {
     const expected = STORED.map((entry) => (entry.kind === 'sse' ? { ...entry, api_key: null } : entry));
     const sorted = (entries: McpEntry[]) => [...entries].sort((one, other) => one.name.localeCompare(other.name));
     expect(sorted(fromV0(toV0(STORED), STORED))).toEqual(sorted(expected));

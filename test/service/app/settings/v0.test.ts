@@ -16,7 +16,7 @@ describe('the settings of V0', () => {
     });
   });
 
-  it('that are missing are reset, except model, keys, consent and what only V1 knows', () => {
+  it('that are missing are reset, except model, keys, consent and what only V1 has', () => {
     const before: StoredSettings = {
       plain: { language: 'de', search_api_key: 's', sandbox_api_key: 'b', git_full_clone: true },
       agent: { agent: 'Mine', llm: { model: 'm', api_key: 'k', timeout: 9 } },

@@ -45,7 +45,7 @@ describe('the body for the agent server', () => {
     expect(JSON.stringify(body())).not.toContain('password');
   });
 
-  it('asks for a confirmation as the settings say, and as the request says before them', () => {
+  it('requires confirmations as the settings state, and before them as the request states', () => {
     const policy = (conversation: object, more: Partial<StartRequest> = {}) =>
       (body(conversation, more) as { confirmation_policy: unknown }).confirmation_policy;
     expect(policy({})).toEqual({ kind: 'NeverConfirm' });

@@ -39,7 +39,7 @@ it('a process that writes without end does not delay the end of its command for 
   expect(stdout).toMatch(/^xxx\n/);
 });
 
-it('only the kept beginning is passed on, and only when that is asked for', async () => {
+it('only the kept beginning is passed on, and only on request', async () => {
   expect((await outputs('printf 123456789', true)).passed).toEqual(['stdout 1234']);
   expect((await outputs('printf 123456789')).passed).toEqual([]);
 });

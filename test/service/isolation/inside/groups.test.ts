@@ -33,7 +33,7 @@ describe('requests answered in groups', () => {
     const failing = ask('a', 1);
     const next = ask('a', 2);
     await expect(failing).rejects.toThrow('no');
-    // Both were asked before the first group began.
+    // Both questions came before the first group started.
     await expect(next).rejects.toThrow('no');
     expect(await ask('a', 3)).toBe(1);
   });

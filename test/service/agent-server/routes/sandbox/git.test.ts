@@ -10,7 +10,7 @@ const { get } = shared;
 
 describe('git', () => {
   const repository = (): string => path.join(shared.worker.place.workspace, 'repository');
-  // Nothing of what git knows of whoever runs the tests.
+  // No configuration of the user who runs the tests.
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
   const git = (...args: string[]): string =>
     execFileSync('git', ['-C', repository(), ...args], { env, encoding: 'utf8' });

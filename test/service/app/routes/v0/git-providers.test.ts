@@ -36,7 +36,7 @@ describe('a Forgejo host that is named with its token', () => {
     });
   });
 
-  it('gives pages, and searches that are as long as is asked for', async () => {
+  it('returns pages, and searches of the requested length', async () => {
     await host.store('v0');
     const get = async (at: string): Promise<unknown> => (await app.call('GET', `/api/user/${at}`)).body;
     const of = 'repository=demo/hello&selected_provider=forgejo';

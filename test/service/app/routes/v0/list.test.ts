@@ -10,7 +10,7 @@ interface Page {
 }
 
 describe('V0 of a service that serves both dialects', () => {
-  it('lists the conversations of both, newest first, and says which is of which', async () => {
+  it('lists the conversations of both, newest first, with the version of each', async () => {
     const { results } = await get<Page>('/api/conversations');
     expect(results.map((one) => [one.conversation_id, one.conversation_version])).toEqual([
       [ids.v0, 'V0'],

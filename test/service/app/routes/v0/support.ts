@@ -15,7 +15,7 @@ export interface V0Event {
 
 export interface V0App extends Pick<AppOfTests, 'get' | 'post'> {
   app: AppOfTests;
-  /** The id of the conversation that the body asks for. */
+  /** The id of the conversation that the body requests. */
   create(body: unknown): Promise<string>;
   /** The event of the last state, once it is one of these. */
   stateReached(id: string, ...states: string[]): Promise<V0Event | undefined>;

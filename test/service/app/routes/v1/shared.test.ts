@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { appOfSuite, startedTask, until } from '../../support.ts';
 
 const app = appOfSuite();
-/** A conversation that its user made public, and one that nobody did. */
+/** A conversation that its user made public, and one that is not public. */
 let ids: { open: string; closed: string };
 
 const UNKNOWN = 'f'.repeat(32);
