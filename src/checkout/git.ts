@@ -29,7 +29,7 @@ export interface GitResult {
 const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'];
 
 /**
- * Asks git. Never prompts, takes no locks, and runs neither hooks nor what a repository's own configuration names as a file
+ * Runs git. Never prompts, takes no locks, and runs neither hooks nor what a repository's own configuration names as a file
  * system monitor. Nothing that git started outlives the answer. Throws `config` when git is not installed, and the
  * signal's reason.
  */

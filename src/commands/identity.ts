@@ -61,7 +61,7 @@ export function identityOf(target: ResolvedTarget): Identity {
 }
 
 /**
- * Asks the server. Throws `network` when the local service does not run: this is one of the commands that never start
+ * Reads from the server. Throws `network` when the local service does not run: this is one of the commands that never start
  * it; else what the server's port throws.
  */
 export async function identify(target: ResolvedTarget, ctx: Context): Promise<Identity> {

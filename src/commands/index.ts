@@ -8,7 +8,7 @@ import { declareEntries, nameOf, type Entry, type Words } from './entries.ts';
 
 interface RootEntry extends Entry {
   group: string;
-  /** `whole` for a command that, by its name and not an alias, looks at all others. */
+  /** `whole` for a command that, by its name and not an alias, needs all others. */
   needs?: 'whole';
 }
 

@@ -18,7 +18,7 @@ export function makeFolder(folder: string, mode = 0o777): void {
   }
 }
 
-/** Somebody else may have made it meanwhile. */
+/** Another process may have created it meanwhile. */
 function makeLast(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });

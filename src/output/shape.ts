@@ -15,7 +15,7 @@ export interface Shape {
   redactValue: (value: unknown) => unknown;
   /** Whether all texts of an item were redacted before: its record is then written as it is. */
   isRedacted: (item: object) => boolean;
-  /** Asked for only where people read. */
+  /** Called only for output on a terminal. */
   look: () => Promise<Look>;
 }
 

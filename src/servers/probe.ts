@@ -42,7 +42,7 @@ interface Answers {
 }
 
 /**
- * Asks the four routes at once. `for-now`: the document was not understood this time, so the facts must not be cached. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
+ * Requests the four routes at once. `for-now`: the document was not understood this time, so the facts must not be cached. Throws AppError: `network` when nothing answers, `auth` when the key is missing or
  * refused, `rate-limited` when it refuses for its load, `server` when it is not an OpenHands server.
  */
 export async function probe(

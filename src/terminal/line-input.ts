@@ -195,7 +195,7 @@ class Lines implements LineInput {
     this.editor.write(text?.replace(CONTROLS, '') as string, key);
   };
 
-  /** A text that ends in a backslash goes on in the next line. */
+  /** A text that ends in a backslash continues in the next line. */
   private onReturn(): void {
     const { line, cursor } = this.editor;
     if (this.enter === null) return;

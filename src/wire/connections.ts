@@ -114,7 +114,7 @@ function shownBase({ origin, pathname }: URL): string {
   return origin + pathname.replace(/\/+$/, '');
 }
 
-/** Nobody waits for these lines: they must not hold up a request. */
+/** No caller waits for these lines: they must not delay a request. */
 function notify(context: Context, text: string): void {
   context.notice(text).catch(() => undefined);
 }

@@ -4,7 +4,7 @@
  *
  * Members of a V1 start that have no flag of their own come from the file of `--members`. Two are never sent: `title`,
  * which servers ignore at a start, so acs renames right after it, and `run: false` of the first message, which runs
- * whatever it says. `replay_json`, `sandbox_spec_id` and `confirmation_policy` are the local service's own.
+ * whatever its value is. `replay_json`, `sandbox_spec_id` and `confirmation_policy` are the local service's own.
  */
 import { describe, expect, it } from 'vitest';
 import { useWorldAndProxy } from '../support/proxied-world.ts';

@@ -19,7 +19,7 @@ afterEach(() => world.close());
 
 const edit = (members: Record<string, unknown>) => ({ action: 'edit', args: { impl_source: 'oh_aci', ...members } });
 
-/** A command that goes on until the test releases it. */
+/** A command that runs until the test releases it. */
 const held = (name: string) => run(`while [ ! -e ${path.join(world.dir, name)} ]; do sleep 0.05; done; echo ${name}`);
 const release = (name: string) => writeFile(path.join(world.dir, name), '');
 

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 import { inWorld, shell, start } from './processes.ts';
 
 let world: World;
-/** A run that ended, and one that goes on. */
+/** A run that ended, and one that continues. */
 let ended: string;
 let running: string;
 

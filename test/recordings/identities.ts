@@ -15,12 +15,12 @@ export class Identities {
   readonly #ours = new Map<string, string>();
   readonly #texts: [string, string][] = [];
 
-  /** Says what a name of the recordings is called here. */
+  /** Maps a name of the recordings to the name here. */
   set(recorded: string, ours: string): void {
     this.#ours.set(recorded, ours);
   }
 
-  /** Says what a part of texts, such as an address, is here. */
+  /** Maps a part of texts, such as an address, to its value here. */
   setText(recorded: string, ours: string): void {
     this.#texts.push([recorded, ours]);
   }

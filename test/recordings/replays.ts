@@ -27,7 +27,7 @@ const TURNS: Record<string, Json[]> = {
 const WORD = /\b(QUICK|PLAIN|WORK|SLOW|RISKY|LOOP|COUNT|FAIL\d*)\b/;
 /** A model that gets request after request, or never answers: the run is under way, and is never waited for. */
 const RETRY = [run('sleep 900')];
-/** Conversations whose next message finds them still running, and goes on from there. */
+/** Conversations whose next message arrives while they run, and continues from there. */
 const UNDER_WAY = 'iter.';
 const STUCK = [
   run('echo again'),

@@ -102,7 +102,7 @@ describe('conv follow over a socket, through a proxy', () => {
     for (const socket of trap.fake.sockets) socket.send(JSON.stringify(one));
   }
 
-  /** The events of one cut: the socket breaks somewhere among them, and they go on. */
+  /** The events of one cut: the socket breaks somewhere among them, and more events follow. */
   async function emitBatch(): Promise<void> {
     const { length } = cuts;
     await until(() => trap.fake.sockets.some(({ readyState, OPEN }) => readyState === OPEN));

@@ -33,7 +33,7 @@ export function checkOnConfirm({ onConfirm }: OnConfirmOptions, stays: boolean):
 /** The answer of a person; null leaves the actions pending. */
 export type Reply = { decision: ConfirmationDecision; reason: string | null } | null;
 
-/** Asks for the answer to pending actions; rejects with the reason of `until` when that aborts. */
+/** Prompts for the answer to pending actions; rejects with the reason of `until` when that aborts. */
 export type Ask = (pending: readonly PendingAction[], until: AbortSignal) => Promise<Reply>;
 
 export interface AnswererOptions extends OnConfirmOptions {

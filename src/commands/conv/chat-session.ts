@@ -40,7 +40,7 @@ class Left extends Error {
   }
 }
 
-/** After these errors of one command the chat cannot go on. */
+/** After these errors of one command the chat cannot continue. */
 const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['not-found', 'auth', 'internal']);
 
 export class Chat {
@@ -144,7 +144,7 @@ export class Chat {
     }
   }
 
-  /** Asks until a message or an answer has been sent. */
+  /** Prompts until a message or an answer has been sent. */
   private async nextTurn(): Promise<Turn> {
     for (;;) {
       const line = await this.lines.read({ prompt: '> ', kind: 'message' });
@@ -221,9 +221,9 @@ export class Chat {
   }
 
   /**
-   * Runs one command, which Ctrl-C aborts; a failure is printed, and the chat goes on.
+   * Runs one command, which Ctrl-C aborts; a failure is printed, and the chat continues.
    * @returns whether it succeeded
-   * @throws the failures after which the chat cannot go on
+   * @throws the failures after which the chat cannot continue
    */
   private async attempt(work: Attempt<unknown>): Promise<boolean> {
     const { ctx, lines, target } = this;

@@ -13,7 +13,7 @@ export interface Start {
 
 const HOW_TO_ADD = 'add one: acs profile add <name> --base-url <url> --api-key-file <file>';
 
-/** Asks only where the server has the demo and no model, and so would refuse every message. Throws `config` without a profile. */
+/** Prompts only where the server has the demo and no model, and so would refuse every message. Throws `config` without a profile. */
 export async function chooseStart(ctx: Context, server: Server): Promise<Start> {
   if (server.presence('demo-replay') !== 'present' || (await hasModel(server))) return { server, replay: null };
   const prompt = await ctx.prompt();

@@ -121,7 +121,7 @@ async function namedPlace(
   return { repository, branch: options.branch ?? null, git_provider: provider };
 }
 
-/** Said by name, a repository needs no checkout: many images of a CI have no git. */
+/** A repository that is given by name needs no checkout: many images of a CI have no git. */
 function noneWithoutGit(error: unknown): null {
   if (isAppError(error) && error.details.data?.['program'] === 'git') return null;
   throw error;

@@ -27,7 +27,7 @@ export interface Answers {
 
 const MESSAGE_COMMENT = '\n# What should the agent do? This line is removed.\n';
 
-/** Asks for what the flags left open; for a message only where nothing is replayed. */
+/** Prompts for what the flags leave open; for a message only where nothing is replayed. */
 export async function askForTask(
   ctx: Context,
   { server, replay }: { server: Server; replay: string | null },

@@ -23,7 +23,7 @@ interface Paused {
   data: Record<string, unknown>;
 }
 
-/** Asks on a terminal. Throws `conflict` when neither --resume was given nor the user agrees. */
+/** Prompts on a terminal. Throws `conflict` when neither --resume was given nor the user agrees. */
 export async function agreeToResume(
   ctx: Context,
   { what, name, status, data }: Paused,

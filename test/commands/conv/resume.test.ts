@@ -124,7 +124,7 @@ describe.each(['v1', 'v0'] as const)('conv resume over %s', (api) => {
     await proxy.close();
     expect(code, err).toBe(0);
     const paths = proxy.writes().map(({ path }) => path);
-    // The local service goes on by itself with what it had only put to sleep.
+    // The local service continues by itself what it had only paused.
     const woken = api === 'v0' ? `/api/conversations/${id}/start` : /^\/api\/v1\/sandboxes\/.+\/resume$/;
     expect(paths).toEqual([expect.stringMatching(woken)]);
   });

@@ -17,7 +17,7 @@ export const event = (signal: RunSignal | null, timestamp: string | null = null)
   event: conversationEvent(`e${(count += 1)}`, { timestamp, text: `the event ${signal}`, signal }),
 });
 export const message = () => event('message');
-/** `other` is a status that the run has when it does not go on. */
+/** `other` is a status that the run has when it does not continue. */
 export const statusEvent = (status: 'running' | 'other') => event(`status:${status}`);
 
 /** A server whose record and follower items are set by the test, and the clock of the tracker. */

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 
 const v1 = followedV1();
 
-/** Connects again, with time that goes on by itself, twenty times as fast; how much of it has passed. */
+/** Connects again, with a clock that advances by itself, twenty times as fast; how much of it has passed. */
 async function hurry(requestTimeoutMs: number): Promise<{ now: () => number }> {
   const clock = new TestClock({ movedBy: 'real-time', speed: 20, limitMs: Infinity });
   await v1.reconnect({ signal: v1.stop.signal, clock, requestTimeoutMs });

@@ -21,7 +21,7 @@ interface Conversations {
   newer: Kept[];
   /** The conversations of V0. */
   old: Kept[];
-  /** Asked before the routes. */
+  /** Called before the routes. */
   before: (asked: Asked) => Reply | null;
   /** False: a release from before the word. */
   saysVersions: boolean;
@@ -103,7 +103,7 @@ function pageOf(all: Kept[], offset: number, limit: number): { items: Kept[]; ne
   };
 }
 
-/** As 1.6.0 does it: a page of each, mixed and cut; the next page goes on behind both; null begins anew. */
+/** As 1.6.0 does it: a page of each, mixed and cut; the next page continues after both; null begins anew. */
 function mixedPage({ newer, old, saysVersions }: Conversations, pageId: string | null, limit: number): unknown {
   const position = (pageId === null ? {} : JSON.parse(fromBase64(pageId))) as {
     v0?: string | null;

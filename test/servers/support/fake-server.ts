@@ -30,7 +30,7 @@ export interface FakeServer {
   lines(): string[];
   handler: Handler;
   sockets: WebSocket[];
-  /** Asked for each web socket; false refuses it with 403. */
+  /** Called for each web socket; false refuses it with 403. */
   acceptSocket: (path: string, headers: http.IncomingHttpHeaders) => boolean;
   onSocket: (socket: WebSocket, path: string) => void;
   close(): Promise<void>;

@@ -39,7 +39,7 @@ export interface LooseServer {
   settings: Record<string, unknown>;
   tasks: Map<string, Record<string, unknown>>;
   options: LooseOptions;
-  /** Asked before the routes; null: go on. */
+  /** Called before the routes; null: the routes answer. */
   before: (asked: Asked) => Reply | Promise<Reply> | null;
   ignores(what: Ignored): boolean;
   close(): Promise<void>;

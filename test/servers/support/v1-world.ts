@@ -14,7 +14,7 @@ export interface V1World {
   /** The events of the app server, and those of the sandbox. */
   appEvents: Record<string, unknown>[];
   agentEvents: Record<string, unknown>[];
-  /** Asked before the routes; null: go on. */
+  /** Called before the routes; null: the routes answer. */
   before: (asked: Asked) => Reply | Promise<Reply> | null;
   agentState: Record<string, unknown>;
   addConversation(members?: Record<string, unknown>): Record<string, unknown>;

@@ -20,7 +20,7 @@ export interface WaitingV1 extends ConnectedV1 {
   posted: Asked[];
   /** Answers what is posted. */
   reply: (asked: Asked) => Reply;
-  /** A reply after which the run goes on. */
+  /** A reply after which the run continues. */
   taken(): Reply;
   /** The message when a signal ends the first wait after the request. */
   noticesWhenEnded(work: (stopped: Server) => Promise<unknown>): Promise<string[]>;

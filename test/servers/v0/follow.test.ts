@@ -22,7 +22,7 @@ let status: string;
 /** What each request for events was answered. */
 let served: { query: URLSearchParams; ids: number[] }[];
 
-/** What happens between two looks at the conversation, in order. */
+/** What happens between two reads of the conversation, in order. */
 let script: (() => void)[];
 
 beforeEach(async () => {

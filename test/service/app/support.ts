@@ -186,7 +186,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Asks again until the answer is right; fails with the last one when it never is. */
+/** Repeats the request until the answer is right; fails with the last one when it never is. */
 export async function until<Value>(
   ask: () => Promise<Value> | Value,
   isRight: (value: Value) => boolean,

@@ -23,7 +23,7 @@ function install(name: string, script: string | null): void {
   if (script !== null) writeFileSync(path.join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-/** `unshare` that goes on to bubblewrap without a namespace: its command begins behind `sh -c <limit> sh`. */
+/** `unshare` that starts bubblewrap without a namespace: its command begins behind `sh -c <limit> sh`. */
 const NO_LIMIT = 'shift 6; exec "$@"';
 
 const start = (spec?: 'bubblewrap' | 'process', PATH = programs) =>

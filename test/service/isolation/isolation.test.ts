@@ -36,7 +36,7 @@ const inside = (): number[] => processesOf(sandbox.place);
 const states = (): string[] => statesOf(sandbox.place);
 
 /**
- * One goes on, and it is none of the agent's: bwrap outside, or the helper that must see the end of the worker. (One in
+ * One continues, and does not belong to the agent: bwrap outside, or the helper that must see the end of the worker. (One in
  * the middle of a write stops when the disk has answered.)
  */
 async function untilHeld(): Promise<void> {

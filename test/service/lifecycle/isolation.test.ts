@@ -6,7 +6,7 @@ import { folderOfEachTest } from '../../support/temporary-folder.ts';
 
 const programs = folderOfEachTest();
 
-/** The choice where `unshare` goes on to a bubblewrap that is this script; null: none is installed. */
+/** The choice where `unshare` starts a bubblewrap that is this script; null: none is installed. */
 function chosen(spec: 'bubblewrap' | 'process' | undefined, bwrap: string | null) {
   const install = (name: string, script: string): void => {
     writeFileSync(path.join(programs.path, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

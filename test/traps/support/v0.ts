@@ -10,7 +10,7 @@ export interface V0Server {
   events: Record<string, unknown>[];
   /** What the list shows. */
   listed: Record<string, unknown>[];
-  /** Asked before the routes; null: go on. */
+  /** Called before the routes; null: the routes answer. */
   before: (asked: Asked) => Reply | Promise<Reply> | null;
   handler: Handler;
 }

@@ -42,7 +42,7 @@ export const CONCURRENCY = 3;
 const TURN_MS = 5_000;
 const UNKNOWN_ROWS = 24;
 
-/** Runs that go on come first: they have a place at the server already. */
+/** Runs that continue come first: the server counts them already. */
 export async function runTasks(runner: Runner, planned: readonly PlannedTask[]): Promise<BatchEnd> {
   const order = [...planned.filter(({ plan }) => plan !== 'start'), ...planned.filter(({ plan }) => plan === 'start')];
   const { ctx } = runner;
