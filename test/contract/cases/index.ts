@@ -8,6 +8,7 @@ import { COPYING } from './copying.ts';
 import { EXPORTING } from './exporting.ts';
 import { FAILURES } from './failures.ts';
 import { FOLLOWING } from './following.ts';
+import { GIT_PROVIDERS } from './git-providers.ts';
 import { LISTS } from './lists.ts';
 import { OPENING } from './opening.ts';
 import { PROGRAMS } from './programs.ts';
@@ -23,6 +24,7 @@ export const CASES: readonly ContractCase[] = [
   ...AUTH,
   ...SETTINGS,
   ...SECRETS,
+  ...GIT_PROVIDERS,
   ...SANDBOXES,
   ...PROGRAMS,
   ...STARTING,

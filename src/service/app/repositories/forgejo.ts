@@ -54,6 +54,7 @@ export interface Forgejo {
   /** The user's own, or those whose name contains the text. */
   repositories(query: string): Promise<ProviderRepository[]>;
   hasRepository(name: string): Promise<boolean>;
+  /** None of a repository that the host does not have, as genuine servers answer. */
   branches(repository: string, query: string): Promise<ProviderBranch[]>;
   /** Open issues that are assigned to the user. */
   tasks(): Promise<ProviderTask[]>;
@@ -67,15 +68,6 @@ export function createForgejo(base: string, token: string): Forgejo {
   const ask = (path: string): Promise<unknown> => askJson(`${base}/api/v1${path}`, token);
   const all = (path: string): Promise<Members[]> => allPages(ask, path);
   const name = (repository: string): string => repository.split('/').map(encodeURIComponent).join('/');
-  /** Null: the host has no such thing. */
-  const askFor = async (path: string): Promise<unknown> => {
-    try {
-      return await ask(path);
-    } catch (error) {
-      if (error instanceof ForgejoError && error.status === 404) return null;
-      throw error;
-    }
-  };
   return {
     async checkToken() {
       await ask('/user');
@@ -85,22 +77,28 @@ export function createForgejo(base: string, token: string): Forgejo {
       return (await all(path)).map(repositoryOf);
     },
     async hasRepository(repository) {
-      return (await askFor(`/repos/${name(repository)}`)) !== null;
+      return (await orMissing(ask(`/repos/${name(repository)}`), null)) !== null;
     },
     async branches(repository, query) {
-      const found = await all(`/repos/${name(repository)}/branches`);
+      const found = await orMissing(all(`/repos/${name(repository)}/branches`), []);
       return found.map(branchOf).filter((branch) => branch.name.includes(query));
     },
     async tasks() {
-      try {
-        return (await all('/repos/issues/search?type=issues&state=open&assigned=true')).map(taskOf);
-      } catch (error) {
-        // An old host has no search for issues.
-        if (error instanceof ForgejoError && error.status === 404) return [];
-        throw error;
-      }
+      // An old host has no search for issues.
+      const found = await orMissing(all('/repos/issues/search?type=issues&state=open&assigned=true'), []);
+      return found.map(taskOf);
     },
   };
+}
+
+/** @param missing what a 404 of the host stands for */
+async function orMissing<T>(asked: Promise<T>, missing: T): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ForgejoError && error.status === 404) return missing;
+    throw error;
+  }
 }
 
 type Members = Record<string, unknown>;

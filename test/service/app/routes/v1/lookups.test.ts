@@ -58,6 +58,7 @@ describe('a Forgejo host that is named with its token', () => {
     });
     expect(await get(`${branches}nex&limit=1`)).toMatchObject({ items: [{ name: 'next' }], next_page_id: null });
     expect(await get(`${branches}&limit=1`)).toMatchObject({ items: [{ name: 'main' }], next_page_id: '1' });
+    expect(await get(branches.replace('hello', 'nowhere'))).toEqual({ items: [], next_page_id: null });
     expect(await get('/api/v1/git/suggested-tasks/search')).toEqual({ items: [], next_page_id: null });
     expect((await app.call('GET', '/api/v1/git/repositories/search?provider=github')).status).toBe(501);
   });
