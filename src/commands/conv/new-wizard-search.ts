@@ -38,7 +38,7 @@ export async function searchRepository(
   return await searchFor<Repository>(ctx, server, {
     message: 'Repository (type to search)',
     first,
-    typedAs: 'as it is typed: owner/name, a URL or a path',
+    typedAs: 'owner/name, a URL or a path',
     list: async (bound, search) => {
       // A URL or a path is no name that could be searched for.
       if (search !== undefined && /^[./]|:/.test(search)) return [];
@@ -60,7 +60,7 @@ export async function searchBranch(
   const answer = await searchFor<Branch>(ctx, server, {
     message: 'Branch (type to search)',
     first: [{ value: 'default', name: default_branch === null ? byDefault : `${default_branch} (${byDefault})` }],
-    typedAs: 'as it is typed',
+    typedAs: 'a branch that the server does not list',
     list: async (bound, search) =>
       (await bound.git.branches({ git_provider, repository, search }, null, MOST_SHOWN)).items.filter(
         ({ name }) => search !== undefined || name !== default_branch,
@@ -127,7 +127,7 @@ async function searchFor<T>(ctx: Context, server: Server, search: Search<T>): Pr
       const description = problem === null ? search.typedAs : `${search.typedAs} (${problem})`;
       const value = `typed:${typed}`;
       answers.set(value, { typed });
-      return [...choices, { value, name: typed, description }];
+      return [...choices, { value, name: `${typed} (as typed)`, description }];
     },
   });
   return answers.get(answer) ?? { value: answer };
