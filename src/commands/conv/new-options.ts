@@ -73,7 +73,10 @@ function addTaskOptions(command: Command): void {
     .option('--title <title>', 'title of the conversation')
     .option('--image <file|url>', 'attach an image to the message (repeatable)', collect)
     .option('--instructions <file>', 'instructions that apply to all messages')
-    .option('--suggested-task <file|repo#n>', 'work on a suggested task (acs repo tasks), as owner/name#12 or from a file')
+    .option(
+      '--suggested-task <file|repo#n>',
+      'work on a suggested task (acs repo tasks), as owner/name#12 or from a file',
+    )
     .option('--microagent <file>', 'create a microagent; the file holds {"repo","git_provider","title"}')
     .option('--replay <file|demo>', 'replay a recorded run, without a model; `demo` is built in');
 }
