@@ -160,7 +160,7 @@ _acs_child() {
 
 _acs_flags() {
   case "$1" in
-    'acs') REPLY='-p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help' ;;
+    'acs') REPLY='-p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields --jq -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help' ;;
     'acs conv') REPLY='-h --help' ;;
     'acs conv new') REPLY='-F --file -r --repo --no-repo -b --branch --git-provider --title --image --instructions --suggested-task --microagent --replay --model --spec --sandbox --mcp-config --secret --members --confirm --id --api --on-confirm --wait --no-wait -f --follow --count --start-timeout --wait-timeout --stop-on-timeout --stop-on-interrupt --id-file -h --help' ;;
     'acs conv list') REPLY='--status --not-status --older-than --not-older-than --idle --not-idle --spec --not-spec --repo --not-repo -L --limit --all-pages -h --help' ;;
@@ -312,7 +312,7 @@ _acs_flags() {
     'acs help environment') REPLY='' ;;
     'acs help output') REPLY='' ;;
   esac
-  [ "$1" = acs ] || REPLY="$REPLY -p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help"
+  [ "$1" = acs ] || REPLY="$REPLY -p --profile --base-url --api-key-file --request-timeout --rate --json --format -q --quiet --fields --jq -o --output --no-color --debug --no-input -y --yes --dry-run -V --version -h --help"
 }
 
 _acs_commands() {
@@ -353,6 +353,7 @@ _acs_values() {
     *' --rate') : ;;
     *' --format') REPLY='table tsv json ndjson id' ;;
     *' --fields') : ;;
+    *' --jq') : ;;
     *' -o' | *' --output') files=1 ;;
     'acs conv new -F' | 'acs conv new --file') files=1 ;;
     'acs conv new -r' | 'acs conv new --repo') : ;;

@@ -5,7 +5,7 @@
 // is turned into CommonJS file by file.
 //
 // The same sources give the same bytes: names of chunks come from their content, and nothing of the machine gets in.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from './build/bundle.mjs';
@@ -19,6 +19,7 @@ import { table } from './build/table.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const dist = path.join(root, 'dist');
+const JQ = path.join(root, 'node_modules/jq-wasm/dist');
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const common = { absWorkingDir: root, define: { ACS_VERSION: JSON.stringify(version) } };
 
@@ -91,6 +92,7 @@ for (const [name, { text }] of files) {
   writeFileSync(path.join(fresh, name), strict(text));
 }
 writeFileSync(path.join(fresh, 'package.json'), '{ "type": "commonjs" }\n');
+if (files.has('jq.js')) copyFileSync(path.join(JQ, 'build/jq.wasm'), path.join(fresh, 'jq.wasm'));
 writeFileSync(path.join(fresh, 'licenses.txt'), licenses(root, inputs));
 // Not published: which source went into which file, for the tests of the start and of a build that is out of date.
 const sources = inputs.filter((input) => input.startsWith('src/')).sort();
@@ -152,7 +154,9 @@ async function everything() {
     parts.push(main);
   }
   const { main: _, ...others } = entries;
-  parts.push(await bundle({ ...common, entryPoints: others, chunkNames: 'chunks/service/[name]-[hash]' }));
+  // The other form of jq-wasm asks for import.meta.url when it is loaded, which a CommonJS file does not have.
+  const alias = { 'jq-wasm': path.join(JQ, 'index.cjs') };
+  parts.push(await bundle({ ...common, alias, entryPoints: others, chunkNames: 'chunks/service/[name]-[hash]' }));
   return {
     files: new Map(parts.flatMap((part) => [...part.files])),
     inputs: [...new Set(parts.flatMap((part) => Object.keys(part.metafile.inputs)))],
@@ -167,6 +171,8 @@ function wanted() {
     service: 'src/service/lifecycle/main.ts',
     worker: 'src/service/agent-server/main.ts',
     inside: 'src/service/isolation/inside.ts',
+    // The thread of --jq.
+    jq: 'src/output/jq-thread.ts',
   };
   const names = process.argv.slice(2);
   return Object.fromEntries(Object.entries(all).filter(([name]) => names.length === 0 || names.includes(name)));

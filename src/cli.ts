@@ -100,10 +100,11 @@ async function commandTree(
       },
     })
     .exitOverride()
-    .hook('preAction', (_, command) => {
+    .hook('preAction', async (_, command) => {
       current.command = command;
       context.globals = readGlobalOptions(root);
       refuseContradictions();
+      await context.out.prepare();
     });
   declareGlobalOptions(root, ACS_VERSION);
   await declareCommands(root, context, argv);

@@ -54,6 +54,8 @@ export interface GlobalOptions {
   apiKeyFile?: string;
   format?: Format;
   fields?: string[];
+  /** An expression that is applied to the JSON. */
+  jq?: string;
   output?: string;
   input: 'allowed' | 'never';
   yes: 'given' | 'not-given';

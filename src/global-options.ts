@@ -30,6 +30,7 @@ export function declareGlobalOptions(root: Command, version: string): void {
     .option('--format <table|tsv|json|ndjson|id>', 'output format (acs help output)', oneOf(...FORMATS))
     .option('-q, --quiet', 'print ids only (same as --format id)')
     .option('--fields <a,b,…>', 'choose and order the fields of table, tsv and json', collectList)
+    .option('--jq <expr>', 'print what a jq expression selects of the JSON; implies --json')
     .option('-o, --output <file|->', 'write the data to a file')
     .option('--no-color', 'print without colours')
     .option('--debug', 'log requests and answers to stderr, without secrets')
@@ -63,6 +64,7 @@ export function readGlobalOptions(root: Command): GlobalOptions {
     format?: Format;
     quiet?: boolean;
     fields?: string[];
+    jq?: string;
     output?: string;
     input: boolean;
     yes?: boolean;
@@ -78,6 +80,7 @@ export function readGlobalOptions(root: Command): GlobalOptions {
     apiKeyFile: given.apiKeyFile,
     format: formatOf(given),
     fields: given.fields,
+    jq: given.jq,
     output: given.output !== undefined && STDOUT_NAMES.includes(given.output) ? '-' : given.output,
     input: given.input ? 'allowed' : 'never',
     yes: given.yes ? 'given' : 'not-given',
@@ -89,13 +92,13 @@ export function readGlobalOptions(root: Command): GlobalOptions {
   };
 }
 
-function formatOf(given: { json?: boolean; quiet?: boolean; format?: Format }): Format | undefined {
+function formatOf(given: { json?: boolean; jq?: string; quiet?: boolean; format?: Format }): Format | undefined {
   const asked = new Set<Format>();
-  if (given.json) asked.add('json');
+  if (given.json || (given.jq !== undefined && given.format !== 'ndjson')) asked.add('json');
   if (given.quiet) asked.add('id');
   if (given.format) asked.add(given.format);
   if (asked.size > 1)
-    throw new AppError('usage', `--json, -q and --format name different formats: ${[...asked].join(', ')}`);
+    throw new AppError('usage', `--json, --jq, -q and --format name different formats: ${[...asked].join(', ')}`);
   return [...asked][0];
 }
 
@@ -103,7 +106,7 @@ function formatOf(given: { json?: boolean; quiet?: boolean; format?: Format }): 
 export function guessFormat(argv: readonly string[]): Format | undefined {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
-  if (flags.includes('--json') || flags.includes('--format=json')) return 'json';
+  if (flags.some((flag) => /^--(json|format=json|jq(=.*)?)$/s.test(flag))) return 'json';
   if (flags.includes('--format=ndjson')) return 'ndjson';
   const at = flags.indexOf('--format');
   const value = at === -1 ? undefined : flags[at + 1];

@@ -1,7 +1,6 @@
 /** What cli.ts prints at the end of a command that did not end by itself: an error, or what --dry-run kept back. */
 import type { Context, Format } from './context.ts';
 import { AppError, type ErrorKind } from './errors.ts';
-import { jsonDocument, jsonLine } from './output/json.ts';
 import { errorText, errorTextFor } from './output/notices.ts';
 import { isForPrograms } from './text/notice.ts';
 
@@ -56,7 +55,7 @@ export async function printDryRun(context: Context): Promise<void> {
   const format = context.globals.format;
   if (format === 'json' || format === 'ndjson') {
     const record = { dry_run: true, requests };
-    await context.out.raw(format === 'json' ? jsonDocument(record) : jsonLine(record));
+    await context.out.documents([record]);
   } else {
     const lines = requests.map(
       ({ method, url, body }) =>

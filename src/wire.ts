@@ -55,6 +55,7 @@ export function createContext(platform: Platform): Context {
       emitter ??= createEmitter({
         io,
         globals,
+        jq: { file: `${platform.root}/dist/jq.js`, signal },
         cwd: platform.cwd,
         now: () => clock.now(),
         palette: () => palette(io.stdout.isTTY),

@@ -19,5 +19,11 @@ function entry(folder) {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
   const file = readdirSync(folder).find((each) => /^licen[cs]e(\.(md|txt))?$/i.test(each));
   if (!file && !license) throw new Error(`${name} ${version} names no licence: it cannot be bundled`);
-  return `${name} ${version} (${license})\n\n${file ? `${readFileSync(path.join(folder, file), 'utf8').trim()}\n` : ''}`;
+  const text = file ? `${readFileSync(path.join(folder, file), 'utf8').trim()}\n` : '';
+  return `${name} ${version} (${license})\n\n${text}${name === 'jq-wasm' ? `\n${jqLicences()}` : ''}`;
+}
+
+/** The package has only the licence of its own code, and not those of the program that it holds. */
+function jqLicences() {
+  return readFileSync(new URL('licenses/jq.txt', import.meta.url), 'utf8');
 }

@@ -14,10 +14,13 @@ const OTHER_FORMATS = ['yaml', 'wide', 'csv'];
 /** @throws usage, config */
 export function checkOutput<T>(view: View<T> | null, kind: OutputKind, settings: EmitterSettings, cwd: string): void {
   checkFile(settings.output, cwd);
-  const { format, fields } = settings;
+  const { format, fields, jq } = settings;
   if (kind === 'raw' || kind === 'document') {
     if (format && !(kind === 'document' && format.includes('json')))
-      throw new AppError('usage', `this command prints raw data and has no --format ${format}`);
+      throw new AppError(
+        'usage',
+        `this command prints raw data and has no ${jq === undefined ? `--format ${format}` : '--jq'}`,
+      );
     if (fields) throw new AppError('usage', 'this command prints raw data and has no --fields');
     return;
   }

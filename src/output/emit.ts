@@ -6,6 +6,7 @@ import { safeMultiline } from '../text/safe-text.ts';
 import { bulkViewFor } from './bulk.ts';
 import { checkOutput } from './check.ts';
 import { jsonDocument, jsonLine, mapStrings } from './json.ts';
+import type { JqFilter } from './jq.ts';
 import { createOutlet } from './outlet.ts';
 import { itemText, linesText, listText, type Shape } from './shape.ts';
 import type { View } from './view.ts';
@@ -17,6 +18,8 @@ import type { Format, OutputKind, EmitterOptions } from './emitter-options.ts';
  * A format that makes no sense for the call throws `usage`; an unknown field throws `usage` and lists the known ones.
  */
 export interface Emitter {
+  /** Of --jq: throws `usage` for an expression that is none. */
+  prepare(): Promise<void>;
   /** Fails early, before any request, when the format or --fields do not fit. */
   check<T>(view: View<T> | null, kind: OutputKind): void;
   list<T>(view: View<T>, items: readonly T[], page: { has_more: boolean }): Promise<void>;
@@ -48,6 +51,11 @@ export interface Emitter {
 export function createEmitter(options: EmitterOptions): Emitter {
   const { io, globals, cwd = '.', redact = (text) => text, isRedacted = () => false } = options;
   const outlet = createOutlet(options);
+  let filter: Promise<JqFilter> | null = null;
+  const jq = (): Promise<JqFilter> =>
+    (filter ??= import('./jq.ts').then((each) => each.createJqFilter(options, outlet)));
+  const write = async (text: string | Uint8Array): Promise<void> =>
+    globals.jq === undefined ? outlet.write(text) : (await jq()).write(text);
   const asked = globals.format;
   let kind: OutputKind | null = null;
   const format = (): Format => asked ?? (outlet.onTerminal ? 'table' : 'tsv');
@@ -61,12 +69,15 @@ export function createEmitter(options: EmitterOptions): Emitter {
     look: outlet.look,
   });
   const listOr = async (text: string | Uint8Array | null, word: string): Promise<void> => {
-    if (text !== null) return await outlet.write(text);
-    await outlet.write('');
+    if (text !== null) return await write(text);
+    await write('');
     await io.stderr.write(`${word}\n`);
   };
 
   return {
+    async prepare() {
+      if (globals.jq !== undefined) await (await jq()).check();
+    },
     onTerminal: outlet.onTerminal,
     get format() {
       return kind === 'stream' && asked === 'json' ? 'ndjson' : format();
@@ -77,7 +88,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
       if (format() === 'table' && TABLES.has(checked)) prepareTable();
     },
     list: async (view, items, page) => listOr(await listText(view, items, page, shape()), `no ${plural(view.noun)}`),
-    item: async (view, item, extra = {}) => outlet.write(await itemText(view, item, extra, shape())),
+    item: async (view, item, extra = {}) => write(await itemText(view, item, extra, shape())),
     async bulk({ items, matched, failed }) {
       const shown = format() === 'id' ? items.filter((item) => item.ok) : items;
       await listOr(await listText(bulkViewFor(items), shown, { matched, failed }, shape()), 'nothing matched');
@@ -85,25 +96,29 @@ export function createEmitter(options: EmitterOptions): Emitter {
     async lines(view, items) {
       // Without a format in the arguments a stream is plain lines, on a pipe too.
       const format = kind === 'list' ? shape().format : (asked ?? 'table');
-      await outlet.write(await linesText(view, items, { ...shape(), format }));
+      await write(await linesText(view, items, { ...shape(), format }));
     },
     async record(record, plain) {
-      if (asked === 'json' || asked === 'ndjson') return outlet.write(jsonLine(redactValue(record)));
+      if (asked === 'json' || asked === 'ndjson') return write(jsonLine(redactValue(record)));
       const isPlain = asked === undefined || asked === 'table';
-      if (isPlain && plain !== undefined) await outlet.write(`${safeMultiline(redact(plain))}\n`);
+      if (isPlain && plain !== undefined) await write(`${safeMultiline(redact(plain))}\n`);
     },
     raw: (bytes) => outlet.raw(bytes),
     async documents(values) {
       const text = format() === 'ndjson' ? jsonLine : jsonDocument;
-      await outlet.write(values.map((value) => text(redactValue(value))).join(''));
+      await write(values.map((value) => text(redactValue(value))).join(''));
     },
     redacted: <T>(value: T) => redactValue(value) as T,
     async close() {
       // A stream without any item still creates the file of --output; a dry run creates none.
       if (kind !== null && globals.mode !== 'dry-run') await outlet.write('');
       await outlet.close();
+      await (await filter)?.close();
     },
-    abandon: () => outlet.abandon(),
+    async abandon() {
+      await outlet.abandon();
+      await (await filter)?.close();
+    },
   };
 }
 

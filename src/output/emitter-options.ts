@@ -10,6 +10,7 @@ export type OutputKind = 'list' | 'item' | 'bulk' | 'stream' | 'raw' | 'document
 export interface EmitterSettings {
   format?: Format;
   fields?: readonly string[];
+  jq?: string;
   output?: string;
   mode?: 'live' | 'dry-run';
 }
@@ -17,6 +18,8 @@ export interface EmitterSettings {
 export interface EmitterOptions {
   io: { stdout: EmitterStream; stderr: { write(chunk: string): Promise<void> } };
   globals: EmitterSettings;
+  /** Of --jq: the file of the thread that runs it, and what ends it. */
+  jq?: { file: string; signal: AbortSignal };
   /** Folder that --output is relative to. */
   cwd?: string;
   /** Milliseconds since the epoch. */

@@ -57,6 +57,7 @@ const LIBRARY_OWNERS: Record<string, readonly string[]> = {
   conf: ['src/profiles/'],
   diff: ['src/domain/text-patch.ts'],
   hono: ['src/service/'],
+  'jq-wasm': ['src/output/jq-thread.ts'],
   libsql: ['src/service/storage/'],
   'string-width': ['src/text/'],
   'tar-stream': ['src/local-files/'],

@@ -32,7 +32,7 @@ export function declareApi(root: Command, ctx: Context): void {
       '-f always sends text. -F sends true, false, null and numbers as such; @file and @- send the text of a file or of stdin without the line end after it; anything else is text. A key that names a secret, such as api_key, takes only @file or @-; so do query and headers: none takes a secret from the command line.',
       'The body of --input is sent as it is. Its type is application/json, unless -H content-type names another.',
       'The answer is printed as it was received; on a terminal JSON is indented and control characters are made safe. --json indents JSON everywhere and fails for other content, --format ndjson prints one line for each answer, with --paginate for each item. Secrets in an answer (keys, tokens, session_api_key, set-cookie) are printed as <redacted>; only `acs sandbox show --show-secrets` prints a session key.',
-      'When the status is not a success, the body is printed as well, the error goes to stderr, and the exit code is that of the status: 400 and 422 are 2, 401 and 403 4, 404 5, 409 6, 429 7, 5xx 9. With --json, --format, --paginate and --output the body of a failed request is not printed.',
+      'When the status is not a success, the body is printed as well, the error goes to stderr, and the exit code is that of the status: 400 and 422 are 2, 401 and 403 4, 404 5, 409 6, 429 7, 5xx 9. With --json, --format, --jq, --paginate and --output the body of a failed request is not printed.',
       '--paginate prints one document: the first page with the items of all pages. Items with the id of an earlier one are dropped, and a page id that comes a second time is an error.',
       'GET, HEAD, OPTIONS, PUT and DELETE are repeated as by all commands after 429, 502, 503, 504 and lost connections; POST and PATCH only after 429 and a refused connection. A redirect to another origin is not followed.',
     ],
@@ -51,6 +51,10 @@ export function declareApi(root: Command, ctx: Context): void {
       {
         command: 'acs api PATCH /api/v1/app-conversations/1f0c -f title=Release -F public=true',
         does: 'send a JSON object',
+      },
+      {
+        command: "acs api GET /api/v1/sandboxes/search --paginate --jq '.items[].id'",
+        does: 'print what a jq expression selects',
       },
     ],
   });

@@ -22,7 +22,7 @@ export function documentsOf({ bytes, json, contentType, status }: RawAnswer): un
   if (bytes.length === 0) return [];
   const type = contentType === '' ? 'without a type' : `of type ${contentType.slice(0, 80)}`;
   throw new AppError('server', `the answer (status ${status}) is ${type}, not JSON`, {
-    hint: 'print it as it is: omit --json, --format and --paginate',
+    hint: 'print it as it is: omit --json, --format, --jq and --paginate',
   });
 }
 

@@ -6,7 +6,7 @@ import type { TOPICS } from '../help-topics.ts';
 /** In the order of EXIT_CODES, which the compiler holds complete. */
 const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   ok: 'success; for follow and wait: the run finished',
-  failed: 'the run ended in error or is stuck, or part of a bulk command failed',
+  failed: 'the run ended in error or is stuck, or part of a bulk command or a --jq expression failed',
   usage: 'wrong command, flag, value or id, or an answer is required and prompts are off',
   config: 'no usable server, no model on the local service, unreadable profile store or file',
   auth: 'the key is missing or refused, or access is denied',
@@ -111,6 +111,7 @@ const OUTPUT: Page = [
       ['--format ndjson', 'one object a line, printed as soon as it is known'],
       ['--format id', 'ids only (-q)'],
       ['--fields <a,b,…>', 'choose and order the fields of table, tsv and json'],
+      ['--jq <expr>', 'what a jq 1.8 expression selects of the JSON: texts without quotes, anything else as JSON'],
     ],
   },
   'Streams (conv follow, conv events --follow) print plain lines by default; --json means ndjson there. Raw output (conv result, conv diff, conv export, completion) is printed byte for byte, and made safe on a terminal.',
@@ -124,6 +125,7 @@ const OUTPUT: Page = [
       ['a dry run', '{"dry_run":true,"requests":[{"method","url","body"},…]}'],
     ],
   },
+  'A --jq expression is checked before any request; an error of its syntax is exit code 2. It is applied to the document, and in streams and with --format ndjson to each object. When it fails, the results before are printed and the exit code is 1, although the command itself has succeeded. It can read neither files nor variables of the environment.',
   'With json and ndjson every line on stderr is an object: <notice>, or <error> as the last line.',
 ];
 
