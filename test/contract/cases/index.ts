@@ -2,6 +2,7 @@
 import type { ContractCase } from '../target.ts';
 import { AUTH } from './auth.ts';
 import { BATCHING } from './batching.ts';
+import { CALLING } from './calling.ts';
 import { CHANGING } from './changing.ts';
 import { CONFIRMING } from './confirming.ts';
 import { COPYING } from './copying.ts';
@@ -35,6 +36,7 @@ export const CASES: readonly ContractCase[] = [
   ...CHANGING,
   ...REPOSITORIES,
   ...EXPORTING,
+  ...CALLING,
   ...COPYING,
   ...OPENING,
   ...FAILURES,
