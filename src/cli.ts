@@ -225,7 +225,7 @@ function commandPath(root: Command, argv: readonly string[]): Command[] {
 function waits(command: Command | null): boolean {
   if (!command) return false;
   const options = command.opts<{ wait?: unknown; follow?: unknown }>();
-  return ['follow', 'wait'].includes(command.name()) || options.wait === true || options.follow === true;
+  return ['follow', 'wait', 'batch'].includes(command.name()) || options.wait === true || options.follow === true;
 }
 
 function isDryRunStop(error: unknown): error is { requests: DryRunRequest[] } {

@@ -28,6 +28,7 @@ const METHODS: { [G in Group]: Record<keyof Adapter[G], Kind> } = {
     checkAnswer: 'call',
     run: 'call',
     startSandbox: 'call',
+    untilStored: 'call',
     stop: 'call',
     diff: 'call',
     webPage: 'call',

@@ -121,10 +121,7 @@ export interface Server {
      * Throws AppError `failed` with the server's reason when the start task ends in ERROR.
      */
     start(request: NewConversation, options: StartOptions): AsyncGenerator<StartProgress, Conversation, void>;
-    /**
-     * Looks for a start whose answer was not read, for example because acs was killed. Null: the server has not taken
-     * it. Throws `unknown-outcome` where the server does not show whether it has.
-     */
+    /** A start whose answer was not read; null: it was not taken. Throws `unknown-outcome` where the server shows neither. */
     findStart(sent: SentStart): Promise<Conversation | null>;
     list(query: ListQuery, page: string | null): Promise<Page<Conversation>>;
     /** By conversation id or start task id; throws `not-found`. */
@@ -171,6 +168,8 @@ export interface Server {
      * Starts the sandbox of the conversation; resolves when the server accepts that. Throws `conflict` when it is gone.
      */
     startSandbox(id: string): Promise<void>;
+    /** Before the sandbox of an ended run is paused: waits until the app server has its end, as long as that may take. */
+    untilStored(id: string): Promise<void>;
     /** Interrupts the run where the server can, else pauses it. Resolves when the server has accepted it. */
     stop(id: string): Promise<void>;
     diff(id: string, options?: DiffOptions): Promise<WorkspaceDiff>;

@@ -104,6 +104,15 @@ describe('a reader that closes the pipe', () => {
     expect(err).toBe('');
   });
 
+  it('ends a batch with 141, and starts nothing more', async () => {
+    const tasks = ['a', 'b', 'c'].map((key) => JSON.stringify({ key, replay: 'demo', 'no-repo': true }));
+    await writeFile(path.join(world.dir, 'tasks.jsonl'), tasks.join('\n'));
+    const batch = 'acs batch tasks.jsonl --concurrency 1 | true; echo "${PIPESTATUS[0]}"';
+    const { out, err } = await shell(batch, inWorld(world)).ended;
+    expect(out).toBe('141\n');
+    expect(err).not.toContain('b: conversation');
+  });
+
   it('ends follow with 141, because the outcome is not known', async () => {
     const following = start(['conv', 'follow', running], inWorld(world));
     await until(() => following.out() !== '');

@@ -89,6 +89,12 @@ export async function untilCopyHas(links: Links, id: string, word: string): Prom
   return (await poll(() => copyHas(links, id, word), { ...links, every: STEADY, until })) ?? false;
 }
 
+/** Before a sandbox is paused: until the app server has the status of its run, which is not sent while it is paused. */
+export async function untilCopied(links: Links, { id, execution_status: word }: AppConversationRecord): Promise<void> {
+  if (word === null || isImmediate(links)) return;
+  await untilCopyHas(links, normalId(id), word);
+}
+
 /** False where the copy cannot be read. */
 async function copyHas(links: Links, id: string, word: string): Promise<boolean | undefined> {
   try {

@@ -46,6 +46,7 @@ export function createConversationsV0(links: Links, facts: ProbeFacts, webUrl: W
     checkAnswer: (id, answer) => checkAnswerV0(id, answer),
     run: (id) => runV0(links, id),
     startSandbox: (id) => startSandboxV0(links, id),
+    untilStored: () => Promise.resolve(),
     stop: (id) => stopV0(links, id),
     diff: (id, options) => diffV0(links, id, options),
     webPage: (id) => webPage(links, webUrl, id),

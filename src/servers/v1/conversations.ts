@@ -5,7 +5,7 @@ import { isUuid, noConversation, normalId } from '../ids.ts';
 import type { Links, WebUrl } from '../links.ts';
 import type { ProbeFacts } from '../probe.ts';
 import { refuseNeighbours } from '../quirks/deleted-neighbours.ts';
-import { createCopyNotices } from '../quirks/late-copy.ts';
+import { createCopyNotices, untilCopied } from '../quirks/late-copy.ts';
 import { removeForGood } from '../quirks/returning-record.ts';
 import type { Adapter, RemovalScope } from '../server.ts';
 import { webPage } from '../web-page.ts';
@@ -61,6 +61,7 @@ export function createConversationsV1(
     checkAnswer: () => Promise.resolve(),
     run: (id) => runV1(links, id),
     startSandbox: (id) => startSandboxV1(links, id, resume),
+    untilStored: async (id) => untilCopied(links, await getConversation(links, id)),
     stop: (id) => stopV1(links, id),
     diff: (id, options) => diffV1(links, id, options),
     webPage: (id) => webPage(links, webUrl, id),

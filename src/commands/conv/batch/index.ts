@@ -14,6 +14,8 @@ import { CONCURRENCY, planRequests, runTasks, type BatchEnd, type PlannedTask } 
 import { planOf, resultView, RETRIES, type Retry, type TaskResult } from './task-result.ts';
 import { readTasks, type Task } from './tasks.ts';
 
+const READER_GONE = 141;
+
 export interface BatchOptions {
   concurrency: number;
   retry?: Retry[];
@@ -194,6 +196,7 @@ async function concludeBatch(
   const tasks = unstarted.length === 1 ? '1 task was not started' : `${unstarted.length} tasks were not started`;
   const data = { running, not_started: unstarted };
   const cause = halted ?? (ctx.signal.reason as AppError);
+  if (cause.exitCode === READER_GONE) throw cause;
   await ctx.out.close();
   throw new AppError(halted === null ? 'interrupted' : cause.kind, `${cause.message}; ${runs}, ${tasks}`, {
     ...cause.details,

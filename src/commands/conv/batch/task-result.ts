@@ -21,7 +21,7 @@ export interface TaskResult {
   /** Starts that the server has taken, or may have taken. */
   attempts: number;
   cost_usd: number | null;
-  /** From the start to the end. */
+  /** From the start to the end; null where the end was not waited for by the command that sent the start. */
   seconds: number | null;
   /** Null where it was not requested or could not be read. */
   diff: DiffSize | null;

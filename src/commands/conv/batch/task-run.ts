@@ -51,17 +51,18 @@ export type TaskEnd =
 interface Progress {
   sent: SentStart | null;
   taken: StartedIds | null;
+  /** When this command has sent the start; null: another one has. */
+  sentMs: number | null;
 }
 
 export async function runTask(run: TaskRun): Promise<TaskEnd> {
-  const { ctx, journal, attempt } = run;
+  const { journal, attempt } = run;
   const before = journal.of(attempt.key);
-  const at: Progress = { sent: before.sent, taken: before.start === 'taken' ? before : null };
+  const at: Progress = { sent: before.sent, taken: before.start === 'taken' ? before : null, sentMs: null };
   if (run.plan === 'start') Object.assign(at, { sent: null, taken: null });
-  const startedMs = ctx.clock.now();
   try {
     const { conversation, tracked } = await reachEnd(run, at);
-    return await conclude(run, conversation, tracked, at.sent === null ? startedMs : Date.parse(at.sent.sent_at));
+    return await conclude(run, conversation, tracked, at.sentMs);
   } catch (error) {
     if (!isAppError(error)) throw error;
     return await concludeError(run, at, error);
@@ -97,6 +98,7 @@ async function reachEnd(run: TaskRun, at: Progress): Promise<{ conversation: Con
   const beforeSend: StartOptions['beforeSend'] = async (sent) => {
     await run.journal.starting(run.attempt, sent);
     at.sent = sent;
+    at.sentMs = ctx.clock.now();
   };
   const started = await startAndTrack(ctx, server, request, { ...how, known, beforeSend });
   if (started.tracked === null) throw new AppError('internal', 'the run was not tracked');
@@ -153,10 +155,10 @@ async function conclude(
   run: TaskRun,
   conversation: Conversation,
   { outcome, failure }: TrackedRun,
-  startedMs: number,
+  sentMs: number | null,
 ): Promise<TaskEnd> {
   if (failure?.kind === 'interrupted') return { kind: 'left', id: conversation.id };
-  const seconds = Math.max(0, Math.round((run.ctx.clock.now() - startedMs) / 100) / 10);
+  const seconds = sentMs === null ? null : Math.round((run.ctx.clock.now() - sentMs) / 100) / 10;
   // The sandbox of a run that was halted cannot be read.
   const hasDiff = failure === null && outcome.exit_code !== 6 && outcome.exit_code !== 5;
   const diff = run.diff !== null && hasDiff ? await takeDiff(run, conversation) : null;
@@ -252,6 +254,7 @@ export async function makeRoom(run: TaskRun, { id, dialect, sandbox_id: sandbox 
     if (sandbox === null) return;
     const { items } = await server.conversations.list({ sandboxId: sandbox }, null);
     if (items.some((other) => other.id !== id && isRunInProgress(other))) return;
+    await server.conversations.untilStored(id);
     knownPauses.add(sandbox);
     await server.sandboxes.pause(sandbox);
     const isPaused = async () => (await server.sandboxes.get(sandbox)).status !== 'running' || undefined;
