@@ -2,6 +2,7 @@
 import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { readNamedFile } from '../files.ts';
+import type { TypedMessage } from './new-kept.ts';
 
 /** Larger ones no server in use takes in one request. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
@@ -24,6 +25,25 @@ export async function readMessage(ctx: Context, { argument, file }: MessageSourc
   const text = typeof bytes === 'string' ? bytes : decode(bytes, file ?? 'stdin');
   checkMessage(text);
   return text;
+}
+
+/** Opens the user's editor on an empty message. Throws `usage` when it is left empty. */
+export async function writeMessage(ctx: Context, question: string, typed: TypedMessage): Promise<string> {
+  const prompt = await ctx.prompt();
+  const written = await prompt.editor({
+    message: 'Opening your editor …',
+    initial: `\n# ${question} This line is removed.\n`,
+    extension: '.md',
+    onFailure: 'keep',
+  });
+  const message = written
+    .split('\n')
+    .filter((line) => !line.startsWith(`# ${question}`))
+    .join('\n')
+    .trim();
+  typed.text = message === '' ? null : message;
+  checkMessage(message);
+  return message;
 }
 
 /** Throws `usage` for a message that no agent could act on, or that is too long to send. */

@@ -4,7 +4,7 @@ import { taskId, type Repository, type SuggestedTask } from '../../domain/git-pr
 import type { NewConversation } from '../../domain/new-conversation.ts';
 import { AppError, isAppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
-import { checkMessage } from './message.ts';
+import { writeMessage } from './message.ts';
 import { DEMO } from './new-files.ts';
 import type { TypedMessage } from './new-kept.ts';
 import type { NewOptions } from './new-options.ts';
@@ -24,8 +24,6 @@ export interface Answers {
   task: SuggestedTask | null;
   options: Pick<NewOptions, 'repo' | 'branch' | 'spec' | 'gitProvider'>;
 }
-
-const MESSAGE_COMMENT = '\n# What should the agent do? This line is removed.\n';
 
 /** Prompts for what the flags leave open; for a message only where nothing is replayed. */
 export async function askForTask(
@@ -117,20 +115,7 @@ async function askForMessage(ctx: Context, typed: TypedMessage): Promise<string>
   const prompt = await ctx.prompt();
   const line = await prompt.input({ message: 'What should the agent do? (empty opens your editor)' });
   if (line.trim() !== '') return (typed.text = line);
-  const written = await prompt.editor({
-    message: 'Opening your editor …',
-    initial: MESSAGE_COMMENT,
-    extension: '.md',
-    onFailure: 'keep',
-  });
-  const message = written
-    .split('\n')
-    .filter((line) => !line.startsWith('# What should the agent do?'))
-    .join('\n')
-    .trim();
-  typed.text = message === '' ? null : message;
-  checkMessage(message);
-  return message;
+  return await writeMessage(ctx, 'What should the agent do?', typed);
 }
 
 /** Only where there is a choice. */

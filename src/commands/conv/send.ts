@@ -17,7 +17,8 @@ import { decisionOf } from './confirm.ts';
 import { PAST, refuseNeedlessStart, refuseWaiting } from './confirmation.ts';
 import { readKnownRun } from '../../runs/run-reads.ts';
 import { readImages } from './images.ts';
-import { readMessage } from './message.ts';
+import { readMessage, writeMessage } from './message.ts';
+import { keepingMessage, type TypedMessage } from './new-kept.ts';
 import { findStarted } from './started.ts';
 import { conversationView, outcomeView } from './view.ts';
 import { addWaitTimeout, checkLimitHasWait, limitsOf } from '../wait-limit.ts';
@@ -39,7 +40,7 @@ export function declareSend(parent: Command, ctx: Context): void {
   const command = parent.command('send').description('send a message to a conversation and continue the run');
   command
     .argument('<id>', 'the conversation')
-    .argument('[message]', 'the message; - reads it from stdin')
+    .argument('[message]', 'the message; - reads it from stdin; without it your editor opens')
     .option('-F, --file <file|->', 'read the message from this file')
     .option('--image <file|url>', 'attach an image to the message (repeatable)', collect)
     .option('--resume', 'start a paused sandbox first')
@@ -51,6 +52,7 @@ export function declareSend(parent: Command, ctx: Context): void {
   explain(command, {
     notes: [
       'While a confirmation is pending the message is refused (8) unless --accept or --reject answers it: a message would make the server run the pending action. When another action is pending after --accept the message is not sent either.',
+      'Without a message the editor of VISUAL or EDITOR opens on a terminal; an empty text is not sent, and the exit code is 2. A text that could not be sent is kept in a file.',
       'Without --wait the conversation is printed as it is right after the server accepted the message.',
     ],
     json: ({ objectForm }) => [
@@ -90,19 +92,45 @@ export async function sendMessage(
   checkLimitHasWait(options, stays, 'needs --wait or --follow');
   checkWord(conversations, word);
   const decision = decisionOf(options);
-  const text = await readMessage(ctx, { argument, file: options.file });
-  if (text === null)
+  const given = await readMessage(ctx, { argument, file: options.file });
+  if (given === null && !ctx.interactive)
     throw new AppError('usage', 'no message was given', {
       hint: 'give it as an argument, with --file, or as - on stdin',
     });
-  const limits = limitsOf(ctx, options);
   const image_urls = await readImages(ctx, options.image ?? []);
+  await keepingMessage(ctx, `acs conv send ${word}`, async (typed) => {
+    const text = given ?? (await writeReply(ctx, word, decision, typed));
+    const onSend = () => void (typed.text = null);
+    await sendText(word, { message: { text, image_urls }, decision, onSend }, options, ctx);
+  });
+}
+
+/** The conversation is looked up before the editor opens: a text for none would be written in vain. */
+async function writeReply(
+  ctx: Context,
+  word: string,
+  decision: ConfirmationDecision | null,
+  typed: TypedMessage,
+): Promise<string> {
+  const seen = await findStarted(ctx, await ctx.server(), word);
+  if (decision === null) refuseWaiting(seen);
+  return await writeMessage(ctx, 'What should the agent do next?', typed);
+}
+
+async function sendText(
+  word: string,
+  given: Pick<DeliveryOptions, 'message' | 'decision' | 'onSend'>,
+  options: SendOptions,
+  ctx: Context,
+): Promise<void> {
+  const { message, decision } = given;
+  const limits = limitsOf(ctx, options);
   if (ctx.globals.mode === 'dry-run') {
     const server = await ctx.server();
     const seen = await findStarted(ctx, server, word);
     const delivery = {
       decision,
-      message: { text, image_urls },
+      message,
       start: () => withRunningSandbox(ctx, server, seen, { resume: options.resume, decision }),
     };
     return await planSteps(ctx, stepsOf(server, seen, delivery));
@@ -110,9 +138,11 @@ export async function sendMessage(
   let state: Sending = 'not sent';
   const { conversation, last } = await beforeWatch(ctx, limits, word, async (timed, server, see) => {
     const found = see(await findStarted(timed, server, word));
-    const message = { text, image_urls };
-    const onSend = () => void (state = 'perhaps sent');
-    const delivered = await deliver(timed, server, found, { decision, message, resume: options.resume, see, onSend });
+    const onSend = () => {
+      state = 'perhaps sent';
+      given.onSend?.();
+    };
+    const delivered = await deliver(timed, server, found, { ...given, resume: options.resume, see, onSend });
     if (decision === null) await ctx.notice(`sent to conversation ${found.id}`);
     return delivered;
   }).catch((error: unknown) => {
