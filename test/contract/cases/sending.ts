@@ -1,5 +1,6 @@
 /** Messages to conversations in each state, stopping them, and confirmations. */
 import { expect } from 'vitest';
+import { chat, KEYS } from '../../commands/conv/chat-world.ts';
 import {
   conversation,
   errorOf,
@@ -26,6 +27,21 @@ export const SENDING: ContractCase[] = [
       expect((await ok(target, 'conv', 'result', id)).out).toBe('Done at once.');
       const said = (await events(target, id, '--source', 'user')).map(({ text }) => text);
       expect(said.filter((text) => text === 'QUICK now')).toHaveLength(1);
+    },
+  ),
+  ...inEachDialect(
+    'chat: a message at the prompt gets its answer, and /quit leaves with 0',
+    async (target, dialect) => {
+      const id = await finished(target, dialect, 'WORK');
+      const terminal = chat(target, id, '--tail', '0');
+      await terminal.prompt();
+      terminal.type(`QUICK now${KEYS.enter}`);
+      await terminal.sees('you    QUICK now');
+      await terminal.sees('Done at once.');
+      await terminal.prompt();
+      terminal.type(`/quit${KEYS.enter}`);
+      expect(await terminal.ended).toBe(0);
+      expect((await ok(target, 'conv', 'result', id)).out).toBe('Done at once.');
     },
   ),
   ...inEachDialect('send: to a run in progress', async (target, dialect) => {
