@@ -47,9 +47,9 @@ export async function readIds(ctx: Context, given: readonly string[]): Promise<s
  */
 export async function confirmChange(
   ctx: Context,
-  question: { message: string; hit: readonly string[] },
+  question: { message: string; preview: readonly string[] },
 ): Promise<void> {
-  for (const line of question.hit) await ctx.notice(line);
+  for (const line of question.preview) await ctx.notice(line);
   if (ctx.globals.yes === 'given' || ctx.globals.mode === 'dry-run') return;
   if (!ctx.interactive) {
     throw new AppError('usage', `a confirmation is required, and prompts are off: ${question.message}`, {
@@ -65,9 +65,9 @@ export async function confirmChange(
 export interface BulkPlan<S extends Subject, T> {
   targets: readonly S[];
   /** Ids nothing was found for, servers that could not be reached. */
-  lost: readonly BulkItem[];
+  unresolved: readonly BulkItem[];
   /** Past tense for the summary: `deleted`. */
-  past: string;
+  pastTense: string;
   /** How many at a time: few, because servers limit requests. */
   concurrency?: number;
   apply(target: S): Promise<Change<T>>;
@@ -88,10 +88,10 @@ export async function changeEach<S extends Subject, T>(ctx: Context, plan: BulkP
   const kept: DryRunRequest[] = [];
   const changed = await changeAll(ctx, plan, kept);
   if (ctx.globals.mode === 'dry-run') {
-    for (const item of [...changed, ...plan.lost]) if (item.error) await ctx.warn(failureLine(item));
+    for (const item of [...changed, ...plan.unresolved]) if (item.error) await ctx.warn(failureLine(item));
     throw endOfDryRun(kept);
   }
-  const items = [...changed, ...plan.lost];
+  const items = [...changed, ...plan.unresolved];
   const failed = items.filter((item) => !item.ok);
   const unasked = items.filter(({ id }) => id === null);
   const matched = items.length - unasked.length;
@@ -100,7 +100,7 @@ export async function changeEach<S extends Subject, T>(ctx: Context, plan: BulkP
   if (failed.length > 0) {
     for (const item of unasked) await ctx.warn(failureLine(item));
     const left = failed.length - unasked.length;
-    if (left > 0) await ctx.warn(`${left} of ${matched} could not be ${plan.past}`);
+    if (left > 0) await ctx.warn(`${left} of ${matched} could not be ${plan.pastTense}`);
     ctx.exitCode = ctx.signal.aborted ? exitCodeOf(ctx.signal.reason) : 1;
   }
 }
@@ -110,16 +110,16 @@ async function changeAll<S extends Subject, T>(
   plan: BulkPlan<S, T>,
   kept: DryRunRequest[],
 ): Promise<BulkItem[]> {
-  const { targets, past, concurrency = CONCURRENCY } = plan;
+  const { targets, pastTense, concurrency = CONCURRENCY } = plan;
   const change = (target: S) => changeItem(ctx, plan, target, kept);
   if (targets.length === 0 || ctx.globals.mode === 'dry-run') return await inParallel(targets, concurrency, change);
-  const progress = await ctx.progress(`${targets.length} to be ${past}`);
+  const progress = await ctx.progress(`${targets.length} to be ${pastTense}`);
   let ended = 0;
   try {
     return await inParallel(targets, concurrency, async (target) => {
       const item = await change(target);
       ended += 1;
-      progress.update(`${ended} of ${targets.length}: ${item.id} ${resultWord(past, item)}`);
+      progress.update(`${ended} of ${targets.length}: ${item.id} ${resultWord(pastTense, item)}`);
       return item;
     });
   } finally {
@@ -127,9 +127,9 @@ async function changeAll<S extends Subject, T>(
   }
 }
 
-function resultWord(past: string, { ok, changed }: BulkItem): string {
-  if (!ok) return `not ${past}`;
-  return changed ? past : 'unchanged';
+function resultWord(pastTense: string, { ok, changed }: BulkItem): string {
+  if (!ok) return `not ${pastTense}`;
+  return changed ? pastTense : 'unchanged';
 }
 
 export function failedItem(id: string | null, error: unknown, profile?: string): BulkItem {
@@ -201,16 +201,16 @@ async function inParallel<T, R>(items: readonly T[], concurrency: number, work: 
 /** The servers a bulk command works on; one that cannot be reached is an item with its error. */
 export async function serversOf(
   ctx: Context,
-): Promise<{ reached: { profile?: string; server: Server }[]; lost: BulkItem[] }> {
-  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], lost: [] };
-  const lost: BulkItem[] = [];
+): Promise<{ reached: { profile?: string; server: Server }[]; unresolved: BulkItem[] }> {
+  if (!hasSeveralProfiles(ctx)) return { reached: [{ server: await ctx.server() }], unresolved: [] };
+  const unresolved: BulkItem[] = [];
   const reached: { profile: string; server: Server }[] = [];
   for (const { profile, server } of await ctx.servers()) {
     try {
       reached.push({ profile, server: await server });
     } catch (error) {
-      lost.push(failedItem(null, error, profile));
+      unresolved.push(failedItem(null, error, profile));
     }
   }
-  return { reached, lost };
+  return { reached, unresolved };
 }

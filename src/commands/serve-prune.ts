@@ -13,7 +13,7 @@ export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx:
   if (isDryRun && !(await service.status(dataDir)).running) throw notStarted();
   const message = 'Delete these conversations and their workspaces?';
   // Where prompts are off, before anything is started.
-  if (!ctx.interactive) await confirmChange(ctx, { message, hit: [] });
+  if (!ctx.interactive) await confirmChange(ctx, { message, preview: [] });
   const { conversations, sandboxes, started, pid } = await service.old(retentionMs, dataDir);
   if (started === 'now') await ctx.notice(`started the local service (pid ${pid}); end it with: acs serve --stop`);
   const all = [...conversations, ...sandboxes];
@@ -22,11 +22,11 @@ export async function prune(retentionMs: number, { dataDir }: ServeOptions, ctx:
       ctx,
       all.map(({ id, remove }) => ({ what: `delete ${id}`, task: remove })),
     );
-  const hit = [
+  const preview = [
     ...conversations.map((one) => `conversation ${one.id} (${stateOf(one)})`),
     ...sandboxes.map(({ id }) => `sandbox ${id}, which holds no conversation`),
   ];
-  if (ctx.interactive && all.length > 0) await confirmChange(ctx, { message, hit });
+  if (ctx.interactive && all.length > 0) await confirmChange(ctx, { message, preview });
   const unfinished = conversations.filter((one) => one.isUnfinished);
   if (!ctx.interactive && unfinished.length > 0) await ctx.notice(unfinishedNotice(unfinished));
   const gone = { conversations: await removed(ctx, conversations), sandboxes: await removed(ctx, sandboxes) };

@@ -40,7 +40,7 @@ export const conversations: Resource<Conversation> = {
   },
   gone: (word) => blankConversation(word, 'deleted'),
   preview: (targets) => ({
-    hit: targets.map(({ id, profile, seen }) => conversationLine({ ...seen, id }, profile)),
+    preview: targets.map(({ id, profile, seen }) => conversationLine({ ...seen, id }, profile)),
     suffix: '',
   }),
 };

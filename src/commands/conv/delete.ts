@@ -54,7 +54,7 @@ export function declareDelete(parent: Command, ctx: Context): void {
 const removal: Verb<Context, Conversation, DeleteOptions> = {
   resource: conversations,
   word: 'delete',
-  past: 'deleted',
+  pastTense: 'deleted',
   confirms: 'always',
   apply: deleteOne,
   ifGone: goneResult,
@@ -138,10 +138,10 @@ async function previewWithSandboxes(_: Context, targets: readonly Target<Convers
     const others = (await conversationsIn(server, seen.sandbox_id)).filter(isOther);
     bySandbox.set(key, { of: `sandbox ${seen.sandbox_id}${of}`, others });
   }
-  const { hit, suffix } = conversations.preview(targets);
+  const { preview, suffix } = conversations.preview(targets);
   const sandboxes = [...bySandbox.values()];
   const [first] = sandboxes;
-  if (first === undefined) return { hit, suffix };
+  if (first === undefined) return { preview, suffix };
   const lines = sandboxes.flatMap(({ of, others }) => [
     of,
     ...others.map((other) => `in the same sandbox: ${conversationLine(other)}`),
@@ -149,7 +149,7 @@ async function previewWithSandboxes(_: Context, targets: readonly Target<Convers
   const what = sandboxes.length === 1 ? first.of : `${sandboxes.length} sandboxes`;
   const count = sandboxes.reduce((sum, { others }) => sum + others.length, 0);
   const shared = count === 0 ? '' : ` with ${count === 1 ? 'another conversation' : `${count} other conversations`}`;
-  return { hit: [...hit, ...lines], suffix: `, and ${what}${shared}` };
+  return { preview: [...preview, ...lines], suffix: `, and ${what}${shared}` };
 }
 
 async function refuseOtherRuns(

@@ -27,7 +27,7 @@ type ResumeOptions = RunOptions & ChangeOptions;
 const resume: Verb<Context, Conversation, ResumeOptions> = {
   resource: conversations,
   word: 'resume',
-  past: 'resumed',
+  pastTense: 'resumed',
   async apply(ctx, { server, seen, selector }) {
     refuseUnstarted(seen, idOf(seen));
     return await resumeOne(ctx, server, seen, selector?.matches);

@@ -18,7 +18,7 @@ const STOP_MS = 60_000;
 const stop: Verb<Context, Conversation, ChangeOptions> = {
   resource: conversations,
   word: 'stop',
-  past: 'stopped',
+  pastTense: 'stopped',
   apply: stopOne,
 };
 

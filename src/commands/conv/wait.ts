@@ -78,7 +78,7 @@ function waitVerb(ctx: Context, options: WaitCommandOptions): WaitVerb<Conversat
     resource: conversations,
     view: outcomeView,
     many: 'list',
-    waitFor: (timed, server, found, first) => waitForRun(wait, timed, server, { found, first }),
+    waitFor: (timed, server, found, otherEnded) => waitForRun(wait, timed, server, { found, otherEnded }),
     unfound: (word, waitMs) => {
       const unread = blankConversation(word, NOT_READ);
       return waitedOf(unbegun(unread, deadlinePassedUnseen(unread, waitMs)));
@@ -106,7 +106,7 @@ async function waitForRun(
   wait: Wait,
   timed: TimedContext,
   server: Server,
-  { found, first }: { found: Conversation; first: AbortSignal },
+  { found, otherEnded }: { found: Conversation; otherEnded: AbortSignal },
 ): Promise<Waited<Outcome>> {
   let seen = found;
   try {
@@ -116,10 +116,10 @@ async function waitForRun(
     seen = read.record;
     const ended = seen.may_recover ? null : wait.judge(seen, read.evidence);
     if (ended !== null) return waitedOf({ outcome: ended, failure: null });
-    return waitedOf(await watchRun(wait, timed, server, { ...read, first }));
+    return waitedOf(await watchRun(wait, timed, server, { ...read, otherEnded }));
   } catch (error) {
     if (!timed.deadline.isOver(error)) return notTracked(seen, error);
-    return await watchLate(wait, timed, server, { found: seen, first }).catch((late: unknown) =>
+    return await watchLate(wait, timed, server, { found: seen, otherEnded }).catch((late: unknown) =>
       notTracked(seen, late),
     );
   }
@@ -141,12 +141,16 @@ async function watchLate(
   wait: Wait,
   timed: TimedContext,
   server: Server,
-  { found, first }: { found: Conversation; first: AbortSignal },
+  { found, otherEnded }: { found: Conversation; otherEnded: AbortSignal },
 ): Promise<Waited<Outcome>> {
   const { deadline } = timed;
   const tracked = await deadline.lastLook(server, async (awake, _, limit) => {
     const known = await readKnownRun(awake, found.id);
-    return await watchRun(wait, timed, awake, { record: found, ...known, first: AbortSignal.any([first, limit]) });
+    return await watchRun(wait, timed, awake, {
+      record: found,
+      ...known,
+      otherEnded: AbortSignal.any([otherEnded, limit]),
+    });
   });
   return waitedOf(tracked ?? unbegun(found, deadlinePassedUnseen(found, deadline.waitMs)));
 }
@@ -158,14 +162,14 @@ function named(conversation: Conversation): Conversation {
 
 interface Seen extends KnownRun {
   record: Conversation;
-  first: AbortSignal;
+  otherEnded: AbortSignal;
 }
 
 async function watchRun(
   wait: Wait,
   timed: TimedContext,
   server: Server,
-  { record, evidence, last, first }: Seen,
+  { record, evidence, last, otherEnded }: Seen,
 ): Promise<TrackedRun> {
   const { ctx, failOnStallMs, judge } = wait;
   const { deadlineMs, waitMs } = timed.deadline;
@@ -180,7 +184,7 @@ async function watchRun(
       waitMs,
       failOnStallMs,
       judge,
-      signal: first,
+      signal: otherEnded,
       onState: (state) => showStatus(wait, state, progress),
     });
   } finally {

@@ -55,11 +55,11 @@ async function deleteProviders(given: readonly string[], options: DeleteOptions,
     const what = targets.length === 1 ? `the token of ${names[0] ?? ''}` : `the tokens of ${targets.length} providers`;
     await confirmChange(ctx, {
       message: `delete ${what}?`,
-      hit: single ? [] : names.map((name) => `token of ${name}`),
+      preview: single ? [] : names.map((name) => `token of ${name}`),
     });
   }
   const [first] = targets;
   if (single && first !== undefined) return await changeOne(ctx, gitProviderView, () => apply(first));
   // One at a time: each deletion writes the whole map.
-  await changeEach(ctx, { targets, lost: [], past: 'deleted', concurrency: 1, apply });
+  await changeEach(ctx, { targets, unresolved: [], pastTense: 'deleted', concurrency: 1, apply });
 }

@@ -50,7 +50,7 @@ async function deleteOne(name: string, options: DeleteOptions, { ctx, store }: P
     return await ctx.out.item(profileView, absent(name), { changed: false });
   const record = profileRecord(await existingProfile(store, name), await store.defaultName());
   if (ctx.globals.mode === 'dry-run') return await printWouldDo(ctx, `would delete profile "${name}"`);
-  await confirmChange(ctx, { message: `Delete profile "${name}" and its key?`, hit: [] });
+  await confirmChange(ctx, { message: `Delete profile "${name}" and its key?`, preview: [] });
   await store.remove(name);
   await ctx.out.item(profileView, record, { changed: true });
   if (record.default) await noticeNoDefault(ctx);
@@ -66,12 +66,18 @@ async function deleteEach(names: readonly string[], options: DeleteOptions, { ct
     return { changed: true, before: 'present', after: null, record };
   };
   if (names.length > 0) {
-    const hit = names.map((name) => `profile ${name}`);
+    const preview = names.map((name) => `profile ${name}`);
     const what = names.length === 1 ? '1 profile and its key' : `${names.length} profiles and their keys`;
-    await confirmChange(ctx, { message: `Delete ${what}?`, hit });
+    await confirmChange(ctx, { message: `Delete ${what}?`, preview });
   }
   // One at a time: they share one file.
-  await changeEach(ctx, { targets: names.map((id) => ({ id })), lost: [], past: 'deleted', concurrency: 1, apply });
+  await changeEach(ctx, {
+    targets: names.map((id) => ({ id })),
+    unresolved: [],
+    pastTense: 'deleted',
+    concurrency: 1,
+    apply,
+  });
   if (defaultName !== null && (await store.defaultName()) === null) await noticeNoDefault(ctx);
 }
 

@@ -176,7 +176,7 @@ async function agreeToReplace(
       hint: 'choose another name, or replace it with --replace',
     });
   }
-  await confirmChange(ctx, { message: `Replace profile "${name}" (${existing.base_url}) and its key?`, hit: [] });
+  await confirmChange(ctx, { message: `Replace profile "${name}" (${existing.base_url}) and its key?`, preview: [] });
   return 'replace';
 }
 

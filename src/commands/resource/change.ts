@@ -34,7 +34,7 @@ export interface Verb<C extends Context, R extends StatusRecord, O extends Chang
   /** `delete`, for questions. */
   word: string;
   /** `deleted`, for the summary. */
-  past: string;
+  pastTense: string;
   /** A change by selectors needs a confirmation; `always`: a change by ids too. */
   confirms?: 'always';
   /** Instead of the resource's own preview. */
@@ -70,15 +70,15 @@ export async function changeRecords<C extends Context, R extends StatusRecord, O
   if (single) return await changeNamed(ctx, verb, given[0] ?? '', options);
   const words = await readIds(ctx, given);
   for (const word of words) checkWord(resource, word);
-  const { targets, lost } = bySelector
+  const { targets, unresolved } = bySelector
     ? await chooseBySelector(ctx, resource, options)
     : await chooseByIds(ctx, resource, words, options);
   if (targets.length > 0 && (bySelector || verb.confirms === 'always')) await ask(ctx, verb, targets);
   const request = { options, targets, unchanged: new Set<Target<R>>(), result: 'bulk' as const };
   await changeEach(ctx, {
     targets,
-    lost,
-    past: verb.past,
+    unresolved,
+    pastTense: verb.pastTense,
     apply: (target) => applyToFresh(ctx, verb, target, request),
   });
 }
@@ -124,8 +124,8 @@ async function ask<C extends Context, R extends StatusRecord, O extends ChangeOp
   const { resource, word } = verb;
   const what =
     targets.length === 1 ? `${resource.noun} ${targets[0]?.id ?? ''}` : `${targets.length} ${resource.plural}`;
-  const { hit, suffix } = (await verb.preview?.(ctx, targets)) ?? resource.preview(targets);
-  await confirmChange(ctx, { message: `${word} ${what}${suffix}?`, hit });
+  const { preview, suffix } = (await verb.preview?.(ctx, targets)) ?? resource.preview(targets);
+  await confirmChange(ctx, { message: `${word} ${what}${suffix}?`, preview });
 }
 
 /** Reads the record again right before the change: what a selector chose must still satisfy it. */

@@ -11,7 +11,7 @@ import { idOf, type Resource, type StatusRecord, type Target } from './resource.
 export interface Chosen<R> {
   targets: Target<R>[];
   /** Ids that nothing was found for, and servers that could not be read. */
-  lost: BulkItem[];
+  unresolved: BulkItem[];
 }
 
 /** Every record that the selectors match, all pages read; without selectors every one. */
@@ -21,7 +21,7 @@ export async function chooseBySelector<R extends StatusRecord>(
   options: SelectorOptions,
 ): Promise<Chosen<R>> {
   const selection = readSelection(options);
-  const { reached, lost } = await serversOf(ctx);
+  const { reached, unresolved } = await serversOf(ctx);
   const targets: Target<R>[] = [];
   for (const { profile, server } of reached) {
     try {
@@ -40,10 +40,10 @@ export async function chooseBySelector<R extends StatusRecord>(
       for (const seen of items) targets.push({ ...chosen, id: idOf(resource, seen), seen });
     } catch (error) {
       if (profile === undefined) throw error;
-      lost.push(failedItem(null, error, profile));
+      unresolved.push(failedItem(null, error, profile));
     }
   }
-  return { targets, lost };
+  return { targets, unresolved };
 }
 
 /** Searches each id on every active server; an id that no server has becomes an item with its error. */
@@ -53,7 +53,7 @@ export async function chooseByIds<R extends StatusRecord>(
   words: readonly string[],
   { ignoreNotFound }: { ignoreNotFound?: boolean },
 ): Promise<Chosen<R>> {
-  const { reached, lost } = await serversOf(ctx);
+  const { reached, unresolved } = await serversOf(ctx);
   const places = reached.map((place) => ({ ...place, finder: finderOf(ctx, place.server, resource) }));
   const targets = new Map<string, Target<R>>();
   for (const word of words) {
@@ -70,9 +70,9 @@ export async function chooseByIds<R extends StatusRecord>(
       }
     }
     if (isFound || failure === null) continue;
-    lost.push(ignoreNotFound && isNotFound(failure) ? untouched(word) : failedItem(word, failure));
+    unresolved.push(ignoreNotFound && isNotFound(failure) ? untouched(word) : failedItem(word, failure));
   }
-  return { targets: [...targets.values()], lost };
+  return { targets: [...targets.values()], unresolved };
 }
 
 function untouched(id: string): BulkItem {

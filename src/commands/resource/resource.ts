@@ -59,7 +59,7 @@ export interface Target<R> {
 /** What the user sees before the question. */
 export interface Preview {
   /** A line for each record that the change hits. */
-  hit: string[];
+  preview: string[];
   /** The end of the question, such as ` with 2 conversations`. */
   suffix: string;
 }

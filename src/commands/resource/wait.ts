@@ -28,8 +28,8 @@ export interface WaitVerb<R extends StatusRecord, T> {
   view: View<T>;
   /** Of the result for several ids. */
   many: 'list' | 'bulk';
-  /** `first` aborts when another record of an --any has ended; an error is the failure of this record alone. */
-  waitFor(ctx: TimedContext, server: Server, found: R, first: AbortSignal): Promise<Waited<T>>;
+  /** `otherEnded` aborts when another record of an --any has ended; an error is the failure of this record alone. */
+  waitFor(ctx: TimedContext, server: Server, found: R, otherEnded: AbortSignal): Promise<Waited<T>>;
   /** The deadline has passed before the record was found. */
   unfound(word: string, waitMs: number): Waited<T>;
   /** The result for a record that does not exist; undefined: not-found. */
@@ -73,10 +73,10 @@ async function waitForWords<R extends StatusRecord, T>(
   });
   if (server === null) return words.map((word) => verb.unfound(word, ctx.deadline.waitMs));
   const finder = finderOf(ctx, server, verb.resource);
-  const first = new AbortController();
-  const waits = words.map((word) => waitForWord(ctx, verb, { server, finder, word, first: first.signal }));
+  const otherEnded = new AbortController();
+  const waits = words.map((word) => waitForWord(ctx, verb, { server, finder, word, otherEnded: otherEnded.signal }));
   return await (any ? firstOf(ctx, waits) : Promise.all(waits)).finally(async () => {
-    first.abort(new AppError('interrupted', `another ${verb.resource.noun} ended first`, { exitCode: 0 }));
+    otherEnded.abort(new AppError('interrupted', `another ${verb.resource.noun} ended first`, { exitCode: 0 }));
     await Promise.allSettled(waits);
   });
 }
@@ -85,19 +85,19 @@ interface Wait<R> {
   server: Server;
   finder: Finder<R>;
   word: string;
-  first: AbortSignal;
+  otherEnded: AbortSignal;
 }
 
 async function waitForWord<R extends StatusRecord, T>(
   ctx: TimedContext,
   verb: WaitVerb<R, T>,
-  { server, finder, word, first }: Wait<R>,
+  { server, finder, word, otherEnded }: Wait<R>,
 ): Promise<Waited<T>> {
   let found: R | null = null;
   try {
     found = await findBeforeEnd(ctx, verb, { server, finder, word });
     if (found === null) return verb.unfound(word, ctx.deadline.waitMs);
-    return await verb.waitFor(ctx, server, found, first);
+    return await verb.waitFor(ctx, server, found, otherEnded);
   } catch (error) {
     if (!isAppError(error)) throw error;
     const missing = found === null && isNotFound(error) ? verb.ifMissing?.(word) : undefined;
@@ -110,7 +110,7 @@ async function waitForWord<R extends StatusRecord, T>(
 async function findBeforeEnd<R extends StatusRecord, T>(
   { deadline }: TimedContext,
   { resource }: WaitVerb<R, T>,
-  { server, finder, word }: Omit<Wait<R>, 'first'>,
+  { server, finder, word }: Omit<Wait<R>, 'otherEnded'>,
 ): Promise<R | null> {
   try {
     return await finder.find(word);

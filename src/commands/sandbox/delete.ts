@@ -19,7 +19,7 @@ import { waitForStatus } from './wait-for-status.ts';
 
 const remove: SandboxVerb = {
   word: 'delete',
-  past: 'deleted',
+  pastTense: 'deleted',
   confirms: 'always',
   apply: deleteOne,
   ifGone: ({ id, seen }, { options }) =>

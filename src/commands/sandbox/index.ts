@@ -86,7 +86,7 @@ async function showSandbox(word: string, options: ShowOptions, ctx: Context): Pr
 
 const pause: SandboxVerb = {
   word: 'pause',
-  past: 'paused',
+  pastTense: 'paused',
   async apply(ctx, target, request) {
     if (target.chosenBy === 'selector') await refuseRuns('pause', target, request.options);
     return await moveSandbox(ctx, PAUSE, target, request);

@@ -10,7 +10,7 @@ import { moveSandbox, RESUME, type Transition } from './transition.ts';
 
 const resume: SandboxVerb = {
   word: 'resume',
-  past: 'resumed',
+  pastTense: 'resumed',
   apply: (ctx, target, request) => moveSandbox(ctx, RESUME, target, request),
   around: withPausedOthers,
 };

@@ -43,7 +43,7 @@ export const sandboxes: Resource<Sandbox> = {
   preview(targets) {
     const conversations = targets.reduce((sum, { seen }) => sum + seen.conversation_ids.length, 0);
     const suffix = conversations === 0 ? '' : ` with ${conversations} conversation${conversations === 1 ? '' : 's'}`;
-    return { hit: targets.map(hitLine), suffix };
+    return { preview: targets.map(hitLine), suffix };
   },
 };
 

@@ -52,9 +52,12 @@ export async function deleteSecrets(given: readonly string[], options: DeleteOpt
   const targets = names.map((id) => ({ id, server }));
   if (targets.length > 0) {
     const what = targets.length === 1 ? `secret ${names[0] ?? ''}` : `${targets.length} secrets`;
-    await confirmChange(ctx, { message: `delete ${what}?`, hit: single ? [] : names.map((name) => `secret ${name}`) });
+    await confirmChange(ctx, {
+      message: `delete ${what}?`,
+      preview: single ? [] : names.map((name) => `secret ${name}`),
+    });
   }
   const [first] = targets;
   if (single && first !== undefined) return await changeOne(ctx, secretView, () => apply(first));
-  await changeEach(ctx, { targets, lost: [], past: 'deleted', apply });
+  await changeEach(ctx, { targets, unresolved: [], pastTense: 'deleted', apply });
 }

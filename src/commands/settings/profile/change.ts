@@ -82,7 +82,7 @@ async function deleteModelProfile(name: string, { ignoreNotFound }: DeleteOption
   const server = await ctx.server();
   const before = (await server.modelProfiles.list()).find((profile) => profile.name === name);
   const absent: ModelProfile = { name, model: null, base_url: null, api_key_set: false, active: false };
-  if (before !== undefined) await confirmChange(ctx, { message: `delete model profile ${name}?`, hit: [] });
+  if (before !== undefined) await confirmChange(ctx, { message: `delete model profile ${name}?`, preview: [] });
   try {
     await server.modelProfiles.remove(name);
   } catch (error) {
