@@ -32,12 +32,7 @@ function pageSizeOf(provider: string, wanted = PAGE_SIZE): number {
 }
 
 export function createLookups(links: Links, dialect: Dialect): Lookups {
-  const lookups = dialect === 'v1' ? lookupsV1(links) : lookupsV0(links);
-  return {
-    repositories: (...args) => lookups.repositories(...args),
-    branches: (...args) => lookups.branches(...args),
-    tasks: (...args) => lookups.tasks(...args),
-  };
+  return dialect === 'v1' ? lookupsV1(links) : lookupsV0(links);
 }
 
 function lookupsV1(links: Links): Lookups {
