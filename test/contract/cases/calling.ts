@@ -14,16 +14,27 @@ interface PageJson {
 const idsOf = ({ items, results }: PageJson): string[] =>
   (items?.map(({ id }) => id) ?? results?.map((each) => each.conversation_id) ?? []).sort();
 
+/** Of all pages, read past acs: a server with both dialects omits some of its items from V0's pages. */
+async function listed(target: Target, route: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let page: string | null = ''; page !== null;) {
+    const query: string = page === '' ? '' : `&page_id=${encodeURIComponent(page)}`;
+    const body = (await target.request('GET', `${route}?limit=1${query}`)).body as PageJson;
+    ids.push(...idsOf(body));
+    page = body.next_page_id;
+  }
+  return [...new Set(ids)].sort();
+}
+
 async function readsAllPages(target: Target, dialect: Dialect): Promise<void> {
   await endedRun(target, dialect, 'QUICK');
   await finished(target, dialect);
   const route = ['api', 'GET', LISTS[dialect]];
   const one = json<PageJson>(await ok(target, ...route, '-f', 'limit=1', '--json'));
   const all = json<PageJson>(await ok(target, ...route, '-f', 'limit=1', '--paginate'));
-  const large = json<PageJson>(await ok(target, ...route, '-f', 'limit=100'));
   expect(one.next_page_id).not.toBeNull();
   expect(all.next_page_id).toBeNull();
-  expect(idsOf(all)).toEqual(idsOf(large));
+  expect(idsOf(all)).toEqual(await listed(target, LISTS[dialect]));
   expect(idsOf(all).length).toBeGreaterThan(1);
   const selected = await ok(target, ...route, '-f', 'limit=1', '--paginate', '--jq', '(.items // .results) | length');
   expect(selected.out).toBe(`${idsOf(all).length}\n`);
