@@ -391,7 +391,7 @@ _acs_values() {
     'acs conv list --not-repo') : ;;
     'acs conv list -L' | 'acs conv list --limit') : ;;
     'acs conv follow --kind') : ;;
-    'acs conv follow --source') : ;;
+    'acs conv follow --source') REPLY='agent user environment hook' ;;
     'acs conv follow --since') : ;;
     'acs conv follow --tail') : ;;
     'acs conv follow --fail-on-stall') : ;;
@@ -399,7 +399,7 @@ _acs_values() {
     'acs conv follow --on-confirm') REPLY='ask accept reject exit' ;;
     'acs conv events -L' | 'acs conv events --limit') : ;;
     'acs conv events --kind') : ;;
-    'acs conv events --source') : ;;
+    'acs conv events --source') REPLY='agent user environment hook' ;;
     'acs conv events --since') : ;;
     'acs conv events --tail') : ;;
     'acs conv events --fail-on-stall') : ;;
@@ -414,7 +414,7 @@ _acs_values() {
     'acs conv send --wait-timeout') : ;;
     'acs conv send --on-confirm') REPLY='ask accept reject exit' ;;
     'acs conv chat --kind') : ;;
-    'acs conv chat --source') : ;;
+    'acs conv chat --source') REPLY='agent user environment hook' ;;
     'acs conv chat --since') : ;;
     'acs conv chat --tail') : ;;
     'acs conv chat -m' | 'acs conv chat --message') : ;;

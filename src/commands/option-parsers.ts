@@ -29,16 +29,19 @@ export function duration(value: string): number {
 }
 
 export function positiveInteger(value: string): number {
-  const number = Number(value);
-  if (!/^\d+$/.test(value) || !Number.isSafeInteger(number) || number < 1) {
-    throw invalidValue('It must be a whole number of at least 1.');
-  }
-  return number;
+  return integerFrom(1, value);
 }
 
-/** As positiveInteger, and 0: none of them. */
 export function wholeNumber(value: string): number {
-  return value === '0' ? 0 : positiveInteger(value);
+  return integerFrom(0, value);
+}
+
+function integerFrom(least: 0 | 1, value: string): number {
+  const number = Number(value);
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(number) || number < least) {
+    throw invalidValue(`It must be a whole number of at least ${least}.`);
+  }
+  return number;
 }
 
 /** Members of the readers below: the completion offers these words. */

@@ -4,11 +4,14 @@ import type { Context } from '../../context.ts';
 import type { ConversationEvent } from '../../domain/event.ts';
 import { AppError } from '../../errors.ts';
 import { parseSince } from '../../text/time.ts';
-import { collectList, wholeNumber } from '../option-parsers.ts';
+import { collectList, someOf, wholeNumber } from '../option-parsers.ts';
+
+/** `hook` is one of the cloud. */
+const SOURCES = ['agent', 'user', 'environment', 'hook'] as const;
 
 export interface FilterOptions {
   kind?: string[];
-  source?: string[];
+  source?: (typeof SOURCES)[number][];
   since?: string;
   tail?: number;
 }
@@ -16,7 +19,7 @@ export interface FilterOptions {
 export function addFilterOptions(command: Command): Command {
   return command
     .option('--kind <kind,…>', 'only events of these kinds, such as ActionEvent or action:run', collectList)
-    .option('--source <source,…>', 'only events from agent, user or environment', collectList)
+    .option('--source <source,…>', 'only events from agent, user, environment or hook', someOf(SOURCES))
     .option('--since <id|time|duration>', 'only events after this event or time')
     .addOption(
       command
@@ -43,10 +46,9 @@ export function readSince(ctx: Context, { since }: FilterOptions): Since {
 
 export function eventTest({ kind, source }: FilterOptions): (event: ConversationEvent) => boolean {
   const kinds = kind?.map((word) => word.toLowerCase());
-  const sources = source?.map((word) => word.toLowerCase());
   return (event) =>
     (kinds === undefined || kinds.includes(event.kind.toLowerCase())) &&
-    (sources === undefined || sources.includes((event.source ?? '').toLowerCase()));
+    (source === undefined || source.some((word) => word === event.source?.toLowerCase()));
 }
 
 export function isSameEvent(id: string, event: ConversationEvent): boolean {

@@ -132,8 +132,9 @@ async function requiredCheckout(ctx: Context): Promise<Checkout> {
 
 /** The same file names may be in both repositories, and a patch may apply by chance. */
 async function warnOfOtherRepository(ctx: Context, { origin }: Checkout, { repository }: Conversation): Promise<void> {
+  if (repository === null) return ctx.warn('the conversation has no repository; its files go into this checkout');
   const here = origin?.repository ?? null;
-  if (repository === null || here === null) return;
+  if (here === null) return;
   const choice = await ctx.readRepository(repository).catch(() => null);
   const retrieved = choice === null || choice.kind === 'path' ? null : choice.repository;
   if (retrieved === null || retrieved.toLowerCase() === here.toLowerCase()) return;

@@ -41,6 +41,7 @@ export function declareExec(parent: Command, ctx: Context): void {
     failureCode: 125,
     notes: [
       'The program and its arguments are used as they are, without a shell. Its output is printed as it arrives, and its exit code is that of acs. Without -i its stdin is empty.',
+      'The command ends when the program has ended and closed its output: a background process that keeps it open delays the end, as with ssh.',
       'Ctrl-C, SIGTERM and SIGHUP are passed on to the program. A second signal ends acs, and the program with it.',
       'The local service passes all bytes on unchanged. Other servers return the output about every 200 ms; there the sandbox needs a shell, setsid and base64. On a terminal control characters of the output are made safe.',
     ],

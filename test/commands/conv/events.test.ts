@@ -48,6 +48,15 @@ describe('conv events', () => {
     expect(new Set(kinds)).toEqual(new Set(['ActionEvent']));
   });
 
+  it('exits 2 for an unknown source and a negative number, with the values that are accepted', async () => {
+    const source = await conv('events', at.first, '--source', 'agnet');
+    expect({ code: source.code, err: source.err }).toMatchObject({ code: 2 });
+    expect(source.err).toContain('agent, user, environment, hook');
+    const tail = await conv('events', at.first, '--tail', '-1');
+    expect(tail.code).toBe(2);
+    expect(tail.err).toContain('It must be a whole number of at least 0.');
+  });
+
   it('exits 2 for a malformed starting point', async () => {
     expect((await conv('events', at.first, '--since', 'yesterday')).code).toBe(2);
     expect((await conv('events', at.first, '--since', '0'.repeat(32))).code).toBe(5);

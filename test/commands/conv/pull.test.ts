@@ -140,6 +140,15 @@ describe('conv pull', () => {
     expect(await git(checkout, 'status', '--short')).toBe('?? new.txt');
   });
 
+  it('warns when the conversation has no repository', async () => {
+    const file = await replayFile(at.world, 'no-repository.json', [run('echo new > new.txt'), finish('done')]);
+    id = await endedRun(at.world, '--no-repo', '--replay', file);
+    const { code, err } = await pull();
+
+    expect(code).toBe(0);
+    expect(err).toContain('warning: the conversation has no repository; its files go into this checkout');
+  });
+
   it('writes nothing in a dry run', async () => {
     const { code, err } = await pull('--dry-run');
 
