@@ -19,10 +19,9 @@ export async function readMessage(ctx: Context, { argument, file }: MessageSourc
   if (argument !== undefined && file !== undefined) {
     throw new AppError('usage', 'the message is given twice, as an argument and with --file');
   }
-  if (argument === undefined && file === undefined) return null;
-  const isStdin = argument === '-' || file === '-';
-  const bytes = isStdin ? await ctx.io.stdin.readAll(MESSAGE_MAX_BYTES) : await readInput(ctx, file, argument);
-  const text = typeof bytes === 'string' ? bytes : decode(bytes, file ?? 'stdin');
+  const source = argument === '-' ? '-' : file;
+  const text = source === undefined ? argument : await readTextInput(ctx, source);
+  if (text === undefined) return null;
   checkMessage(text);
   return text;
 }
@@ -53,12 +52,10 @@ export function checkMessage(text: string): void {
   if (bytes > MESSAGE_MAX_BYTES) throw tooLong('the message', bytes);
 }
 
-async function readInput(
-  ctx: Context,
-  file: string | undefined,
-  argument: string | undefined,
-): Promise<Uint8Array | string> {
-  return file === undefined ? (argument ?? '') : await readInputFile(ctx, file, MESSAGE_MAX_BYTES);
+/** A file, or stdin for `-`. Throws `usage` for what is not UTF-8 or too long, `config` when it cannot be read. */
+export async function readTextInput(ctx: Context, source: string): Promise<string> {
+  if (source !== '-') return await readTextFile(ctx, source);
+  return decode(await ctx.io.stdin.readAll(MESSAGE_MAX_BYTES), 'stdin');
 }
 
 /** A file named on the command line, relative to where the command runs. Throws `config` when it cannot be read. */

@@ -114,9 +114,11 @@ class Batch {
     const { deadlineMs } = limitsOf(ctx, planned.task.options);
     const live = board.start(key);
     let result: TaskResult | null = null;
+    let attempt = 0;
     try {
       for (;;) {
         const run = this.runOf({ ...planned, plan }, live);
+        attempt = run.attempt.attempt;
         const end = await this.runOnce(run);
         if (end.kind === 'refused' && ctx.clock.now() < deadlineMs && !this.isOver()) {
           board.waits(key);
@@ -131,11 +133,18 @@ class Batch {
       // What cannot be stored must not be followed by another start.
       if (!isAppError(error)) throw error;
       this.end.halted ??= error;
-      this.end.left.push({ key, id: this.runner.journal.of(key).id });
+      this.countHalted(key, attempt);
     } finally {
       board.end(key, result);
       this.wakeAll();
     }
+  }
+
+  /** By what the journal has: an error after its end, or before its start, leaves no run that continues. */
+  private countHalted(key: string, attempt: number): void {
+    const { attempts, result, id, sent } = this.runner.journal.of(key);
+    if (attempts < attempt) this.end.unstarted.push(key);
+    else if (result === null) this.end.left.push({ key, id: id ?? sent?.id ?? null });
   }
 
   private runOf({ task, plan, diff }: PlannedTask, live: TaskRun['live']): TaskRun {

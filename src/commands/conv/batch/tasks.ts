@@ -4,7 +4,7 @@ import type { Command, Option } from 'commander';
 import type { Context } from '../../../context.ts';
 import { AppError, isAppError } from '../../../errors.ts';
 import { collect } from '../../option-parsers.ts';
-import { readMessage } from '../message.ts';
+import { readTextInput } from '../message.ts';
 import { hasTask, readDraft, type Draft } from '../new-draft.ts';
 import { addNewOptions, checkNewOptions, type NewOptions } from '../new-options.ts';
 import { checkTitle } from '../rename.ts';
@@ -36,7 +36,7 @@ const LONGEST_KEY = 200;
  * @param source a path, or `-`
  */
 export async function readTasks(ctx: Context, command: Command, source: string): Promise<Task[]> {
-  const text = (await readMessage(ctx, { file: source })) ?? '';
+  const text = await readTextInput(ctx, source);
   const problems: { line: number; message: string }[] = [];
   const tasks: Task[] = [];
   const lineOfKey = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BIN } from '../../../e2e/processes.ts';
@@ -8,6 +8,11 @@ import { jsonLines } from '../support.ts';
 import { demo, results, useBatchWorld } from './batch-world.ts';
 
 const hasPrlimit = spawnSync('prlimit', ['--fsize']).status === 0;
+interface BatchErrorJson {
+  running: { key: string; id: string }[];
+  not_started: string[];
+}
+
 const at = useBatchWorld();
 
 /** The first lines of the results file of a batch that was killed. */
@@ -125,23 +130,33 @@ describe('a results file', () => {
     expect(ended.code).toBe(3);
   });
 
-  it.runIf(hasPrlimit)('that cannot be written stops the batch: no start is sent that is not stored', async () => {
-    const source = path.join(at.world.dir, 'many.jsonl');
-    const keys = Array.from({ length: 6 }, (_, index) => `task-${index}`);
-    await writeFile(source, keys.map((key) => JSON.stringify(demo(key))).join('\n'));
-    const words = [BIN, 'batch', source, '--concurrency', '1'];
-    const child = spawn('prlimit', ['--fsize=1500', process.execPath, ...words], {
-      env: { ...process.env, ...at.world.env, ACS_BASE_URL: at.proxy.url },
-    });
-    let err = '';
-    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-    child.stdout.resume();
-    const [code] = (await once(child, 'close')) as [number | null];
+  // The write that fails is that of a start, of its id, or of a result.
+  it.runIf(hasPrlimit).each([1_400, 1_600, 1_800])(
+    'of at most %i bytes stops the batch: no start is sent that is not stored',
+    async (most) => {
+      const source = path.join(at.world.dir, 'many.jsonl');
+      await rm(path.join(at.world.dir, 'many.results.jsonl'), { force: true });
+      const keys = Array.from({ length: 6 }, (_, index) => `task-${index}`);
+      await writeFile(source, keys.map((key) => JSON.stringify(demo(key))).join('\n'));
+      const words = [BIN, 'batch', source, '--concurrency', '1', '--json'];
+      const child = spawn('prlimit', [`--fsize=${most}`, process.execPath, ...words], {
+        env: { ...process.env, ...at.world.env, ACS_BASE_URL: at.proxy.url },
+      });
+      let err = '';
+      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+      child.stdout.resume();
+      const [code] = (await once(child, 'close')) as [number | null];
 
-    expect(code, err).toBe(1);
-    expect(err).toContain('many.results.jsonl: EFBIG');
-    const lines = jsonLines(await readFile(path.join(at.world.dir, 'many.results.jsonl'), 'utf8'));
-    expect(at.starts()).toEqual(lines.filter(({ state }) => state === 'starting').map(({ key }) => key));
-    expect(at.starts().length).toBeLessThan(keys.length);
-  });
+      expect(code, err).toBe(1);
+      expect(err).toContain('many.results.jsonl: EFBIG');
+      const lines = jsonLines(await readFile(path.join(at.world.dir, 'many.results.jsonl'), 'utf8'));
+      expect(at.starts()).toEqual(lines.filter(({ state }) => state === 'starting').map(({ key }) => key));
+      expect(at.starts().length).toBeLessThan(keys.length);
+      // Each task has ended, continues, or was not started.
+      const { error } = JSON.parse(err.trimEnd().split('\n').at(-1) ?? '') as { error: BatchErrorJson };
+      const ended = lines.filter(({ exit_code }) => exit_code !== undefined).map(({ key }) => key);
+      const inProgress = error.running.map(({ key }) => key);
+      expect([...ended, ...inProgress, ...error.not_started].toSorted()).toEqual(keys);
+    },
+  );
 });

@@ -13,6 +13,13 @@ it('the tasks of examples/tasks.jsonl are valid', async () => {
   expect((JSON.parse(ended.out) as { requests: unknown[] }).requests).toHaveLength(3);
 });
 
+it.each(['', '\n \n'])('a file without tasks is exit 2 and named', async (text) => {
+  const ended = await at.batch([text]);
+
+  expect(ended.code).toBe(2);
+  expect(ended.err).toContain('tasks.jsonl has no tasks');
+});
+
 describe('a line of the tasks', () => {
   it.each<[string, unknown, string]>([
     ['is not JSON', '{"key":', 'it is not JSON'],
