@@ -62,5 +62,5 @@ it('a V0 start that is refused for the git provider is exit 4 and does not blame
   const { code, err } = await trap.acs('conv', 'new', 'hello', '--no-repo', '--api', 'v0');
   expect(code).toBe(4);
   expect(err).toContain('No token for this provider');
-  expect(err).toContain('about the git provider or the repository, not the key');
+  expect(err).toContain('about the git provider, not the key of acs');
 });
