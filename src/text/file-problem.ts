@@ -1,4 +1,4 @@
-/** Why a file cannot be read, in words, and what to do. */
+/** Why a file cannot be read or written, in words, and what to do. */
 export interface FileProblem {
   reason: string;
   hint: string;
@@ -12,6 +12,7 @@ const PROBLEMS: Readonly<Record<string, FileProblem>> = {
   EPERM: { reason: 'the system does not permit it', hint: 'check the permissions of the file' },
   ELOOP: { reason: 'its path is a loop of links', hint: 'give the path of the file itself' },
   ENAMETOOLONG: { reason: 'its path is too long', hint: 'give the path of a file, not its content' },
+  ENOSPC: { reason: 'no space left on the device', hint: 'free some space, or choose another place' },
   EMFILE: { reason: 'too many files are open', hint: 'raise the limit of open files: ulimit -n' },
 };
 

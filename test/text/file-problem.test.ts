@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { fileProblem } from '../../src/text/file-problem.ts';
@@ -51,4 +51,16 @@ it('another error is named by its code, and a value without a code as unknown', 
   });
   for (const error of [new Error('x'), null, undefined])
     expect(fileProblem(error)).toMatchObject({ reason: 'unknown error' });
+});
+
+it.runIf(existsSync('/dev/full'))('a full device is named when a write fails', () => {
+  const write = () => {
+    try {
+      writeFileSync('/dev/full', 'text');
+      return null;
+    } catch (error) {
+      return fileProblem(error).reason;
+    }
+  };
+  expect(write()).toBe('no space left on the device');
 });

@@ -17,11 +17,12 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
  */
 export function diffNames(keys: readonly string[]): Map<string, string> {
   const escaped = keys.map(escapeName);
-  const folded = escaped.map((name) => name.toLowerCase());
+  const uses = new Map<string, number>();
+  for (const name of escaped) uses.set(name.toLowerCase(), (uses.get(name.toLowerCase()) ?? 0) + 1);
   return new Map(
     keys.map((key, at) => {
       const name = escaped[at] ?? '';
-      const isShared = folded.filter((other) => other === folded[at]).length > 1;
+      const isShared = (uses.get(name.toLowerCase()) ?? 0) > 1;
       if (!isShared && name.length <= LONGEST_NAME) return [key, `${name}.diff`];
       const hash = createHash('sha256').update(key).digest('hex').slice(0, 8);
       return [key, `${name.slice(0, LONGEST_NAME)}-${hash}.diff`];

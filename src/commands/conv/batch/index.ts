@@ -93,8 +93,8 @@ function refuseOtherTasks(journal: FileJournal, tasks: readonly Task[], file: st
     if (task === null || task === fingerprint) continue;
     throw new AppError('conflict', `line ${line}: the task ${key} differs from the one that ${file} has`, { hint });
   }
-  const keys = journal.keys();
-  if (keys.length === 0 || tasks.some(({ key }) => keys.includes(key))) return;
+  const keys = new Set(journal.keys());
+  if (keys.size === 0 || tasks.some(({ key }) => keys.has(key))) return;
   throw new AppError('conflict', `${file} has the results of other tasks`, { hint });
 }
 

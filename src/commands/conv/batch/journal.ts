@@ -222,9 +222,7 @@ class LineWriter {
 }
 
 function cannotWrite(name: string, error: unknown): AppError {
-  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-  const reason = code === 'ENOSPC' ? 'no space left on the device' : fileProblem(error).reason;
-  return new AppError('config', `cannot write ${name}: ${reason}`, {
+  return new AppError('config', `cannot write ${name}: ${fileProblem(error).reason}`, {
     hint: 'nothing is started that is not stored there; correct this and run the same command again',
     cause: error,
   });

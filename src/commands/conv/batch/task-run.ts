@@ -1,8 +1,9 @@
 /** One task of a batch: its start, or the run that an earlier command has started, until the result is stored. */
-import { blankConversation, type Conversation } from '../../../domain/conversation.ts';
+import type { Conversation } from '../../../domain/conversation.ts';
 import type { Context } from '../../../context.ts';
 import { changedFiles } from '../../../domain/patch.ts';
-import { AppError, isAppError } from '../../../errors.ts';
+import { AppError, EXIT_CODES, isAppError } from '../../../errors.ts';
+import { NOT_READ } from '../../../runs/endings.ts';
 import { poll, STEADY } from '../../../runs/poll.ts';
 import { isRunInProgress } from '../../../runs/status.ts';
 import type { TrackedRun } from '../../../runs/outcome.ts';
@@ -58,8 +59,10 @@ interface Progress {
 export async function runTask(run: TaskRun): Promise<TaskEnd> {
   const { journal, attempt } = run;
   const before = journal.of(attempt.key);
-  const at: Progress = { sent: before.sent, taken: before.start === 'taken' ? before : null, sentMs: null };
-  if (run.plan === 'start') Object.assign(at, { sent: null, taken: null });
+  const at: Progress =
+    run.plan === 'start'
+      ? { sent: null, taken: null, sentMs: null }
+      : { sent: before.sent, taken: before.start === 'taken' ? before : null, sentMs: null };
   try {
     const { conversation, tracked } = await reachEnd(run, at);
     return await conclude(run, conversation, tracked, at.sentMs);
@@ -160,7 +163,8 @@ async function conclude(
   if (failure?.kind === 'interrupted') return { kind: 'left', id: conversation.id };
   const seconds = sentMs === null ? null : Math.round((run.ctx.clock.now() - sentMs) / 100) / 10;
   // The sandbox of a run that was halted cannot be read.
-  const hasDiff = failure === null && outcome.exit_code !== 6 && outcome.exit_code !== 5;
+  const isHalted = outcome.exit_code === EXIT_CODES.conflict || outcome.exit_code === EXIT_CODES['not-found'];
+  const hasDiff = failure === null && !isHalted;
   const diff = run.diff !== null && hasDiff ? await takeDiff(run, conversation) : null;
   const { key, attempt } = run.attempt;
   const result: TaskResult = {
@@ -223,7 +227,7 @@ async function concludeError(run: TaskRun, at: Progress, error: AppError): Promi
 function statusAfter({ kind }: AppError, isStarted: boolean): string {
   if (!isStarted) return NOT_STARTED;
   if (kind === 'unknown-outcome') return UNKNOWN;
-  return kind === 'failed' ? 'failed' : blankConversation('', 'unknown(not-read)').status;
+  return kind === 'failed' ? 'failed' : NOT_READ;
 }
 
 /** Whether the server has answered that it does not take the start, or was never sent it. */
