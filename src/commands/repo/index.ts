@@ -98,7 +98,7 @@ async function listBranches(given: string, options: LookupOptions, ctx: Context)
     return found;
   };
   const one = async (server: Server): Promise<string[]> =>
-    providersOf(server, chosen ?? (await onlyProvider(server, repository)));
+    chosen === undefined ? [await onlyProvider(server, repository)] : await providersOf(server, chosen);
   await printList(ctx, { view: branchView, paging: options, fetch: acrossProviders(one, fetch), ...narrowing(search) });
 }
 
