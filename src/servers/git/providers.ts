@@ -126,9 +126,14 @@ async function storeTokens(
   before: GitProvider[] | null,
   loss: Loss,
 ): Promise<void> {
-  if (before === null && loss === 'refuse')
-    throw unreported('this may delete tokens of other git providers: the server has some and does not report which');
+  refuseLoss(before, loss);
   await write(links, dialect, { ...keptTokens(before ?? []), ...tokens });
+}
+
+/** Throws `conflict` where a write may drop tokens that the server does not report. */
+function refuseLoss(stored: GitProvider[] | null, loss: Loss): void {
+  if (stored !== null || loss === 'allow') return;
+  throw unreported('this may delete tokens of other git providers: the server has some and does not report which');
 }
 
 /** Stored tokens as they are sent to be kept. The host has to be the stored one: else the server tries the token at it. */
@@ -158,8 +163,7 @@ async function send(links: Links, call: Pick<Call, 'method' | 'path' | 'body'>):
 
 async function disconnect(links: Links, dialect: Dialect, name: string, loss: Loss): Promise<void> {
   const before = await readProviders(links, dialect);
-  if (before === null && loss === 'refuse')
-    throw unreported('this may delete tokens of other git providers: the server has some and does not report which');
+  refuseLoss(before, loss);
   if (before !== null && !before.some(({ git_provider }) => git_provider === name)) throw noProvider(name);
   const others = (before ?? []).filter(({ git_provider }) => git_provider !== name);
   await removeOrRead(links, `the token of ${name}`, {
