@@ -35,7 +35,7 @@ const dns: Check = {
     if ((await subject.route()).via === 'proxy') return atProxy('the proxy resolves the name of the server');
     const { hostname } = new URL(await subject.url());
     const addresses = await subject.addresses();
-    const isAddress = addresses.includes(hostname.replace(/^\[|\]$/g, ''));
+    const isAddress = addresses.some((address) => hostname === address || hostname === `[${address}]`);
     const text = isAddress ? `not needed: the URL has an address` : `${hostname} is ${addresses.join(', ')}`;
     return { status: 'pass', text, data: { addresses } };
   },
@@ -46,11 +46,8 @@ const tcp: Check = {
   needs: ['dns'],
   async run(subject) {
     if ((await subject.route()).via === 'proxy') return atProxy('the proxy connects to the server');
-    const { hostname, port, protocol } = new URL(await subject.url());
-    const number = Number(port || (protocol === 'https:' ? 443 : 80));
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const address = await subject.reach.connect(host, await subject.addresses(), number);
-    return { status: 'pass', text: `${address} port ${number} accepts connections`, data: { address, port: number } };
+    const { address, port } = await subject.reach.connect(await subject.url(), await subject.addresses());
+    return { status: 'pass', text: `${address} port ${port} accepts connections`, data: { address, port } };
   },
 };
 

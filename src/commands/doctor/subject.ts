@@ -74,7 +74,7 @@ export async function createSubject(ctx: Context): Promise<Subject> {
     }),
     url,
     route: once(async () => reach.route(await url())),
-    addresses: once(async () => reach.addressesOf(new URL(await url()).hostname)),
+    addresses: once(async () => reach.addressesOf(await url())),
     answer: once(async () => reach.answer(`${await url()}/api/v1/web-client/config`)),
     server: once(async () => {
       const { key, local, base_url_source, key_source } = await subject.target();

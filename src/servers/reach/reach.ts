@@ -9,10 +9,10 @@ export interface Reach {
   route(url: string): Route;
   /** Whether requests to this URL stay on the machine. */
   isLoopback(url: string): boolean;
-  /** The addresses of a host, IPv4 first, as the system resolves it. */
-  addressesOf(host: string): Promise<string[]>;
-  /** Connects to one of the addresses; returns the one that accepted. */
-  connect(host: string, addresses: readonly string[], port: number): Promise<string>;
+  /** The addresses of the host of a URL, IPv4 first, as the system resolves it. */
+  addressesOf(url: string): Promise<string[]>;
+  /** Connects to one of the addresses at the port of the URL; returns the address that accepted. */
+  connect(url: string, addresses: readonly string[]): Promise<{ address: string; port: number }>;
   /** Connects to the proxy and requests a connection to the server through it. */
   tunnel(url: string, proxy: ProxyRoute): Promise<void>;
   /** A TLS handshake, which also completes with a certificate that a request would refuse. */

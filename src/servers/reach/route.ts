@@ -1,6 +1,6 @@
 /** Which way requests to a server take: the choice that network.ts makes with undici, with its reason. */
 import { AppError } from '../../errors.ts';
-import { isLoopback, shownUrl } from '../transport/address.ts';
+import { endpointOf, isLoopback, shownUrl } from '../transport/address.ts';
 import type { ProxyRoute, Route } from './reach.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,7 +9,7 @@ export function routeOf(url: string, env: Environment): Route {
   const chosen = proxyVariable(url, env);
   if (chosen === null) return { via: 'direct', because: 'not-set' };
   if (isLoopback(url)) return { via: 'direct', because: 'loopback' };
-  if (isExcepted(new URL(url), env['no_proxy'] || env['NO_PROXY'] || '')) return { via: 'direct', because: 'no-proxy' };
+  if (isExcepted(url, env['no_proxy'] || env['NO_PROXY'] || '')) return { via: 'direct', because: 'no-proxy' };
   return proxyRoute(chosen);
 }
 
@@ -39,9 +39,10 @@ function proxyRoute({ variable, value }: { variable: string; value: string }): P
 }
 
 /** As undici reads it: names with their subdomains, each with a port or without, or `*`. */
-function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean {
+function isExcepted(url: string, noProxy: string): boolean {
   if (noProxy.trim() === '*') return true;
-  const serverPort = port || (protocol === 'https:' ? '443' : '80');
+  const { hostname } = new URL(url);
+  const serverPort = String(endpointOf(url).port);
   return noProxy
     .split(/[,\s]/)
     .filter((entry) => entry !== '')

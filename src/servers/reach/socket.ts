@@ -5,6 +5,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { LookupFunction } from 'node:net';
 import { AppError } from '../../errors.ts';
+import { endpointOf } from '../transport/address.ts';
 import { classifyFailure, failureError } from '../transport/failure.ts';
 import { LIMITS_MS } from '../transport/time-limits.ts';
 import type { Handshake, ProxyRoute } from './reach.ts';
@@ -46,11 +47,11 @@ export async function openTunnel(
   addresses: readonly string[],
   limits: Limits,
 ): Promise<net.Socket> {
-  const { hostname, port, protocol } = new URL(proxy.url);
+  const { hostname, protocol } = new URL(proxy.url);
   const server = hostAndPort(url);
   const request = (protocol === 'https:' ? https : http).request({
     host: hostname,
-    port: port || (protocol === 'https:' ? 443 : 80),
+    port: endpointOf(proxy.url).port,
     method: 'CONNECT',
     path: server,
     headers: { host: server, ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }) },
@@ -91,7 +92,7 @@ function refusedByProxy({ statusCode = 0 }: http.IncomingMessage, server: string
  * @throws AppError `network`, and the reason of the signal
  */
 export async function shakeHands(socket: net.Socket, url: string, limits: Limits): Promise<Handshake> {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const { host } = endpointOf(url);
   const secure = tls.connect({
     socket,
     host,
@@ -137,9 +138,9 @@ function timeOf(text: string | undefined): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-export function hostAndPort(url: string): string {
-  const { hostname, port, protocol } = new URL(url);
-  return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+/** With the port also where the scheme has it, as CONNECT needs it. */
+function hostAndPort(url: string): string {
+  return `${new URL(url).hostname}:${endpointOf(url).port}`;
 }
 
 function shownHost(host: string, port: number): string {

@@ -54,8 +54,14 @@ export function shownUrl(text: string): string {
   return url.href;
 }
 
+/** Where a connection for this URL leads: the host without the brackets of IPv6, the port also where the scheme has it. */
+export function endpointOf(url: string | URL): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(url);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+}
+
 /** Whether a request to this host stays on the machine: such a request never goes through a proxy. */
 export function isLoopback(url: string): boolean {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const { host } = endpointOf(url);
   return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

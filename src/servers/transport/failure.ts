@@ -1,4 +1,5 @@
 /** Errors of failed connections: their kind, the next step, and whether the server may have executed the request. */
+import { endpointOf } from './address.ts';
 import { AppError } from '../../errors.ts';
 import type { ErrorDetails } from '../../errors.ts';
 
@@ -50,13 +51,10 @@ export function peerOf(error: unknown, url: string, proxy: string | null): strin
   const failed = failedPeer(error);
   if (failed === null) return target.host;
   // An address may belong to either name; different ports distinguish them.
-  const isItsAddress = failed.isAddress && failed.port === portOf(way) && portOf(target) !== portOf(way);
+  const { port } = endpointOf(way);
+  const isItsAddress = failed.isAddress && failed.port === String(port) && endpointOf(target).port !== port;
   const isItsName = failed.host === way.hostname && way.hostname !== target.hostname;
   return isItsName || isItsAddress ? `${THE_PROXY}${way.host}` : target.host;
-}
-
-function portOf({ port, protocol }: URL): string {
-  return port || (protocol === 'https:' ? '443' : '80');
 }
 
 const THE_PROXY = 'the proxy ';
