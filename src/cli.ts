@@ -8,7 +8,7 @@ import { explanationOf } from './commands/declare.ts';
 import { childNamed } from './commands/entries.ts';
 import { declareCommands } from './commands/index.ts';
 import type { Context, DryRunRequest } from './context.ts';
-import { AppError, isAppError } from './errors.ts';
+import { AppError, isAppError, READER_GONE } from './errors.ts';
 import { declareGlobalOptions, guessFormat, readGlobalOptions } from './global-options.ts';
 import { printDryRun, printError, withNextStep, withServer } from './report.ts';
 import { isSecretName } from './text/secret-names.ts';
@@ -133,7 +133,7 @@ async function concludeError(error: unknown, ending: Ending): Promise<number> {
     return 0;
   }
   if (isAppError(error)) {
-    if (error.exitCode === 141) return waits(ending.command) ? 141 : 0;
+    if (error.exitCode === READER_GONE) return waits(ending.command) ? READER_GONE : 0;
     return await report(error, ending);
   }
   return await report(
@@ -169,7 +169,7 @@ async function printHelp({ text, help }: CommanderOutput, ending: Ending): Promi
     else await stdout.write((await import('./commands/help/command.ts')).commandHelp(help, stdout.columns));
   } catch (error) {
     if (!isAppError(error)) throw error;
-    if (error.exitCode !== 141) return await report(error, ending);
+    if (error.exitCode !== READER_GONE) return await report(error, ending);
     // `acs --help | head -1`: a reader that closes the pipe is not an error
   }
   return 0;

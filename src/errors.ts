@@ -23,6 +23,9 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
+/** The exit code of a command whose reader of stdout is gone, as after SIGPIPE: `exitCode` of `interrupted`. */
+export const READER_GONE = 141;
+
 export type ErrorKind = Exclude<keyof typeof EXIT_CODES, 'ok'>;
 
 /** A request as errors name it; the URL without credentials and secrets. */

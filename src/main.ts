@@ -8,7 +8,7 @@ import { isatty } from 'node:tty';
 import { run } from './cli.ts';
 import { clockFrom } from './clock.ts';
 import type { InputStream, OutputStream } from './context.ts';
-import { AppError } from './errors.ts';
+import { AppError, READER_GONE } from './errors.ts';
 import { KEY_VARIABLES } from './text/key-variables.ts';
 import { createContext } from './wire.ts';
 
@@ -139,7 +139,7 @@ function outputError(error: NodeJS.ErrnoException): AppError {
   };
   const reason = reasons[error.code ?? ''];
   if (reason === undefined) {
-    return new AppError('interrupted', 'the reader of the output is gone', { exitCode: 141 });
+    return new AppError('interrupted', 'the reader of the output is gone', { exitCode: READER_GONE });
   }
   return new AppError('config', `cannot write to stdout: ${reason}`, { cause: error });
 }

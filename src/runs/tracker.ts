@@ -5,7 +5,7 @@
 import type { Context } from '../context.ts';
 import type { Conversation } from '../domain/conversation.ts';
 import type { ConversationEvent } from '../domain/event.ts';
-import { isAppError } from '../errors.ts';
+import { isAppError, READER_GONE } from '../errors.ts';
 import type { Server } from '../servers/server.ts';
 import { beforeEnd, beforeTime, LAST_LOOK_MS } from './deadline.ts';
 import { interruption } from './endings.ts';
@@ -196,7 +196,7 @@ class Tracker {
     if ((await gone) === true) return { outcome: deletedOutcome(this.id, evidence), failure: null };
     // No outcome where stdout is closed (141) or another run has ended first. Ctrl-C at a prompt does not abort ctx.signal.
     const isLeft = this.ctx.signal.aborted || this.question !== null;
-    if (error.kind !== 'interrupted' || error.exitCode === 141 || !isLeft) throw error;
+    if (error.kind !== 'interrupted' || error.exitCode === READER_GONE || !isLeft) throw error;
     return unfinished(this.state, interruption(error, newestOf(this.state)));
   }
 }

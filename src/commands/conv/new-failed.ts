@@ -1,7 +1,7 @@
 /** A start that failed or was not answered: what it leaves on the server, and the error that names it. */
 import type { Context } from '../../context.ts';
 import { blankConversation } from '../../domain/conversation.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, READER_GONE } from '../../errors.ts';
 import { interruption } from '../../runs/endings.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Announcer } from './new-announce.ts';
@@ -16,7 +16,7 @@ export async function afterFailedStart(
   error: unknown,
   options: FailedOptions,
 ): Promise<unknown> {
-  if (!isAppError(error) || error.exitCode === 141) return error;
+  if (!isAppError(error) || error.exitCode === READER_GONE) return error;
   const { announcer } = options;
   const { id, startTaskId } = announcer;
   // A start that failed, or did not come to its end, may never have created the conversation whose id was printed.

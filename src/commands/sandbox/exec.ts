@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, READER_GONE } from '../../errors.ts';
 import { LONGEST_TIMER_MS } from '../../runs/deadline.ts';
 import type { Server } from '../../servers/server.ts';
 import { formatDuration } from '../../text/duration.ts';
@@ -105,8 +105,8 @@ async function exec(word: string, excess: readonly string[], options: ExecOption
 
 /** A reader that closed the pipe ended the program, as SIGPIPE would have. */
 function throwFailure(ctx: Context, failure: AppError): void {
-  if (failure.exitCode !== 141) throw failure;
-  ctx.exitCode = 141;
+  if (failure.exitCode !== READER_GONE) throw failure;
+  ctx.exitCode = READER_GONE;
 }
 
 /** @param excess words between the id and `--`: they belong to no flag, and may be meant for the program */

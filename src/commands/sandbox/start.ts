@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { SandboxStatus } from '../../domain/conversation.ts';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AppError, isAppError } from '../../errors.ts';
+import { AppError, isAppError, READER_GONE } from '../../errors.ts';
 import { withinDeadline, type TimedContext } from '../../runs/deadline.ts';
 import { explain } from '../declare.ts';
 import { withPausedOthers } from '../paused-others.ts';
@@ -58,7 +58,7 @@ async function createSandbox(options: StartOptions, ctx: TimedContext): Promise<
     const sandbox = await waitForStatusWithProgress(ctx, { server, id: created.id, wanted: ['running', 'paused'] });
     await ctx.out.item(sandboxView, sandbox, { changed: true });
   } catch (error) {
-    throw isAppError(error) && error.exitCode !== 141 ? await afterCreation(ctx, created, error) : error;
+    throw isAppError(error) && error.exitCode !== READER_GONE ? await afterCreation(ctx, created, error) : error;
   }
 }
 

@@ -1,7 +1,7 @@
 /** `acs batch`: many conversations from one file, and the state that another run of the same command continues. */
 import type { Command } from 'commander';
 import type { Context } from '../../../context.ts';
-import { AppError, isAppError } from '../../../errors.ts';
+import { AppError, isAppError, READER_GONE } from '../../../errors.ts';
 import { recordOf } from '../../../output/fields.ts';
 import { jsonLine } from '../../../output/json.ts';
 import type { Server } from '../../../servers/server.ts';
@@ -13,8 +13,6 @@ import { openJournal, type FileJournal, type Journal } from './journal.ts';
 import { CONCURRENCY, planRequests, runTasks, type BatchEnd, type PlannedTask } from './run-tasks.ts';
 import { planOf, resultView, RETRIES, type Retry, type TaskResult } from './task-result.ts';
 import { readTasks, type Task } from './tasks.ts';
-
-const READER_GONE = 141;
 
 export interface BatchOptions {
   concurrency: number;
