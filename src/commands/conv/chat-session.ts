@@ -8,6 +8,7 @@ import { limitsAfter } from '../../runs/deadline.ts';
 import type { Server } from '../../servers/server.ts';
 import type { Line, LineInput } from '../../terminal/line-input.ts';
 import type { Prompt } from '../../terminal/prompt.ts';
+import { derivedContext } from '../derived-context.ts';
 import type { Reply } from './answering.ts';
 import { chatHelp, type CommandName, readAnswer, readChatInput } from './chat-commands.ts';
 import { answerPending } from './confirm.ts';
@@ -255,13 +256,7 @@ export class Chat {
       const asker = await ctx.prompt();
       return { ...asker, confirm: (question) => lines.aside(() => asker.confirm(question)) };
     };
-    const server = () => target.withSignal(signal);
-    const { server: target } = this.target;
-    return Object.create(ctx, {
-      signal: { value: signal },
-      prompt: { value: prompt },
-      server: { value: server },
-    }) as Context;
+    return derivedContext(ctx, { signal, prompt, server: () => this.target.server.withSignal(signal) });
   }
 }
 

@@ -3,6 +3,7 @@ import type { Context, DryRunRequest } from '../../../context.ts';
 import { AppError, isAppError, type ErrorKind } from '../../../errors.ts';
 import type { Server } from '../../../servers/server.ts';
 import { endOfDryRun, requestsKeptBack } from '../../bulk.ts';
+import { derivedContext } from '../../derived-context.ts';
 import { limitsOf } from '../../wait-limit.ts';
 import { Board } from './board.ts';
 import { createMemoryJournal, type Journal } from './journal.ts';
@@ -235,7 +236,7 @@ function sharedContext(ctx: Context): Context {
     printed.add(text);
     await print(text);
   };
-  return derived(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
+  return derivedContext(ctx, { interactive: false, notice: once(ctx.notice), warn: once(ctx.warn) });
 }
 
 /** The notices of a task begin with its key; it has no prompts, and its status is in the live table. */
@@ -243,7 +244,7 @@ function taskContext(ctx: Context, key: string): Context {
   const { format: _format, fields: _fields, ...globals } = ctx.globals;
   const silent = { update: () => undefined, hide: () => undefined, show: () => undefined };
   const progress = { ...silent, done: () => Promise.resolve(), fail: () => Promise.resolve() };
-  return derived(ctx, {
+  return derivedContext(ctx, {
     globals,
     interactive: false,
     exitCode: 0,
@@ -251,9 +252,4 @@ function taskContext(ctx: Context, key: string): Context {
     warn: (text) => ctx.warn(`${key}: ${text}`),
     progress: () => Promise.resolve(progress),
   });
-}
-
-function derived(ctx: Context, members: Partial<Context>): Context {
-  const entries = Object.entries(members).map(([name, value]) => [name, { value, writable: true }] as const);
-  return Object.create(ctx, Object.fromEntries(entries)) as Context;
 }
