@@ -46,7 +46,7 @@ function isSuccess(method: RawCall['method'], answer: Answer): boolean {
   return method === 'DELETE' && answer.status === 404 && !foundNothing(answer);
 }
 
-/** A request that the server rejects as wrong is that of the user, and a 404 without a text is no wrong server. */
+/** 400 and 422 are errors of the user, who wrote the request; a 404 without a text does not suggest a wrong server. */
 function errorFor({ status, error, request }: Answer): AppError | null {
   if (error === undefined) return null;
   const kind = status === 400 || status === 422 ? 'usage' : status === 404 ? 'not-found' : error.kind;

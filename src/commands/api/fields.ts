@@ -74,7 +74,7 @@ function pathOf(place: 'body' | 'query', name: string): string[] {
   const below = [...rest.matchAll(/\[([^[\]]*)\]/g)].map(([, part = '']) => part);
   // Only the last part may be empty: which item of a list is meant would not be clear.
   if (first !== '' && !below.slice(0, -1).includes('')) return [first, ...below];
-  throw new AppError('usage', `${name} is no name of a member`, {
+  throw new AppError('usage', `${name} is not the name of a member`, {
     hint: 'write key, key[sub] or key[]; send other bodies with --input',
   });
 }

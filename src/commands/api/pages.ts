@@ -35,7 +35,7 @@ function listOf(document: unknown): ListPage {
   const page = (typeof document === 'object' && document !== null ? document : {}) as Record<string, unknown>;
   const name = ['items', 'results'].find((each) => Array.isArray(page[each]));
   if (name === undefined) {
-    throw new AppError('usage', '--paginate: the answer is no list, and has neither "items" nor "results"', {
+    throw new AppError('usage', '--paginate: the answer is not a list, and has neither "items" nor "results"', {
       hint: 'omit --paginate',
     });
   }

@@ -40,7 +40,7 @@ export async function searchRepository(
     first,
     typedAs: 'owner/name, a URL or a path',
     list: async (bound, search) => {
-      // A URL or a path is no name that could be searched for.
+      // Servers search by name; a URL or a path is taken as typed.
       if (search !== undefined && /^[./]|:/.test(search)) return [];
       return await fromAny(providers, (git_provider) =>
         bound.git.repositories({ git_provider, search }, null, MOST_SHOWN),

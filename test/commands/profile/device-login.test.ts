@@ -182,7 +182,7 @@ describe('login --device', () => {
   it.each<[string, unknown]>([
     ['without a key', { token_type: 'Bearer' }],
     ['with a key that no header can carry', { access_token: 'a\nb' }],
-    ['with a key that is no text', { access_token: 5 }],
+    ['with a key that is not a text', { access_token: 5 }],
   ])('exits 9 for an approval %s, and stores nothing', async (_, body) => {
     const { code, out, err } = await signIn({ polls: [{ body }] });
     expect([code, out], err).toEqual([9, '']);
