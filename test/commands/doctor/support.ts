@@ -1,10 +1,13 @@
 /** `acs doctor` in a folder of its own, and servers that misbehave in one way each. */
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { invoke, PACKAGE_ROOT, type Ended, type Invocation } from '../../support/world.ts';
+import { afterAll, beforeAll } from 'vitest';
+import { createWorld, invoke, PACKAGE_ROOT, type Ended, type Invocation, type World } from '../../support/world.ts';
 
 export interface CheckJson {
   id: string;
@@ -124,4 +127,46 @@ export async function proxyServer(
     for (const socket of [client, upstream]) socket.on('error', () => [client, upstream].map((each) => each.destroy()));
   });
   return { ...(await listening(server, 'http')), asked, keys };
+}
+
+export interface DoctorWorld {
+  readonly world: World;
+  /** HOME of the commands of `doctor`. */
+  readonly dir: string;
+  /** The server of the world with its key. */
+  healthy(): { ACS_BASE_URL: string; ACS_API_KEY: string };
+  /** Runs it at a small server, which it closes. */
+  at(server: Promise<SmallServer>, env?: Record<string, string>, args?: string[]): Promise<Diagnosed>;
+}
+
+/** For the enclosing file. */
+export function useDoctorWorld(): DoctorWorld {
+  let world: World;
+  let dir: string;
+  beforeAll(async () => {
+    world = await createWorld({ spec: 'process' });
+    dir = await mkdtemp(path.join(tmpdir(), 'acs-doctor-'));
+  });
+  afterAll(async () => {
+    await world.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return {
+    get world() {
+      return world;
+    },
+    get dir() {
+      return dir;
+    },
+    healthy: () => ({ ACS_BASE_URL: world.service.url, ACS_API_KEY: world.service.key }),
+    async at(server, env = {}, args = []) {
+      const { url, close } = await server;
+      const given = { ACS_API_KEY: 'the-key-of-a-test', ...env };
+      try {
+        return await doctor(dir, { args: ['--base-url', url, ...args], env: given });
+      } finally {
+        await close();
+      }
+    },
+  };
 }
