@@ -256,6 +256,8 @@ class Follower {
       // Events that were stored before the end are delivered before it.
       yield* this.readStored();
       if ((await this.source.catchUp?.(conversation)) === 'read-again') yield* this.readStored();
+      // The event of this end may have come only with this read: it reports no other end.
+      if (this.word === conversation.execution_status) this.word = null;
       state = await this.source.complete(conversation);
     }
     if (!again && this.reported !== null && !differs(this.reported, state)) return;

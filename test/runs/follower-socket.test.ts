@@ -112,6 +112,23 @@ describe('following with a socket', () => {
     expect(source.lines).toEqual(['=finished', 'a', '=finished']);
   });
 
+  it('delivers an end once when the record reports it before its event is read', async () => {
+    await source.start();
+    source.set({ status: 'finished', execution_status: 'finished' });
+    source.stored = [sighting('a', { word: 'finished' })];
+    await source.clock.pass(10_000);
+    expect(source.lines).toEqual(['=running', 'a', '=finished']);
+  });
+
+  it('delivers the next run that begins before the end of the last one is delivered', async () => {
+    await source.start();
+    source.set({ status: 'finished', execution_status: 'finished' });
+    source.stored = [sighting('a', { word: 'finished' }), sighting('b', { word: 'running' })];
+    source.onRead = () => source.set({ status: 'running', execution_status: 'running' });
+    await source.clock.pass(10_000);
+    expect(source.lines).toEqual(['=running', 'a', 'b', '=finished', '=running']);
+  });
+
   it('does not deliver again a status that is not final', async () => {
     await source.start();
     await source.sockets[0]?.send(sighting('a', { word: 'running' }));
