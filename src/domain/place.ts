@@ -9,7 +9,8 @@ export interface Place {
   kind: 'file' | 'folder' | 'other' | 'none';
   /** Of a file. */
   bytes: number;
-  isExecutable: boolean;
+  /** Its permission bits, at most 0o777; null: not known. */
+  mode: number | null;
   /** Whether it can be read; of a folder: its names. */
   isReadable: boolean;
   /** Whether it can be written; of a folder: names can be added. */

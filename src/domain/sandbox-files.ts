@@ -5,8 +5,8 @@ import type { Place } from './place.ts';
 export interface SandboxContent {
   /** `folder`: the parts are a tar archive of what is in it. */
   kind: 'file' | 'folder';
-  /** Of a file: whether it can be executed. */
-  isExecutable: boolean;
+  /** Permission bits of a file, at most 0o777; null: those of a new file. */
+  mode: number | null;
   /** Of all parts; null: not known before. */
   bytes: number | null;
   /** Called for each try. */

@@ -14,7 +14,7 @@ export function lookAt(given: string, cwd: string): Place {
     path: there,
     kind: isFolder ? 'folder' : found?.isFile() === true ? 'file' : found !== null || isLink(full) ? 'other' : 'none',
     bytes: found?.isFile() === true ? found.size : 0,
-    isExecutable: ((found?.mode ?? 0) & 0o100) !== 0,
+    mode: found === null ? null : found.mode & 0o777,
     isReadable: mayAccess(there, isFolder ? constants.R_OK | constants.X_OK : constants.R_OK),
     isWritable: mayAccess(there, constants.W_OK),
     parent: {

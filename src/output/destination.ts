@@ -34,16 +34,17 @@ interface OpenFile {
  * A file that is written beside its place under another name and renamed by `close`. Opened at the first write.
  * @param file as the user gave it
  * @param cwd folder it is relative to
- * @param isExecutable whoever may read it may also execute it
+ * @param mode permission bits of a new file, less those of the umask; a file that is replaced keeps its own, and can be
+ *   executed by whoever may read it when the new one can be executed
  */
-export function fileDestination(file: string, cwd: string, isExecutable = false): Destination {
+export function fileDestination(file: string, cwd: string, mode = 0o666): Destination {
   let opened: Promise<OpenFile> | null = null;
   const fail = (error: unknown): never => {
     throw new AppError('config', `cannot write ${file}: ${systemReason(error)}`, { cause: error });
   };
   return {
     async write(chunk) {
-      opened ??= openFile(path.resolve(cwd, file), isExecutable);
+      opened ??= openFile(path.resolve(cwd, file), mode);
       try {
         const { handle } = await opened;
         await writeAll(handle, chunk);
@@ -73,7 +74,7 @@ export function fileDestination(file: string, cwd: string, isExecutable = false)
   };
 }
 
-async function openFile(wanted: string, isExecutable: boolean): Promise<OpenFile> {
+async function openFile(wanted: string, mode: number): Promise<OpenFile> {
   // An open descriptor belongs to the process that opened it; its file may be half written.
   if (/^\/(dev\/fd|proc\/[^/]+\/fd)\/|^\/dev\/stderr$/.test(wanted)) {
     return { handle: await open(wanted, 'a'), temporary: wanted, target: wanted };
@@ -85,13 +86,13 @@ async function openFile(wanted: string, isExecutable: boolean): Promise<OpenFile
     return { handle: await open(target, 'w'), temporary: target, target };
   }
   const temporary = path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(6).toString('hex')}.tmp`);
-  const handle = await open(temporary, 'wx', isExecutable ? 0o777 : 0o666);
-  if (existing) await handle.chmod(modeOf(existing.mode, isExecutable)).catch(() => undefined);
+  const handle = await open(temporary, 'wx', mode);
+  if (existing) await handle.chmod(modeOf(existing.mode, mode)).catch(() => undefined);
   return { handle, temporary, target };
 }
 
-function modeOf(mode: number, isExecutable: boolean): number {
-  return (mode & 0o777) | (isExecutable ? (mode & 0o444) >> 2 : 0);
+function modeOf(existing: number, mode: number): number {
+  return (existing & 0o777) | ((mode & 0o100) === 0 ? 0 : (existing & 0o444) >> 2);
 }
 
 /** Where a link leads that leads to nothing yet; the file itself when it is none. */

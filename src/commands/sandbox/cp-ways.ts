@@ -34,7 +34,7 @@ interface Upload extends SandboxContent {
 
 /** Looks at the source. Throws `config` when it is not there. */
 export async function prepareUpload(ctx: Context, side: LocalSide): Promise<Upload> {
-  const stream = { name: null, files: 1, leftOut: [], isExecutable: false, bytes: null, total: null };
+  const stream = { name: null, files: 1, leftOut: [], mode: null, bytes: null, total: null };
   if (side.at === 'stream') return { ...stream, kind: 'file', from: '-', parts: once(ctx.io.stdin.raw) };
   const place = lookAt(side.path, ctx.cwd);
   if (place.kind === 'none') {
@@ -42,7 +42,7 @@ export async function prepareUpload(ctx: Context, side: LocalSide): Promise<Uplo
       hint: `check the path; full path: ${place.path}`,
     });
   }
-  const { path: from, isExecutable, bytes } = place;
+  const { path: from, mode, bytes } = place;
   const name = nameOf(side.path);
   const { fileParts, isPipe, openFolder } = await import('../../local-files/pack.ts');
   if (place.kind === 'other' && isPipe(from)) {
@@ -51,10 +51,10 @@ export async function prepareUpload(ctx: Context, side: LocalSide): Promise<Uplo
   const kind = checkSource(place, side.path);
   if (kind === 'file') {
     const parts = () => fileParts(from, bytes);
-    return { kind, from, name, files: 1, leftOut: [], isExecutable, bytes, total: bytes, parts };
+    return { kind, from, name, files: 1, leftOut: [], mode, bytes, total: bytes, parts };
   }
   const { parts, files, bytes: total, leftOut } = await openFolder(from, ctx.signal);
-  return { kind, from, name, files, leftOut, isExecutable: false, bytes: null, total, parts };
+  return { kind, from, name, files, leftOut, mode: null, bytes: null, total, parts };
 }
 
 /** The bytes of a stream, which cannot be read again. */
@@ -121,11 +121,11 @@ type Receive = (into: (part: Uint8Array) => Promise<void>) => Promise<number>;
 
 async function intoFile(
   ctx: Context,
-  { isExecutable }: Place,
+  { mode }: Place,
   target: Place,
   receive: Receive,
 ): Promise<{ files: number; bytes: number }> {
-  const destination = fileDestination(target.path, ctx.cwd, isExecutable);
+  const destination = fileDestination(target.path, ctx.cwd, mode ?? undefined);
   try {
     const bytes = await receive((part) => destination.write(part));
     // An empty file has no part.

@@ -10,7 +10,7 @@ const OWN = '.acs-cp-';
 
 const PRINT_PATH = `printf %s "$p" | base64 | tr -d '\\n'; echo`;
 
-/** Prints `ACS-PLACE <kind> -<rwx> <d if the parent is a folder><w> <bytes> <path>`. */
+/** Prints `ACS-PLACE <kind> -<rwx><permission bits> -<d if the parent is a folder><w> <bytes> <path>`. */
 export function lookScript(path: string, workingDir: string | null): string {
   return `
 command -v base64 >/dev/null 2>&1 || exit 44
@@ -35,6 +35,7 @@ own=-
 [ -r "$p" ] && own=\${own}r
 [ -w "$p" ] && own=\${own}w
 [ -x "$p" ] && own=\${own}x
+own=$own$(stat -c %a -- "$p" 2>/dev/null)
 up=-
 [ -d "$d" ] && up=\${up}d
 [ -w "$d" ] && [ -x "$d" ] && up=\${up}w
@@ -45,7 +46,7 @@ ${PRINT_PATH}
 `;
 }
 
-export const PLACE = /^ACS-PLACE (file|folder|other|none) (-r?w?x?) (-d?w?) (\d+) ([A-Za-z0-9+/=]+)$/m;
+export const PLACE = /^ACS-PLACE (file|folder|other|none) (-r?w?x?)([0-7]+)? (-d?w?) (\d+) ([A-Za-z0-9+/=]+)$/m;
 
 /**
  * Packs a folder into a temporary one and prints `ACS-ARCHIVE <bytes> <path>`. A file that changes meanwhile is in the
@@ -106,16 +107,23 @@ interface Placing {
   bytes: number;
 }
 
-/** Gives an uploaded file its mode and its name. A file that it replaces leaves its mode to it. */
-export function placeFileScript({ stage, target, bytes }: Placing, isExecutable: boolean): string {
+/**
+ * Gives an uploaded file its mode and its name. A file that it replaces leaves its mode to it.
+ * @param mode permission bits of a new file, less those of the umask; null: those that it was uploaded with
+ */
+export function placeFileScript({ stage, target, bytes }: Placing, mode: number | null): string {
   return `
 s=${shellQuote(stage)}
 t=${shellQuote(target)}
 ${FAIL}
 [ "$(($(wc -c <"$s")))" = ${bytes} ] || fail incomplete "$t"
 [ -d "$t" ] && fail folder "$t"
-if [ -f "$t" ]; then m=$(stat -c %a -- "$t" 2>/dev/null) && chmod "$m" "$s"; fi
-chmod ${isExecutable ? '+x' : 'a-x'} "$s"
+if [ -f "$t" ]; then
+  m=$(stat -c %a -- "$t" 2>/dev/null) && chmod "$m" "$s"
+  chmod ${((mode ?? 0) & 0o100) === 0 ? 'a-x' : '+x'} "$s"
+else
+  chmod ${mode === null ? 'a-x' : `"$(printf %o "$((0${mode.toString(8)} & ~0$(umask)))")"`} "$s"
+fi
 mv -fT -- "$s" "$t" || fail write "$t"
 `;
 }

@@ -54,12 +54,13 @@ class AgentFiles implements SandboxFiles {
     const { stdout, stderr } = await this.#run(lookScript(path, folder), LOOK_SECONDS, 'read');
     const found = PLACE.exec(stdout);
     if (found === null) throw refused('the sandbox did not say what the path names', stderr);
-    const [, kind, own = '', up = '', bytes, where = ''] = found;
+    const [, kind, own = '', mode, up = '', bytes, where = ''] = found;
     return {
       path: decoded(where),
       kind: kind as Place['kind'],
       bytes: Number(bytes),
-      isExecutable: own.includes('x'),
+      // Without `stat -c` only whether it can be executed is known.
+      mode: mode !== undefined ? parseInt(mode, 8) & 0o777 : own.includes('x') ? 0o777 : null,
       isReadable: own.includes('r') && (kind !== 'folder' || own.includes('x')),
       isWritable: own.includes('w'),
       parent: { isFolder: up.includes('d'), isWritable: up.includes('w') },
@@ -93,7 +94,7 @@ class AgentFiles implements SandboxFiles {
         timeoutMs: LIMITS_MS.fileWrite,
       });
       const placing = { stage, target: target.path, bytes: form.sent() };
-      const script = kind === 'file' ? placeFileScript(placing, content.isExecutable) : placeFolderScript(placing);
+      const script = kind === 'file' ? placeFileScript(placing, content.mode) : placeFolderScript(placing);
       const result = await this.#run(script, WORK_SECONDS, 'once');
       if (result.exitCode !== 0) throw notPlaced(result);
       this.remains = null;

@@ -37,6 +37,16 @@ describe('sandbox cp copies', () => {
     expect([readdirSync(path.join(at.box, '.tmp')), readdirSync(at.here).sort()]).toEqual([[], ['back', name].sort()]);
   });
 
+  it.each(['600', '640', '444', '700'])('a file with the permission bits %s, which a new file keeps', async (bits) => {
+    const mode = parseInt(bits, 8);
+    put(at.here, { file: 'text' });
+    chmodSync(path.join(at.here, 'file'), mode);
+    expect(await at.cp('file', `${ID}:`)).toMatchObject({ code: 0 });
+    expect(await at.cp(`${ID}:file`, 'back')).toMatchObject({ code: 0 });
+    const copies = [path.join(at.box, 'file'), path.join(at.here, 'back')];
+    expect(copies.map((file) => statSync(file).mode & 0o777)).toEqual([mode, mode]);
+  });
+
   it('a file of a sandbox that a URL names, whose path has a colon', async () => {
     put(at.box, { 'a:b': 'named' });
     for (const url of [`http://127.0.0.1:3000/sandboxes/${ID}`, `https://acs.example.org/sandboxes/${ID}?tab=files`]) {
