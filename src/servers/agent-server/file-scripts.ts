@@ -86,8 +86,18 @@ export function stageOf(folder: string, token: string): string {
   return `${folder.replace(/\/+$/, '')}/${OWN}${token}`;
 }
 
-/** Prints `ACS-FAILED <reason> <path>` after it has removed the stage. */
-const FAIL = `
+/** Where the stage is once the script that gives the copy its name has begun. */
+export function placingOf(stage: string): string {
+  return `${stage}-placing`;
+}
+
+/**
+ * Renames the stage, so that its removal and its placing never work on the same files: what is removed after an
+ * interruption is a copy that is not being placed. `fail` prints `ACS-FAILED <reason> <path>` after it has removed it.
+ */
+function claim(stage: string): string {
+  return `
+s=${shellQuote(placingOf(stage))}
 fail() {
   [ -f "$s/errors" ] && cat "$s/errors" >&2
   rm -rf -- "$s"
@@ -96,7 +106,9 @@ fail() {
   ${PRINT_PATH}
   exit 46
 }
+mv -T -- ${shellQuote(stage)} "$s" 2>/dev/null || fail incomplete "$t"
 `;
+}
 
 export const FAILED = /^ACS-FAILED (incomplete|folder|not-folder|write) ([A-Za-z0-9+/=]*)$/m;
 
@@ -113,9 +125,8 @@ interface Placing {
  */
 export function placeFileScript({ stage, target, bytes }: Placing, mode: number | null): string {
   return `
-s=${shellQuote(stage)}
 t=${shellQuote(target)}
-${FAIL}
+${claim(stage)}
 [ "$(($(wc -c <"$s")))" = ${bytes} ] || fail incomplete "$t"
 [ -d "$t" ] && fail folder "$t"
 if [ -f "$t" ]; then
@@ -145,9 +156,8 @@ done
 /** Unpacks an uploaded archive beside the target and renames it, or merges it into the folder that is there. */
 export function placeFolderScript({ stage, target, bytes }: Placing): string {
   return `
-s=${shellQuote(stage)}
 t=${shellQuote(target)}
-${FAIL}
+${claim(stage)}
 command -v tar >/dev/null 2>&1 || { rm -rf -- "$s"; exit 44; }
 [ "$(($(wc -c <"$s/archive")))" = ${bytes} ] || fail incomplete "$t"
 mkdir -- "$s/new" 2>"$s/errors" && tar -xof "$s/archive" -C "$s/new" 2>"$s/errors" || fail write "$t"

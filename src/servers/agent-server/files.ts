@@ -15,6 +15,7 @@ import {
   PLACE,
   placeFileScript,
   placeFolderScript,
+  placingOf,
   removeScript,
   stageOf,
   unpackedScript,
@@ -96,8 +97,8 @@ class AgentFiles implements SandboxFiles {
       const placing = { stage, target: target.path, bytes: form.sent() };
       const script = kind === 'file' ? placeFileScript(placing, content.mode) : placeFolderScript(placing);
       const result = await this.#run(script, WORK_SECONDS, 'once');
+      this.remains = result.exitCode === 0 ? null : removeScript(placingOf(stage));
       if (result.exitCode !== 0) throw notPlaced(result);
-      this.remains = null;
     });
   }
 

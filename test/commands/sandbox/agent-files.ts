@@ -23,6 +23,7 @@ export class AgentFiles {
   content: Buffer | null = null;
   readonly #server: Server;
   readonly #outputs = new Map<string, object>();
+  readonly #running = new Set<Promise<unknown>>();
   #commands = 0;
   readonly #routes: 'query' | 'path';
 
@@ -36,6 +37,11 @@ export class AgentFiles {
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Resolves once every command that was started has ended, also one whose caller has gone. */
+  async commandsEnded(): Promise<void> {
+    await Promise.all(this.#running);
   }
 
   async close(): Promise<void> {
@@ -69,6 +75,12 @@ export class AgentFiles {
   }
 
   async #run(request: IncomingMessage): Promise<{ command_id: string }> {
+    const running = this.#execute(request);
+    this.#running.add(running);
+    return await running.finally(() => this.#running.delete(running));
+  }
+
+  async #execute(request: IncomingMessage): Promise<{ command_id: string }> {
     const { command } = JSON.parse((await all(request)).toString()) as { command: string };
     const id = String((this.#commands += 1)).padStart(32, '0');
     const env = { PATH: process.env['PATH'], TMPDIR: path.join(this.box, '.tmp') };

@@ -49,6 +49,7 @@ describe('sandbox cp, when it does not come to its end,', () => {
           if (moment >= MOMENTS / 2 && bytes > ((moment - MOMENTS / 2) * LARGE.length) / (MOMENTS / 2)) interrupt();
         };
         const { code } = await at.run({ args, signal: abort.signal });
+        await at.agent.commandsEnded();
         at.agent.fault = () => false;
         at.agent.onBytes = () => undefined;
         const there = found(root);
