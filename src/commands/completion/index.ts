@@ -22,10 +22,10 @@ export function declareCompletion(root: Command, ctx: Context): void {
     examples: [
       {
         command: 'acs completion bash > ~/.local/share/bash-completion/completions/acs',
-        does: 'bash; start a new shell to use it',
+        does: 'bash; create the folder first (mkdir -p); start a new shell to use it',
       },
       { command: 'acs completion zsh > "${fpath[1]}/_acs"', does: 'zsh' },
-      { command: 'acs completion fish > ~/.config/fish/completions/acs.fish', does: 'fish' },
+      { command: 'acs completion fish > ~/.config/fish/completions/acs.fish', does: 'fish; create the folder first' },
     ],
   });
   root

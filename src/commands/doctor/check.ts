@@ -4,12 +4,13 @@ import type { Subject } from './subject.ts';
 
 type Status = 'pass' | 'warn' | 'fail' | 'skip';
 
-export interface Finding {
-  status: Status;
+/** Each warning and each failure has a next step. */
+export type Finding = Found &
+  ({ status: 'warn' | 'fail'; hint: string } | { status: 'pass' | 'skip'; hint?: undefined });
+
+interface Found {
   /** What was found, in one line. */
   text: string;
-  /** The next step. */
-  hint?: string | undefined;
   /** What was measured or read, for scripts. */
   data?: Record<string, unknown>;
   /** Why the checks that need this one cannot run, although it has not failed. */
@@ -73,6 +74,10 @@ function findingOf(error: unknown): Finding {
 const RETHROWN: ReadonlySet<string> = new Set(['interrupted', 'usage', 'internal']);
 
 export function failed(error: AppError): Finding {
-  const { hint } = error.details;
-  return { status: 'fail', text: error.message, hint };
+  return { status: 'fail', text: error.message, hint: nextStepOf(error) };
+}
+
+/** An error without a hint is an answer, or a connection that the server has ended. */
+export function nextStepOf({ details }: AppError): string {
+  return details.hint ?? 'check the URL (http or https, port, path) and the log of the server';
 }

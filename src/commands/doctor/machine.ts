@@ -119,7 +119,7 @@ const PLACES: Readonly<Record<string, (homes: Homes) => Places>> = {
       .map((folder) => path.join(folder, 'bash-completion/completions/acs'))
       .concat('/etc/bash_completion.d/acs'),
     startUp: ['.bashrc', '.bash_profile', '.profile', '.bash_completion'].map((name) => path.join(home, name)),
-    install: `acs completion bash > ${short(path.join(data, 'bash-completion/completions/acs'), home)}`,
+    install: installCommand('bash', short(path.join(data, 'bash-completion/completions/acs'), home)),
   }),
   zsh: ({ home, functions }) => ({
     scripts: [
@@ -142,9 +142,14 @@ const PLACES: Readonly<Record<string, (homes: Homes) => Places>> = {
       ),
     ),
     startUp: [path.join(config, 'fish/config.fish')],
-    install: `acs completion fish > ${short(path.join(config, 'fish/completions/acs.fish'), home)}`,
+    install: installCommand('fish', short(path.join(config, 'fish/completions/acs.fish'), home)),
   }),
 };
+
+/** The folder does not exist for every user. */
+function installCommand(shell: string, file: string): string {
+  return `mkdir -p ${path.dirname(file)} && acs completion ${shell} > ${file}`;
+}
 
 /** As a shell takes it. */
 function short(file: string, home: string): string {

@@ -4,7 +4,7 @@ import { sourceWords } from '../../domain/target-sources.ts';
 import { isAppError } from '../../errors.ts';
 import type { ServerInfo } from '../../servers/server.ts';
 import { checkKey } from '../identity.ts';
-import { failed, type Check, type Finding } from './check.ts';
+import { failed, nextStepOf, type Check, type Finding } from './check.ts';
 
 /** A release below this one has V1 routes that check no key, or none (interface 1.1, 9). */
 const OLDEST_MAJOR = 1;
@@ -135,7 +135,7 @@ const agentServer: Check = {
       const isElsewhere = subject.reach.isLoopback(url) && !subject.reach.isLoopback(await subject.url());
       const hint = isElsewhere
         ? 'the server names an address of its own machine; set in the server one that clients can reach'
-        : error.details.hint;
+        : nextStepOf(error);
       return { status: 'fail', text: `sandbox ${id}: ${error.message}`, hint, data };
     }
     return { status: 'pass', text: `${new URL(url).origin} of sandbox ${id} answers`, data };

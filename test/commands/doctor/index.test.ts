@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { doctor, forwardTo, httpServer, refusedPort, useDoctorWorld } from './support.ts';
 
@@ -117,6 +118,15 @@ describe('doctor at a server that is configured wrongly', () => {
     const { ids, checks } = await here.at(httpServer((_, outgoing) => outgoing.writeHead(502).end()));
     expect(ids('fail')).toEqual(['http']);
     expect(checks.http?.text).toContain('502');
+  });
+
+  it.each([
+    ['server', 'answers every request with 500', (outgoing: ServerResponse) => outgoing.writeHead(500).end()],
+    ['http', 'ends the connection without an answer', (outgoing: ServerResponse) => outgoing.destroy()],
+  ])('fails %s with a next step when the server %s', async (id, _what, answer) => {
+    const { ids, checks } = await here.at(httpServer((_, outgoing) => answer(outgoing)));
+    expect(ids('fail')).toEqual([id]);
+    expect(checks[id]?.hint).toContain('the log of the server');
   });
 
   it('warns of a clock that differs by more than a minute, with the measured value', async () => {

@@ -60,7 +60,7 @@ describe('the check of completion', () => {
     const fish = await check('completion', { SHELL: '/usr/bin/fish', XDG_CONFIG_HOME: path.join(dir, 'config') });
     expect(fish).toMatchObject({
       status: 'warn',
-      hint: 'acs completion fish > ~/config/fish/completions/acs.fish',
+      hint: 'mkdir -p ~/config/fish/completions && acs completion fish > ~/config/fish/completions/acs.fish',
     });
   });
 });
