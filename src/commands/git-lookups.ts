@@ -23,20 +23,31 @@ async function storedProviders(server: Server, given: string | undefined): Promi
   }
 }
 
-/** The one provider the server is connected to. Throws `usage` when there is none or a choice. */
+/** The one provider that the server has a token for. Throws `usage` when there is none or a choice. */
 export async function onlyProvider(server: Server, what: string): Promise<string> {
   const providers = await server.git.providers().catch((error: unknown) => {
-    if (isAppError(error) && ['unsupported', 'conflict'].includes(error.kind)) return [];
+    if (isAppError(error) && ['unsupported', 'conflict'].includes(error.kind)) return null;
     throw error;
   });
-  const [only] = providers;
-  if (only !== undefined && providers.length === 1) return only.git_provider;
-  const names = providers.map(({ git_provider }) => git_provider).join(', ');
-  throw new AppError(
-    'usage',
-    `the git provider of ${what} is not known: ${names === '' ? 'the server has none' : `the server has ${names}`}`,
-    { hint: 'add --git-provider github, gitlab, bitbucket, forgejo, …' },
-  );
+  return single(providers?.map(({ git_provider }) => git_provider) ?? null, what);
+}
+
+/** The given provider, or the one that the server has a token for. Throws `auth` where it has none, `usage` for a choice. */
+export async function oneProviderOf(server: Server, what: string, given?: string): Promise<string> {
+  return single(await providersOf(server, given), what);
+}
+
+/** @param names null: the server does not report them */
+function single(names: readonly string[] | null, what: string): string {
+  const [only, ...others] = names ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  const reason =
+    names === null
+      ? 'the server does not report which ones it has tokens for'
+      : `the server has ${only === undefined ? 'no token of any' : `tokens of ${names.join(', ')}`}`;
+  throw new AppError('usage', `the git provider of ${what} is not known: ${reason}`, {
+    hint: `add --git-provider ${only === undefined ? 'github, gitlab, bitbucket, forgejo, …' : [only, ...others].join(' or ')}`,
+  });
 }
 
 type FetchOf<T> = (server: Server, provider: string, page: string | null, pageSize: number) => Promise<Page<T>>;

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import type { GitProvider } from '../../domain/git-provider.ts';
-import { isNotFound } from '../../errors.ts';
+import { isAppError, isNotFound } from '../../errors.ts';
+import type { Server } from '../../servers/server.ts';
 import { changeEach, changeOne, confirmChange, readIds, type Change } from '../bulk.ts';
 import { explain } from '../declare.ts';
 import { gitProviderView } from './view.ts';
@@ -51,15 +52,29 @@ async function deleteProviders(given: readonly string[], options: DeleteOptions,
     }
   };
   const targets = names.map((id) => ({ id }));
-  if (targets.length > 0) {
-    const what = targets.length === 1 ? `the token of ${names[0] ?? ''}` : `the tokens of ${targets.length} providers`;
+  const present = names.length === 0 ? [] : await withToken(server, names, options);
+  if (present.length > 0) {
+    const what =
+      present.length === 1 ? `the token of ${present[0] ?? ''}` : `the tokens of ${present.length} providers`;
     await confirmChange(ctx, {
       message: `delete ${what}?`,
-      preview: single ? [] : names.map((name) => `token of ${name}`),
+      preview: single ? [] : present.map((name) => `token of ${name}`),
     });
   }
   const [first] = targets;
   if (single && first !== undefined) return await changeOne(ctx, gitProviderView, () => apply(first));
   // One at a time: each deletion writes the whole map.
   await changeEach(ctx, { targets, unresolved: [], pastTense: 'deleted', concurrency: 1, apply });
+}
+
+/** Those that the server has a token for: only their deletion is a change, which needs a confirmation. */
+async function withToken(server: Server, names: readonly string[], { allowLoss }: DeleteOptions): Promise<string[]> {
+  try {
+    const stored = new Set((await server.git.providers()).map(({ git_provider }) => git_provider));
+    return names.filter((name) => stored.has(name));
+  } catch (error) {
+    // With --allow-loss the tokens are deleted although the server does not report them.
+    if (allowLoss && isAppError(error) && error.kind === 'conflict') return [...names];
+    throw error;
+  }
 }

@@ -33,7 +33,7 @@ export function declareLogin(root: Command, ctx: Context): void {
       'The first profile becomes the default. For a command that prints the key use `acs profile add --key-command`. The local service needs no login.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
-    exits: ['conflict', 'rate-limited', 'unsupported'],
+    exits: ['conflict', 'rate-limited', 'unsupported', 'interrupted'],
     examples: [
       { command: 'acs login', does: 'answer questions on a terminal' },
       {

@@ -19,7 +19,7 @@ export function declareLogout(root: Command, ctx: Context): void {
       'No request is sent: the key stays valid until it expires or is revoked at the server.',
     ],
     json: ({ objectForm }) => [objectForm(profileView, 'changed')],
-    exits: ['not-found'],
+    onlyExits: ['usage', 'config', 'not-found'],
     examples: [
       { command: 'acs logout', does: 'remove the key of the active profile' },
       { command: 'acs logout work --json', does: 'remove a key in a script; without a stored key, changed is false' },

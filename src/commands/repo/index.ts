@@ -6,7 +6,7 @@ import type { Page } from '../../domain/pages.ts';
 import { AppError } from '../../errors.ts';
 import type { Server } from '../../servers/server.ts';
 import { explain } from '../declare.ts';
-import { acrossProviders, onlyProvider, providersOf } from '../git-lookups.ts';
+import { acrossProviders, oneProviderOf, providersOf } from '../git-lookups.ts';
 import { invalidValue, oneOf } from '../option-parsers.ts';
 import { addPagingOptions, printList, type PagingOptions } from '../paging.ts';
 import { branchView, repositoryView, taskView } from './views.ts';
@@ -38,7 +38,7 @@ function declareList(parent: Command, ctx: Context): void {
   explain(command, {
     notes: ['The server looks with the token of each git provider; see acs git-provider set. A search has one page.'],
     json: ({ listForm }) => [listForm(repositoryView)],
-    exits: ['failed', 'unsupported'],
+    exits: ['failed', 'conflict', 'unsupported'],
     examples: [
       { command: 'acs repo list', does: 'list the repositories that were pushed to last' },
       { command: 'acs repo list --search website -q', does: 'print owner/name of those that match' },
@@ -69,7 +69,7 @@ function declareBranches(parent: Command, ctx: Context): void {
   addPagingOptions(command);
   explain(command, {
     json: ({ listForm }) => [listForm(branchView)],
-    exits: ['failed', 'not-found', 'unsupported'],
+    exits: ['failed', 'not-found', 'conflict', 'unsupported'],
     examples: [
       { command: 'acs repo branches acme/website', does: 'list branches with their commits' },
       { command: 'acs repo branches acme/website --search release -q', does: 'print the names that match' },
@@ -79,10 +79,10 @@ function declareBranches(parent: Command, ctx: Context): void {
 }
 
 async function listBranches(given: string, options: LookupOptions, ctx: Context): Promise<void> {
-  const choice = await ctx.readRepository(given);
-  const repository = choice.kind === 'path' ? null : choice.repository;
-  if (repository === null) throw new AppError('usage', 'the server lists branches of owner/name or of a URL only');
-  const ofUrl = choice.kind === 'url' ? (choice.git_provider ?? undefined) : undefined;
+  const choice = await ctx.readRepository(given).catch(() => null);
+  const repository = choice === null || choice.kind === 'path' ? null : choice.repository;
+  if (repository === null) throw invalidRepository();
+  const ofUrl = choice?.kind === 'url' ? (choice.git_provider ?? undefined) : undefined;
   const chosen = options.gitProvider ?? ofUrl;
   const { search } = options;
   const fetch = async (
@@ -97,9 +97,15 @@ async function listBranches(given: string, options: LookupOptions, ctx: Context)
       await ctx.notice(`${git_provider} lists no branch of ${repository}: check the name, and what the token may read`);
     return found;
   };
-  const one = async (server: Server): Promise<string[]> =>
-    chosen === undefined ? [await onlyProvider(server, repository)] : await providersOf(server, chosen);
+  const one = async (server: Server): Promise<string[]> => [await oneProviderOf(server, repository, chosen)];
   await printList(ctx, { view: branchView, paging: options, fetch: acrossProviders(one, fetch), ...narrowing(search) });
+}
+
+/** The text is not repeated: it may be a URL with a token in it. */
+function invalidRepository(): AppError {
+  return new AppError('usage', 'the argument is neither owner/name nor the URL of a repository', {
+    hint: 'such as acme/website, or https://github.com/acme/website',
+  });
 }
 
 function declareTasks(parent: Command, ctx: Context): void {

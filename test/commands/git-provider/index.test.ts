@@ -117,6 +117,15 @@ describe.each(['v1', 'v0'] as const)('git-provider over %s', (dialect) => {
     expect(at.writes()).toEqual([]);
   });
 
+  it('delete without -y exits 5 for a provider without a token, and asks only for those with one', async () => {
+    expect((await at.acs('git-provider', 'delete', 'gitlab')).code).toBe(5);
+    expect((await at.acs('git-provider', 'delete', 'gitlab', '--ignore-not-found')).code).toBe(0);
+    const { code, err } = await at.acs('git-provider', 'delete', 'github', 'gitlab');
+    expect(code).toBe(2);
+    expect(err).toContain('delete the token of github?');
+    expect(at.writes()).toEqual([]);
+  });
+
   it('delete exits 9 when the server drops more than it was sent', async () => {
     at.data.tokens = { github: { token: 'a', host: null }, gitlab: { token: 'b', host: null } };
     at.odd = ({ method }) => {

@@ -108,8 +108,28 @@ describe.each(['v1', 'v0'] as const)('repo over %s', (dialect) => {
     expect(err).toContain('github lists no branch of acme/nowhere');
   });
 
-  it('branches exits 2 for a path, and where the provider has to be chosen', async () => {
-    expect((await at.acs('repo', 'branches', './app')).code).toBe(2);
+  it('branches exits 2 for what is no repository, and names no flag that it does not have', async () => {
+    for (const given of ['./app', '', 'acme/../app', 'app']) {
+      const { code, err } = await at.acs('repo', 'branches', given);
+      expect(code, given).toBe(2);
+      expect(err).toContain('error: the argument is neither owner/name nor the URL of a repository');
+      expect(err).not.toContain('--repo');
+    }
+  });
+
+  it('branches exits as list does where the server reports no provider', async () => {
+    at.data.tokens = {};
+    const none = await at.acs('repo', 'branches', 'acme/app');
+    expect(none.code).toBe(4);
+    expect(none.err).toContain('acs git-provider set');
+    at.data.tokens = { github: { token: 'a', host: null } };
+    at.data.hasSettings = false;
+    const unreported = await at.acs('repo', 'branches', 'acme/app');
+    expect(unreported.code).toBe(6);
+    expect(unreported.err).toContain('acs settings set language=en');
+  });
+
+  it('branches exits 2 where the provider has to be chosen', async () => {
     at.data.tokens = { github: { token: 'a', host: null }, gitlab: { token: 'b', host: null } };
     const { code, err } = await at.acs('repo', 'branches', 'acme/app');
     expect(code).toBe(2);
