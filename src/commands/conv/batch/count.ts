@@ -6,7 +6,7 @@ import { checkServer, hasTask, readDraft } from '../new-draft.ts';
 import type { NewOptions } from '../new-options.ts';
 import { checkTitle } from '../rename.ts';
 import { createMemoryJournal } from './journal.ts';
-import { CONCURRENCY, planRequests, runTasks, type BatchEnd, type PlannedTask } from './run-tasks.ts';
+import { CONCURRENCY, planRequests, runTasks, unfinished, type BatchEnd, type PlannedTask } from './run-tasks.ts';
 import { runView, type TaskResult } from './task-result.ts';
 
 export async function countRuns(
@@ -42,19 +42,23 @@ export async function countRuns(
   const inOrder = results.toSorted((one, other) => Number(one.key) - Number(other.key));
   await ctx.out.list(runView, inOrder, { has_more: false });
   ctx.exitCode = worstCode(results.map(({ exit_code }) => exit_code));
-  await conclude(ctx, end);
+  await conclude(ctx, end, results);
 }
 
-async function conclude(ctx: Context, { left, halted, unstarted }: BatchEnd): Promise<void> {
+async function conclude(ctx: Context, end: BatchEnd, results: readonly TaskResult[]): Promise<void> {
+  const { halted } = end;
   if (halted === null && !ctx.signal.aborted) return;
-  const ids = left.flatMap(({ id }) => id ?? []);
+  const { running, unknown, not_started } = unfinished(end, results);
+  const ids = running.flatMap(({ id }) => id ?? []);
+  const known = [...ids, ...unknown.flatMap(({ id }) => id ?? [])];
   const cause = halted ?? (ctx.signal.reason as AppError);
   await ctx.out.close();
-  const counts = `${ids.length} of the runs continue, ${unstarted.length} were not started`;
+  const unclear = unknown.length === 0 ? '' : `the state of ${unknown.length} is not known, `;
+  const counts = `${ids.length} of the runs continue, ${unclear}${not_started.length} were not started`;
   throw new AppError(cause.kind, `${cause.message}; ${counts}`, {
     ...cause.details,
     exitCode: cause.exitCode,
-    ...(ids.length === 0 ? {} : { hint: `wait for them: acs conv wait ${ids.join(' ')}` }),
-    data: { running: ids, not_started: unstarted.length },
+    ...(known.length === 0 ? {} : { hint: `wait for them: acs conv wait ${known.join(' ')}` }),
+    data: { running: ids, unknown: unknown.map(({ id }) => id), not_started: not_started.length },
   });
 }

@@ -5,12 +5,13 @@ import { AppError, isAppError, READER_GONE } from '../../../errors.ts';
 import { recordOf } from '../../../output/fields.ts';
 import { jsonLine } from '../../../output/json.ts';
 import type { Server } from '../../../servers/server.ts';
+import { shellWord } from '../../../text/shell-quote.ts';
 import { explain } from '../../declare.ts';
 import { positiveInteger, someOf } from '../../option-parsers.ts';
 import { checkServer } from '../new-draft.ts';
 import { diffNames, makeDiffFolder } from './diff-files.ts';
-import { openJournal, type FileJournal, type Journal } from './journal.ts';
-import { CONCURRENCY, planRequests, runTasks, type BatchEnd, type PlannedTask } from './run-tasks.ts';
+import { openJournal, readJournal, type Journal, type StoredStates } from './journal.ts';
+import { CONCURRENCY, planRequests, runTasks, unfinished, type BatchEnd, type PlannedTask } from './run-tasks.ts';
 import { planOf, resultView, RETRIES, type Retry, type TaskResult } from './task-result.ts';
 import { readTasks, type Task } from './tasks.ts';
 
@@ -58,7 +59,11 @@ async function runBatch(command: Command, source: string, options: BatchOptions,
   ctx.out.check(resultView, 'list');
   const tasks = await readTasks(ctx, command, source);
   const isDryRun = ctx.globals.mode === 'dry-run';
-  if (isDryRun) return await planBatch(ctx, tasks);
+  if (isDryRun) {
+    const journal = await readJournal(ctx, file);
+    refuseOtherTasks(journal, tasks, file);
+    return await planBatch(ctx, { source, file, tasks, journal, options });
+  }
   if (options.diffDir !== undefined) await makeDiffFolder(ctx, options.diffDir);
   const journal = await openJournal(ctx, file);
   try {
@@ -84,7 +89,7 @@ function takeResultsFile(ctx: Context, source: string): string {
 }
 
 /** Throws `conflict`: a key stands for the task that it was first started with. */
-function refuseOtherTasks(journal: FileJournal, tasks: readonly Task[], file: string): void {
+function refuseOtherTasks(journal: StoredStates, tasks: readonly Task[], file: string): void {
   const hint = 'give the changed task another key, or the batch another file with -o';
   for (const { key, line, fingerprint } of tasks) {
     const { task } = journal.of(key);
@@ -96,19 +101,18 @@ function refuseOtherTasks(journal: FileJournal, tasks: readonly Task[], file: st
   throw new AppError('conflict', `${file} has the results of other tasks`, { hint });
 }
 
-interface OpenBatch {
+interface Batch<J = Pick<StoredStates, 'of'>> {
   source: string;
   file: string;
   tasks: readonly Task[];
-  journal: Journal;
+  journal: J;
   options: BatchOptions;
 }
 
-async function continueBatch(ctx: Context, batch: OpenBatch): Promise<void> {
+async function continueBatch(ctx: Context, batch: Batch<Journal>): Promise<void> {
   const { tasks, journal, options } = batch;
   const server = await ctx.server();
-  const { flavour, base_url } = server.info;
-  const serverName = flavour === 'local' ? 'local' : base_url;
+  const serverName = nameOf(server);
   const planned = planTasks(batch, serverName);
   for (const { task, plan } of planned) if (plan === 'start') await checkTask(server, task);
   const results = new Map<string, TaskResult>();
@@ -136,7 +140,7 @@ async function continueBatch(ctx: Context, batch: OpenBatch): Promise<void> {
   await concludeBatch(ctx, batch, end, inOrder);
 }
 
-function planTasks({ tasks, journal, options, file }: OpenBatch, serverName: string): PlannedTask[] {
+function planTasks({ tasks, journal, options, file }: Batch, serverName: string): PlannedTask[] {
   const names = diffNames(tasks.map(({ key }) => key));
   return tasks.flatMap((task): PlannedTask[] => {
     const state = journal.of(task.key);
@@ -181,35 +185,47 @@ function resultLine({ key, status, exit_code, reason }: TaskResult): string {
 
 async function concludeBatch(
   ctx: Context,
-  { source, file }: OpenBatch,
-  { left, halted, unstarted }: BatchEnd,
+  { source, file }: Batch,
+  end: BatchEnd,
   results: readonly TaskResult[],
 ): Promise<void> {
   if (results.some(({ exit_code }) => exit_code !== 0)) ctx.exitCode = 1;
-  if (halted === null && !ctx.signal.aborted) return;
-  const running = left.filter(({ id }) => id !== null);
+  if (end.halted === null && !ctx.signal.aborted) return;
+  const { halted } = end;
+  const { running, unknown, not_started } = unfinished(end, results);
   for (const { key, id } of running) await ctx.notice(`${key}: conversation ${id} continues`);
-  const again = `continue: acs batch ${source} -o ${file}`;
-  const runs = running.length === 1 ? '1 run continues' : `${running.length} runs continue`;
-  const tasks = unstarted.length === 1 ? '1 task was not started' : `${unstarted.length} tasks were not started`;
-  const data = { running, not_started: unstarted };
+  const again = `continue: acs batch ${shellWord(source)} -o ${shellWord(file)}`;
+  const counts = [
+    running.length === 1 ? '1 run continues' : `${running.length} runs continue`,
+    ...(unknown.length === 0
+      ? []
+      : [`the state of ${unknown.length === 1 ? '1 run' : `${unknown.length} runs`} is not known`]),
+    not_started.length === 1 ? '1 task was not started' : `${not_started.length} tasks were not started`,
+  ];
   const cause = halted ?? (ctx.signal.reason as AppError);
   if (cause.exitCode === READER_GONE) throw cause;
   await ctx.out.close();
-  throw new AppError(halted === null ? 'interrupted' : cause.kind, `${cause.message}; ${runs}, ${tasks}`, {
+  throw new AppError(halted === null ? 'interrupted' : cause.kind, `${cause.message}; ${counts.join(', ')}`, {
     ...cause.details,
     exitCode: halted === null ? cause.exitCode : 1,
     hint: again,
-    data,
+    data: { running, unknown, not_started },
   });
 }
 
-async function planBatch(ctx: Context, tasks: readonly Task[]): Promise<never> {
+/** As the results file names it: the port of the local service changes. */
+function nameOf({ info: { flavour, base_url } }: Server): string {
+  return flavour === 'local' ? 'local' : base_url;
+}
+
+async function planBatch(ctx: Context, batch: Batch): Promise<never> {
   const server = await ctx.server();
-  for (const task of tasks) await checkTask(server, task);
-  return await planRequests(
-    ctx,
-    server,
-    tasks.map((task) => ({ task, plan: 'start', diff: null })),
-  );
+  const planned = planTasks(batch, nameOf(server));
+  const isSent = ({ plan }: PlannedTask) => plan === 'start' || plan === 'retry';
+  for (const { task } of planned.filter((each) => !isSent(each))) {
+    await ctx.notice(`${task.key}: its earlier start is looked up, and its run is waited for`);
+  }
+  const starts = planned.filter(isSent).map(({ task }): PlannedTask => ({ task, plan: 'start', diff: null }));
+  for (const { task } of starts) await checkTask(server, task);
+  return await planRequests(ctx, server, starts);
 }

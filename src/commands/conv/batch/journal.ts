@@ -2,7 +2,7 @@
  * The results file of a batch, which is also its state: one JSON object a line, appended and flushed to the disk before
  * the step that it names is done. A line with `state` is a step of a start; a line without is a result.
  */
-import { appendFile, open, readFile, stat, truncate, type FileHandle } from 'node:fs/promises';
+import { appendFile, open, readFile, rm, stat, truncate, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../../../context.ts';
 import { AppError, isAppError } from '../../../errors.ts';
@@ -10,9 +10,15 @@ import type { SentStart } from '../../../servers/server.ts';
 import { fileProblem } from '../../../text/file-problem.ts';
 import type { TaskResult, TaskState } from './task-result.ts';
 
-/** The steps of one attempt, and the result. A step that cannot be stored throws `config`, and nothing may follow it. */
-export interface Journal {
+/** What the file has. */
+export interface StoredStates {
   of(key: string): AttemptState;
+  /** In the order of the file. */
+  keys(): string[];
+}
+
+/** The steps of one attempt, and the result. A step that cannot be stored throws `config`, and nothing may follow it. */
+export interface Journal extends Pick<StoredStates, 'of'> {
   starting(attempt: Attempt, sent: SentStart): Promise<void>;
   started(attempt: Attempt, ids: StartedIds): Promise<void>;
   /** The server has not taken the start. */
@@ -61,10 +67,20 @@ export function createMemoryJournal(): Journal {
   return journalOf(states, (record) => Promise.resolve(apply(states, record)));
 }
 
-export interface FileJournal extends Journal {
-  /** Keys that the file has, in its order. */
-  keys(): string[];
+export interface FileJournal extends Journal, StoredStates {
+  /** Removes the file when it was created here and nothing was written. */
   close(): Promise<void>;
+}
+
+/** The states alone: the file is neither locked nor created nor repaired. */
+export async function readJournal(ctx: Context, name: string): Promise<StoredStates> {
+  return storedIn((await readRecords(path.resolve(ctx.cwd, name), name)).records).stored;
+}
+
+function storedIn(records: readonly JournalRecord[]): { states: Map<string, AttemptState>; stored: StoredStates } {
+  const states = new Map<string, AttemptState>();
+  for (const record of records) apply(states, record);
+  return { states, stored: { of: (key) => states.get(key) ?? NEW, keys: () => [...states.keys()] } };
 }
 
 /** Locks and opens the file, and repairs a last line that was cut off. Throws `conflict` while another batch has it. */
@@ -77,8 +93,9 @@ export async function openJournal(ctx: Context, name: string): Promise<FileJourn
     });
   }
   try {
-    const states = new Map<string, AttemptState>();
-    for (const record of await readRecords(file, name)) apply(states, record);
+    const { isNew, records, repair } = await readRecords(file, name);
+    const { states, stored } = storedIn(records);
+    await repair();
     const writer = new LineWriter(await openToAppend(file, name), name);
     const write = async (record: JournalRecord): Promise<void> => {
       await writer.write(`${JSON.stringify(record)}\n`);
@@ -86,9 +103,10 @@ export async function openJournal(ctx: Context, name: string): Promise<FileJourn
     };
     return {
       ...journalOf(states, write),
-      keys: () => [...states.keys()],
+      ...stored,
       async close() {
         await writer.close();
+        if (isNew && states.size === 0) await rm(file, { force: true }).catch(() => undefined);
         lock.release();
       },
     };
@@ -121,30 +139,36 @@ function apply(states: Map<string, AttemptState>, record: JournalRecord): void {
   states.set(record.key, { ...base, start: 'sent', sent });
 }
 
-/** Throws `config` for a file that no batch has written. */
-async function readRecords(file: string, name: string): Promise<JournalRecord[]> {
-  const text = await readText(file, name);
-  const lines = text.split('\n');
-  const last = lines.pop() ?? '';
-  const records = lines.map((line, index) => asRecord(line) ?? fail(notOurs(name, index + 1)));
-  if (last === '') return records;
-  const record = asRecord(last);
-  if (record !== null) {
-    await appendFile(file, '\n');
-    return [...records, record];
-  }
-  // Nothing was done after a write that was cut off.
-  if (!last.startsWith(FIRST_MEMBER) && !FIRST_MEMBER.startsWith(last)) throw notOurs(name, lines.length + 1);
-  await truncate(file, Buffer.byteLength(text) - Buffer.byteLength(last));
-  return records;
+interface Contents {
+  isNew: boolean;
+  records: JournalRecord[];
+  /** Makes the file end with a whole line. */
+  repair(): Promise<void>;
 }
 
-async function readText(file: string, name: string): Promise<string> {
+/** Throws `config` for a file that no batch has written. */
+async function readRecords(file: string, name: string): Promise<Contents> {
+  const text = await readText(file, name);
+  const isNew = text === null;
+  const lines = (text ?? '').split('\n');
+  const last = lines.pop() ?? '';
+  const records = lines.map((line, index) => asRecord(line) ?? fail(notOurs(name, index + 1)));
+  if (last === '') return { isNew, records, repair: () => Promise.resolve() };
+  const record = asRecord(last);
+  if (record !== null) return { isNew, records: [...records, record], repair: () => appendFile(file, '\n') };
+  // Nothing was done after a write that was cut off.
+  if (!last.startsWith(FIRST_MEMBER) && !FIRST_MEMBER.startsWith(last)) throw notOurs(name, lines.length + 1);
+  const whole = Buffer.byteLength(lines.map((line) => `${line}\n`).join(''));
+  return { isNew, records, repair: () => truncate(file, whole) };
+}
+
+/** Null where there is no file. */
+async function readText(file: string, name: string): Promise<string | null> {
   try {
     if (!(await stat(file)).isFile()) throw new AppError('config', `cannot write ${name}: it is not a regular file`);
     return await readFile(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     if (isAppError(error)) throw error;
     throw new AppError('config', `cannot read ${name}: ${fileProblem(error).reason}`, { cause: error });
   }

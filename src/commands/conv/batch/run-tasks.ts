@@ -1,6 +1,7 @@
 /** Runs the tasks of a batch, a few at a time. */
 import type { Context, DryRunRequest } from '../../../context.ts';
 import { AppError, isAppError, type ErrorKind } from '../../../errors.ts';
+import { NOT_READ } from '../../../runs/endings.ts';
 import type { Server } from '../../../servers/server.ts';
 import { endOfDryRun, requestsKeptBack } from '../../bulk.ts';
 import { derivedContext } from '../../derived-context.ts';
@@ -28,11 +29,30 @@ export interface Runner {
 }
 
 export interface BatchEnd {
-  /** Runs that continue without acs; the id is null where nothing was started, or its id is not known. */
+  /** Runs that continue without acs. */
   left: { key: string; id: string | null }[];
+  /** Starts that were sent, and whose answer did not come. */
+  unknown: { key: string; id: string | null }[];
   /** Why the tasks that are left were not started. */
   halted: AppError | null;
   unstarted: string[];
+}
+
+/** What an early end leaves; `unknown`: the answer to the start, or the end of the run, could not be read. */
+export interface Unfinished {
+  running: { key: string; id: string | null }[];
+  unknown: { key: string; id: string | null }[];
+  not_started: string[];
+}
+
+/** Also by results: a task that a halted batch could not start, or not read, has one. */
+export function unfinished({ left, unknown, unstarted }: BatchEnd, results: readonly TaskResult[]): Unfinished {
+  const withStatus = (status: string) => results.filter((result) => result.status === status);
+  return {
+    running: left,
+    unknown: [...withStatus(NOT_READ).map(({ key, id }) => ({ key, id })), ...unknown],
+    not_started: [...withStatus(NOT_STARTED).map(({ key }) => key), ...unstarted],
+  };
 }
 
 /** Errors that every other start would meet. */
@@ -77,7 +97,7 @@ export async function planRequests(ctx: Context, server: Server, planned: readon
 }
 
 class Batch {
-  readonly end: BatchEnd = { left: [], halted: null, unstarted: [] };
+  readonly end: BatchEnd = { left: [], unknown: [], halted: null, unstarted: [] };
   private readonly runner: Runner;
   private readonly board: Board;
   /** Its notices are about all tasks, and are printed once. */
@@ -98,7 +118,7 @@ class Batch {
 
   async work(): Promise<void> {
     for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-      if (this.isOver()) this.end.unstarted.push(next.task.key);
+      if (this.isOver()) this.countOpen(next.task.key, next.plan === 'start' ? Infinity : 0);
       else await this.runToEnd(next);
     }
   }
@@ -134,18 +154,20 @@ class Batch {
       // What cannot be stored must not be followed by another start.
       if (!isAppError(error)) throw error;
       this.end.halted ??= error;
-      this.countHalted(key, attempt);
+      const stored = this.runner.journal.of(key);
+      if (stored.result === null || stored.attempts < attempt) this.countOpen(key, attempt);
     } finally {
       board.end(key, result);
       this.wakeAll();
     }
   }
 
-  /** By what the journal has: an error after its end, or before its start, leaves no run that continues. */
-  private countHalted(key: string, attempt: number): void {
-    const { attempts, result, id, sent } = this.runner.journal.of(key);
-    if (attempts < attempt) this.end.unstarted.push(key);
-    else if (result === null) this.end.left.push({ key, id: id ?? sent?.id ?? null });
+  /** By what the journal has of a task without an end; an attempt that it does not have was not sent. */
+  private countOpen(key: string, attempt: number): void {
+    const { attempts, start, id, start_task_id, sent } = this.runner.journal.of(key);
+    if (attempts < attempt || start === 'none') this.end.unstarted.push(key);
+    else if (start === 'taken') this.end.left.push({ key, id: id ?? start_task_id });
+    else this.end.unknown.push({ key, id: sent?.id ?? null });
   }
 
   private runOf({ task, plan, diff }: PlannedTask, live: TaskRun['live']): TaskRun {
@@ -177,7 +199,7 @@ class Batch {
 
   private async conclude(run: TaskRun, end: TaskEnd): Promise<TaskResult | null> {
     const { key } = run.task;
-    if (end.kind === 'left') this.end.left.push({ key, id: end.id });
+    if (end.kind === 'left') this.countOpen(key, run.attempt.attempt);
     if (end.kind === 'refused' && this.isOver()) this.end.unstarted.push(key);
     if (end.kind === 'left' || (end.kind === 'refused' && this.isOver())) return null;
     const result = end.kind === 'refused' ? refusedResult(run, end.error) : end.result;

@@ -46,7 +46,7 @@ export interface TaskRun {
 export type TaskEnd =
   | { kind: 'result'; result: TaskResult; conversation: Conversation | null; isDiffTaken: boolean }
   | { kind: 'refused'; error: AppError }
-  | { kind: 'left'; id: string | null };
+  | { kind: 'left' };
 
 /** What happened so far in an attempt. */
 interface Progress {
@@ -160,7 +160,7 @@ async function conclude(
   { outcome, failure }: TrackedRun,
   sentMs: number | null,
 ): Promise<TaskEnd> {
-  if (failure?.kind === 'interrupted') return { kind: 'left', id: conversation.id };
+  if (failure?.kind === 'interrupted') return { kind: 'left' };
   const seconds = sentMs === null ? null : Math.round((run.ctx.clock.now() - sentMs) / 100) / 10;
   // The sandbox of a run that was halted cannot be read.
   const isHalted = outcome.exit_code === EXIT_CODES.conflict || outcome.exit_code === EXIT_CODES['not-found'];
@@ -203,9 +203,7 @@ async function concludeError(run: TaskRun, at: Progress, error: AppError): Promi
   const isRefused = at.sent !== null && at.taken === null && isRefusal(error);
   if (isRefused) await journal.notStarted(attempt);
   if (isRefused && isForNow(error)) return { kind: 'refused', error };
-  if (ctx.signal.aborted || error.kind === 'interrupted') {
-    return { kind: 'left', id: at.taken === null ? null : (at.taken.id ?? at.taken.start_task_id) };
-  }
+  if (ctx.signal.aborted || error.kind === 'interrupted') return { kind: 'left' };
   const isStarted = at.sent !== null && !isRefused;
   const other = error.details.data?.['conversation_id'];
   const known = at.taken?.id ?? (at.taken !== null && typeof other === 'string' ? other : null);

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/errors.ts';
-import { finish, jsonLines, replayFile, run, until } from '../support.ts';
+import { errorOf, finish, jsonLines, replayFile, run, until } from '../support.ts';
 import { demo, isStart, results, useBatchWorld } from './batch-world.ts';
 
 const at = useBatchWorld();
@@ -126,6 +126,27 @@ describe('acs batch', () => {
     expect(at.starts()).toEqual(['slow']);
   });
 
+  it('an interrupt names runs of an earlier command as continuing, though it did not wait for them yet', async () => {
+    const slow = await replayFile(at.world, 'slow.json', [run('sleep 600'), finish('done')]);
+    const tasks = [demo('one', { replay: slow }), demo('two', { replay: slow })];
+    const untilPrinted = async (words: readonly string[], ...args: string[]) => {
+      const interruption = new AbortController();
+      let printed = '';
+      const running = at.batch(tasks, [...args, '--json'], {
+        signal: interruption.signal,
+        onErr: (text) => (printed += text),
+      });
+      await until(() => words.every((word) => printed.includes(word)));
+      interruption.abort(new AppError('interrupted', 'interrupted by SIGINT'));
+      return errorOf(await running);
+    };
+    await untilPrinted(['one: conversation', 'two: conversation']);
+    const again = await untilPrinted(['one: conversation'], '--concurrency', '1');
+
+    expect(again['running']).toMatchObject([{ key: 'one' }, { key: 'two' }]);
+    expect(again['not_started']).toEqual([]);
+  });
+
   it('writes the diff of each task before it pauses the sandbox for the next start', async () => {
     const folder = path.join(at.world.dir, 'diffs');
     const ended = await at.batch([demo('one'), demo('a/b')], ['--diff-dir', folder, '--concurrency', '1']);
@@ -147,6 +168,30 @@ describe('acs batch', () => {
     expect(requests.map(({ method }) => method)).toEqual(['POST', 'POST']);
     expect(at.starts()).toEqual([]);
     await expect(at.journal()).rejects.toThrow('ENOENT');
+  });
+
+  it('--dry-run prints no request of a task that the results file has', async () => {
+    await at.batch([demo('one')]);
+    const ended = await at.batch([demo('one'), demo('two')], ['--dry-run', '--json']);
+
+    expect(ended.code, ended.err).toBe(0);
+    const { requests } = JSON.parse(ended.out) as { requests: { body: unknown }[] };
+    expect(requests).toHaveLength(1);
+    expect(JSON.stringify(requests)).toContain('"two"');
+  });
+
+  it('leaves no results file when it ends before the first start', async () => {
+    const ended = await at.batch([demo('one')], [], { env: { ACS_BASE_URL: 'http://127.0.0.1:1' } });
+
+    expect(ended.code).toBe(10);
+    await expect(at.journal()).rejects.toThrow('ENOENT');
+  });
+
+  it('keeps an empty results file that was there before', async () => {
+    await at.putJournal('');
+    await at.batch([demo('one')], [], { env: { ACS_BASE_URL: 'http://127.0.0.1:1' } });
+
+    expect(at.journalNow()).toBe('');
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finish, jsonLines, replayFile, run } from '../support.ts';
+import { errorOf, finish, jsonLines, replayFile, run } from '../support.ts';
 import { demo, isStart, results, useBatchWorld } from './batch-world.ts';
 
 const at = useBatchWorld();
@@ -67,13 +67,27 @@ describe('the tasks of a batch', () => {
     expect(ended.code).toBe(1);
     expect(at.starts()).toEqual(['a']);
     expect(results(ended)).toMatchObject([{ key: 'a', id: null, status: 'not-started', exit_code: 4, attempts: 0 }]);
-    expect(ended.err).toContain('2 tasks were not started');
+    expect(ended.err).toContain('3 tasks were not started');
 
     at.proxy.answer = () => null;
     at.proxy.requests.length = 0;
     const again = await at.batch(tasks);
     expect(again.code, again.err).toBe(0);
     expect(at.starts().toSorted()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are all named when the server refuses the key while they run', async () => {
+    const replay = await replayFile(at.world, 'held.json', [run('sleep 600'), finish('done')]);
+    let isRefused = false;
+    at.proxy.answer = () => (isRefused ? { status: 401, body: { detail: 'no' } } : null);
+    const onErr = (text: string) => (isRefused ||= text.includes('a: conversation'));
+    const tasks = [demo('a', { replay }), demo('b'), demo('c')];
+    const ended = await at.batch(tasks, ['--concurrency', '1', '--json'], { onErr });
+
+    expect(ended.code).toBe(1);
+    const { unknown, running, not_started: unstarted, message } = errorOf(ended);
+    expect([unknown, running, unstarted]).toMatchObject([[{ key: 'a' }], [], ['b', 'c']]);
+    expect(message).toContain('0 runs continue, the state of 1 run is not known, 2 tasks were not started');
   });
 
   it('whose run failed are started again with --retry failed, and not without it', async () => {
