@@ -21,7 +21,8 @@ const NOT_MODIFIED = 304;
 
 export async function rawCall({ app, network }: Links, { method, path, headers, body }: RawCall): Promise<RawAnswer> {
   const sent = body === null ? {} : { raw: body, ...shownBody(body) };
-  const answer = await app.request({ method, path, headers, ...sent, safe: SAFE[method], expect: 'any' });
+  const call: Call = { method, path, headers, ...sent, safe: SAFE[method], expect: 'any', inDryRun: 'printed' };
+  const answer = await app.request(call);
   return {
     status: answer.status,
     headers: shownHeaders(answer.headers, network.redaction),

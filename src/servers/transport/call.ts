@@ -28,6 +28,8 @@ export interface Call {
   maxBytes?: number;
   /** `read`: changes nothing, goes out in a dry run. `idempotent`: may be repeated. `once`: may not. */
   safe: 'read' | 'idempotent' | 'once';
+  /** Of a read that the user wrote: a dry run prints it as it does the others, and sends nothing. */
+  inDryRun?: 'printed';
   /**
    * What a good answer is: JSON (the default), or any bytes. `any`: each answer is returned, whatever its status, and
    * changes no facts of the server; `Answer.error` is the error that it stands for.

@@ -35,7 +35,8 @@ async function requestWithRetries(options: TransportOptions, exchange: Exchange,
   const url = buildUrl(options.baseUrl, call.path, call.query);
   const request = { method: call.method, url: options.network.redaction.text(shownUrl(url)) };
   const details: RequestDetails = { request };
-  if (options.mode === 'dry-run' && call.safe !== 'read') throw dryRunStop(options, call, url);
+  if (options.mode === 'dry-run' && (call.safe !== 'read' || call.inDryRun === 'printed'))
+    throw dryRunStop(options, call, url);
   const firstAtMs = options.clock.now();
   let afterLostTry: Pick<Answer, 'afterLostTry'> = {};
   for (let attempt = 1; ; attempt++) {

@@ -216,19 +216,23 @@ describe('acs api', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('prints a write with --dry-run instead of sending it, and sends a read', async () => {
+  it('prints a request of any method with --dry-run, and sends nothing', async () => {
     const { url, seen } = await api.serve((_, response) => sendJson(response, 200, { read: true }));
     await writeFile(path.join(api.world.dir, 'body.json'), '{"name":"x","api_key":"abcdefgh"}');
 
     const written = await api.at(url, 'POST', '/test?a=1', '--input', 'body.json', '--dry-run', '--json');
-    const read = await api.at(url, 'GET', '/test', '--dry-run');
+    const read = await api.at(url, 'GET', '/test', '-f', 'b=2', '--dry-run');
+    const pages = await api.at(url, 'GET', '/test', '--paginate', '--jq', '.requests[0].method', '--dry-run');
+    const head = await api.at(url, 'HEAD', '/test', '--dry-run');
 
     expect(JSON.parse(written.out)).toEqual({
       dry_run: true,
       requests: [{ method: 'POST', url: `${url}/test?a=1`, body: { name: 'x', api_key: '<redacted>' } }],
     });
-    expect(read.out).toBe('{"read":true}');
-    expect(seen.map(({ method }) => method)).toEqual(['GET']);
+    expect(read).toMatchObject({ code: 0, out: `GET ${url}/test?b=2\n` });
+    expect(pages).toMatchObject({ code: 0, out: 'GET\n' });
+    expect(head).toMatchObject({ code: 0, out: `HEAD ${url}/test\n` });
+    expect(seen).toEqual([]);
   });
 
   it('logs the request without its secrets with --debug', async () => {
