@@ -189,12 +189,25 @@ function withHelp(error: AppError, root: Command | null, argv: readonly string[]
 
 /** Commander ends all of its errors with 1; here a wrong command line is 2, with a suggestion and the help to read. */
 function usageError(error: CommanderError, { argv, root }: Ending): AppError {
-  const [message = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n');
+  const said = error.message.replace(/^error: /, '');
+  const [message = '', suggestion = ''] = invalidValue(said) ?? said.split('\n');
   const option = error.code === 'commander.unknownOption' ? unknownOption(message) : null;
   const words = root === null ? [] : commandWords(root, argv);
   const guess = suggestion.replace(/[()]/g, '').trim().replace(/^D/, 'd');
   const see = `${guess === '' ? 'see' : 'See'}: acs ${[...words, '--help'].join(' ')}`;
   return new AppError('usage', option?.message ?? message, { hint: option?.hint ?? `${guess} ${see}`.trim() });
+}
+
+/** What commander says of a wrong value, of an option and of an argument. */
+const INVALID_VALUE =
+  /^(?:option '(.+?)' argument '([^]*)' is invalid|command-argument value '([^]*)' is invalid for argument '(.+?)')\. It ([^]*)$/;
+
+/** The same words for both; null for another error. */
+function invalidValue(said: string): [string] | null {
+  const [, option, ofOption, ofArgument, argument, rule] = INVALID_VALUE.exec(said) ?? [];
+  if (rule === undefined) return null;
+  const name = option === undefined ? argument : (/--[\w-]+/.exec(option)?.[0] ?? option);
+  return [`'${ofOption ?? ofArgument}' is not a value of ${name}: it ${rule}`];
 }
 
 /** An option that does not exist may hold a secret, such as `--api-key=…`: only its name is repeated. */

@@ -91,8 +91,20 @@ describe('the root command', () => {
   it('names the flag of a wrong value', async () => {
     const { code, err } = await acs(['conv', 'list', '--request-timeout', 'soon']);
     expect(code).toBe(2);
-    expect(err).toContain("option '--request-timeout <duration>' argument 'soon' is invalid");
+    expect(err).toContain("'soon' is not a value of --request-timeout: it must be a duration such as");
     expect(err).toContain('5m');
+  });
+
+  it.each([
+    [['api', 'FOO', '/x'], "'FOO' is not a value of METHOD: it must be one of GET, POST"],
+    [['git-provider', 'set', 'FOO'], "'FOO' is not a value of provider: it must be one of github, "],
+    [['conv', 'list', '-L', "a' is invalid\nb"], "b' is not a value of --limit: it must be a whole number"],
+    [['conv', 'list', '--format', ''], "'' is not a value of --format: it must be one of table, "],
+  ])('names the argument or the flag of a wrong value of %j', async (args, message) => {
+    const { code, err } = await acs(args);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+    expect(err).not.toContain('command-argument');
   });
 
   it('two different formats are exit 2', async () => {
@@ -120,7 +132,7 @@ describe('the root command', () => {
   ])('refuses %s %s before any request', async (...flag) => {
     const { code, err } = await acs(['conv', 'list', '--base-url', 'http://127.0.0.1:1', ...flag]);
     expect(code).toBe(2);
-    expect(err).toContain(`'${flag[1]}' is invalid`);
+    expect(err).toContain(`'${flag[1]}' is not a value of ${flag[0]}: it must be`);
   });
 
   it('exits 3 for a variable that is set and empty', async () => {
