@@ -80,7 +80,7 @@ export function createContext(platform: Platform): Context {
     prompt: once(async () => {
       if (!context.interactive) throw promptsOff();
       const { createPrompt } = await import('./terminal/prompt.ts');
-      return createPrompt({ io, env: withoutKeys(env), signal, color: globals.color });
+      return createPrompt({ io, env: withoutKeys(env), platform: platform.platform, signal, color: globals.color });
     }),
     async lineInput() {
       const [{ openLineInput }, { watchTerminal: watch, stopProcess }] = await Promise.all([

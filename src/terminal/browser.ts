@@ -24,7 +24,7 @@ export async function openInBrowser(url: string, options: BrowserOptions): Promi
 function commandsFor(url: string, { env, platform }: BrowserOptions): string[][] {
   // A list of commands with colons between them; `%s` stands for the address.
   const set = (env.BROWSER ?? '').split(':').flatMap((command) => {
-    const words = splitCommand(command);
+    const words = splitCommand(command, platform);
     if (words.length === 0) return [];
     return [command.includes('%s') ? words.map((word) => word.replaceAll('%s', url)) : [...words, url]];
   });

@@ -10,6 +10,8 @@ export interface EditorOptions {
   /** With its dot, e.g. `.md`: editors choose their colours by it. */
   extension: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** As `process.platform`; it decides how the command of the editor is quoted. */
+  platform?: string;
   signal: AbortSignal;
   /** `keep`: what was written stays in its file when the editor fails, and the error names the file. */
   onFailure?: 'keep';
@@ -23,13 +25,13 @@ const USUAL_EDITORS = ['nano', 'vi'];
  * @throws config when none can be started or it ends with a failure; interrupted when the signal aborts
  */
 export async function editText(options: EditorOptions): Promise<string> {
-  const { initial, extension, env, signal, onFailure } = options;
+  const { initial, extension, onFailure } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'acs-edit-'));
   const file = path.join(folder, `text${path.extname(`x${extension}`)}`);
   let isKept = false;
   try {
     await writeFile(file, initial, { mode: 0o600, flag: 'wx' });
-    await runFirstEditor(file, { env, signal });
+    await runFirstEditor(file, options);
     return await readFile(file, 'utf8');
   } catch (error) {
     isKept = onFailure === 'keep' && isAppError(error) && (await holdsMore(file, initial));
@@ -55,10 +57,12 @@ export function nameKept(error: AppError, file: string): AppError {
   });
 }
 
+type Around = Pick<EditorOptions, 'env' | 'platform' | 'signal'>;
+
 /** The editor that is set, else the first of the usual ones that is installed. */
-async function runFirstEditor(file: string, around: Pick<EditorOptions, 'env' | 'signal'>): Promise<void> {
+async function runFirstEditor(file: string, around: Around): Promise<void> {
   const set = around.env.VISUAL?.trim() || around.env.EDITOR?.trim();
-  if (set) return await runEditor(splitCommand(set), file, around);
+  if (set) return await runEditor(splitCommand(set, around.platform), file, around);
   for (const name of USUAL_EDITORS) {
     try {
       return await runEditor([name], file, around);
@@ -111,7 +115,21 @@ function runEditor(
   });
 }
 
-/** `code --wait` and `"/opt/my editor/edit" -f`: words, with quotes around blanks. No shell. */
-export function splitCommand(command: string): string[] {
-  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+/** A word: unquoted characters, with those of quoted pieces; a quote without its end is a character. */
+const WORD = /(?:[^\s"'\\]|\\[^]|"(?:[^"\\]|\\[^])*"|'[^']*'|["'\\])+/g;
+const PIECE = /\\([^])|"((?:[^"\\]|\\[^])*)"|'([^']*)'/g;
+
+/**
+ * `code --wait` and `"/opt/my editor/edit" -f` as words, by the quoting rules of a POSIX shell. No shell runs, and nothing
+ * is substituted. Windows writes paths with backslashes, which are then no escapes.
+ */
+export function splitCommand(command: string, platform = 'posix'): string[] {
+  const text = platform === 'win32' ? command.replaceAll('\\', '\\\\') : command;
+  return (text.match(WORD) ?? []).map((word) =>
+    word.replace(
+      PIECE,
+      (_, escaped?: string, inDouble?: string, inSingle?: string) =>
+        escaped ?? inDouble?.replace(/\\([$`"\\])/g, '$1') ?? inSingle ?? '',
+    ),
+  );
 }

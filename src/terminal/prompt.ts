@@ -54,6 +54,8 @@ type Check = true | string;
 export interface PromptOptions {
   io: { stdin: { raw: NodeJS.ReadableStream }; stderr: TerminalWriter };
   env: Readonly<Record<string, string | undefined>>;
+  /** As `process.platform`. */
+  platform?: string;
   signal: AbortSignal;
   /** `never` with --no-color. */
   color?: 'auto' | 'never';
@@ -66,7 +68,7 @@ interface Surroundings {
   signal: AbortSignal;
 }
 
-export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions): Prompt {
+export function createPrompt({ io, env, platform, signal, color = 'auto' }: PromptOptions): Prompt {
   const colors = takesColors({ isTTY: io.stderr.isTTY, env, color }) ? 'colors' : 'no-colors';
   const ask = <T>(question: (surroundings: Surroundings) => Promise<T>, until?: AbortSignal) =>
     askOnce(question, io.stdin.raw, new TerminalStream(io.stderr, colors), { signal, until });
@@ -111,7 +113,7 @@ export function createPrompt({ io, env, signal, color = 'auto' }: PromptOptions)
     secret: ({ message }) => ask((around) => password({ message: safeLine(message), toggleMask: false }, around)),
     async editor({ message, ...text }) {
       await io.stderr.write(`${safeLine(message)}\n`);
-      return await editText({ ...text, env, signal });
+      return await editText({ ...text, env, platform, signal });
     },
   };
 }

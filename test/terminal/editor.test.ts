@@ -91,7 +91,19 @@ test('a signal ends the editor', async () => {
   await expect(editing).rejects.toBe(reason);
 });
 
-test('a command is split at spaces, with quotes', () => {
-  expect(splitCommand('code --wait')).toEqual(['code', '--wait']);
-  expect(splitCommand(`"/opt/my editor/e" 'a b' -f`)).toEqual(['/opt/my editor/e', 'a b', '-f']);
+test.each([
+  ['code --wait', ['code', '--wait']],
+  [`"/opt/my editor/e" 'a b' -f`, ['/opt/my editor/e', 'a b', '-f']],
+  [String.raw`sh -c "echo hello > \$0"`, ['sh', '-c', 'echo hello > $0']],
+  ['e "\\" \\\\ \\` \\n" \'\\$\'', ['e', '" \\ ` \\n', '\\$']],
+  [String.raw`/opt/my\ editor/e --name=a" b "'c d'`, ['/opt/my editor/e', '--name=a b c d']],
+  [`e "" it's`, ['e', '', `it's`]],
+  ['  ', []],
+])('%s is split into words as by a shell', (command, words) => {
+  expect(splitCommand(command, 'linux')).toEqual(words);
+});
+
+test('a backslash is a part of a path on Windows', () => {
+  const command = String.raw`"\\server\my share\e.exe" C:\bin\x -f`;
+  expect(splitCommand(command, 'win32')).toEqual([String.raw`\\server\my share\e.exe`, String.raw`C:\bin\x`, '-f']);
 });
