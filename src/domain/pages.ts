@@ -16,6 +16,8 @@ type FetchPage<T> = (page: string | null) => Promise<Page<T>>;
 const PAGE_SIZE_MAX = 100;
 /** Some servers drop items after paging (interface 3.2), so a page may be empty and not the last one. */
 const MOST_EMPTY_PAGES = 1_000;
+/** A short page has only items that came before when as many were added at the beginning of the list meanwhile. */
+const MOST_KNOWN_PAGES = 10;
 
 /** The items of all pages, lazily: see eachPage. */
 export async function* allPages<T>(idOf: (item: T) => string, fetchPage: FetchPage<T>): AsyncGenerator<T, void, void> {
@@ -34,7 +36,7 @@ export interface PageOptions {
 
 /**
  * The items of each page, lazily, each item once. Throws AppError `server` for a list without an end: when a page id comes
- * a second time, when a page that is not the last one has only items that came before, and after too many empty pages.
+ * a second time, and after too many pages in a row that are empty or have only items that came before.
  * @param idOf what makes two items the same; an item with an empty id is never a duplicate
  */
 export async function* eachPage<T>(
@@ -107,9 +109,11 @@ export async function collectPages<T>({
 function createEndCheck(): (items: number, news: number, next: string) => void {
   const pages = new Set<string>();
   let emptyPages = 0;
+  let knownPages = 0;
   return (items, news, next) => {
     emptyPages = items === 0 ? emptyPages + 1 : 0;
-    if ((items > 0 && news === 0) || emptyPages > MOST_EMPTY_PAGES) throw endless('sends pages without new items');
+    knownPages = items > 0 && news === 0 ? knownPages + 1 : 0;
+    if (knownPages > MOST_KNOWN_PAGES || emptyPages > MOST_EMPTY_PAGES) throw endless('sends pages without new items');
     if (pages.has(next)) throw endless(`repeats the page ${next.slice(0, 60)}`);
     pages.add(next);
   };

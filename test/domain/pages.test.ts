@@ -9,8 +9,8 @@ afterEach(() => trap.close());
 
 // Events are read at the sandbox, and then in the app server's copy.
 const LISTS = [
-  ['conv events', '/events/search', ['conv', 'events', ID], 4],
-  ['conv list', '/app-conversations/search', ['conv', 'list', '--all-pages'], 2],
+  ['conv events', '/events/search', ['conv', 'events', ID], 24],
+  ['conv list', '/app-conversations/search', ['conv', 'list', '--all-pages'], 12],
 ] as const;
 
 it.each(LISTS)('%s ends with an error when page ids change over the same items', async (_, path, args, expected) => {
@@ -37,6 +37,19 @@ it('conv list ends with an error when every page is empty and names another one'
   const { code, err } = await world.acs('conv', 'list', '--all-pages', '--rate', '100000');
   expect(code, err).toBe(9);
   expect(err).toContain('pages without new items');
+});
+
+it('conv list reads on after a page of items that came before, as when conversations start meanwhile', async () => {
+  const world = (trap = await v1Trap());
+  const [first, second] = [world.addConversation(), world.addConversation({ id: 'a'.repeat(32) })];
+  const pages = [[first], [first], [first], [second]];
+  world.before = ({ path, query }) => {
+    if (!path.endsWith('/app-conversations/search')) return null;
+    const page = Number(query.get('page_id') ?? 0);
+    return { json: { items: pages[page], next_page_id: page < 3 ? String(page + 1) : null } };
+  };
+  const { code, out } = await world.acs('conv', 'list', '--all-pages', '-q');
+  expect({ code, ids: out.trimEnd().split('\n') }).toEqual({ code: 0, ids: [first.id, second.id] });
 });
 
 it('conv list reads on after a page that is empty because the server filtered it', async () => {
