@@ -31,7 +31,7 @@ export function declareChat(parent: Command, ctx: Context): void {
       'Ctrl-C stops the run; pressed again it leaves (130). At an empty prompt Ctrl-C leaves too; /quit and Ctrl-D exit 0. The conversation remains.',
     ],
     json: ({ objectForm }) => [['one a line', objectForm(eventView(null))]],
-    exits: ['failed', 'not-found', 'conflict', 'interrupted'],
+    exits: ['failed', 'not-found', 'conflict', 'unknown-outcome', 'unsupported', 'timeout', 'interrupted'],
     examples: [
       { command: 'acs conv chat @last', does: 'continue the last conversation that was started' },
       { command: 'acs conv chat', does: 'ask for a task, start a conversation, and chat' },

@@ -5,7 +5,7 @@ import type { SuggestedTask } from '../../domain/git-provider.ts';
 import type { CreateMicroagent } from '../../domain/new-conversation.ts';
 import type { JsonValue, McpConfig } from '../../domain/settings.ts';
 import { checkStartMembers, type StartMembers } from '../../domain/start-members.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, isAppError } from '../../errors.ts';
 import { readTextFile } from './message.ts';
 import { placeInJson } from '../../text/json-place.ts';
 
@@ -59,9 +59,21 @@ export async function readSuggestedTask(
   gitProvider: string | undefined,
 ): Promise<SuggestedTask | TaskName> {
   const short = /^([\w.-]+(?:\/[\w.-]+)+)#(\d{1,15})$/.exec(given);
-  if (short === null) return asSuggestedTask(await readJson(ctx, '--suggested-task', given), given);
+  if (short === null) {
+    const value = await readJson(ctx, '--suggested-task', given).catch((error: unknown) => {
+      throw withBothForms(error);
+    });
+    return asSuggestedTask(value, given);
+  }
   const [, repo = '', number = ''] = short;
   return { repo, issue_number: Number(number), git_provider: gitProvider ?? null };
+}
+
+/** A value that lacks its number is read as a path. */
+function withBothForms(error: unknown): unknown {
+  if (!isAppError(error) || error.kind !== 'config') return error;
+  const hint = 'give owner/name#<number>, as acs repo tasks lists it, or the path of a file';
+  return new AppError(error.kind, error.message, { ...error.details, hint });
 }
 
 function asSuggestedTask(value: JsonValue, file: string): SuggestedTask {

@@ -20,7 +20,8 @@ interface LoginOptions extends DeviceLoginOptions {
 
 export function declareLogin(root: Command, ctx: Context): void {
   const command = root
-    .command('login [name]')
+    .command('login')
+    .argument('[name]', 'name of the profile to store')
     .description('sign in to a server, and store its key')
     .option('--device', 'sign in in a browser, where the server can (the cloud)')
     .option('-n, --no-browser', 'print the address of the sign-in, and open nothing')

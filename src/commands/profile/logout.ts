@@ -10,7 +10,8 @@ import { existingProfile, localNeedsNoKey, nameOfProfile, printProfile } from '.
 
 export function declareLogout(root: Command, ctx: Context): void {
   const command = root
-    .command('logout [name]')
+    .command('logout')
+    .argument('[name]', 'name of the profile (default: the active one)')
     .description('remove the stored key of a profile')
     .action(async (name: string | undefined) => logout(name, ctx));
   explain(command, {

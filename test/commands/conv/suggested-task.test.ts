@@ -30,6 +30,12 @@ describe.each(['v1', 'v0'] as const)('conv new --suggested-task owner/name#numbe
     expect(requestOf(ended)).toMatchObject({ suggested_task: TASK });
   });
 
+  it('exits 3 for a file that does not exist, with both forms of the value as the next step', async () => {
+    const { code, err } = await at.acs('conv', 'new', '--suggested-task', 'acme/app', '--dry-run');
+    expect(code, err).toBe(3);
+    expect(err).toContain('owner/name#<number>');
+  });
+
   it('starts in the repository of the task', async () => {
     const ended = await planned();
     expect(ended.code, ended.err).toBe(0);
