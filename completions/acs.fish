@@ -686,7 +686,7 @@ complete -c acs -n 'test (__acs_at) = "acs specs show"' -s h -l help -d 'print t
 complete -c acs -n 'test (__acs_at) = "acs specs show"; and test $__acs_count = 0' -a '(__acs_names specs)'
 complete -c acs -n 'test (__acs_at) = "acs batch"' -l concurrency -x -d 'how many run at once'
 complete -c acs -n 'test (__acs_at) = "acs batch"' -l retry -x -a 'failed unknown' -d 'start these again (repeatable)'
-complete -c acs -n 'test (__acs_at) = "acs batch"' -l diff-dir -r -F -d 'write the diff of each task to <dir>/<key>.diff'
+complete -c acs -n 'test (__acs_at) = "acs batch"' -l diff-dir -r -F -d 'write the diff of each task to <dir>/<key>.diff; without it, "diff" of a result is null'
 complete -c acs -n 'test (__acs_at) = "acs batch"' -s h -l help -d 'print the help of acs or of a command'
 complete -c acs -n 'test (__acs_at) = "acs settings"' -s h -l help -d 'print the help of acs or of a command'
 complete -c acs -n 'test (__acs_at) = "acs settings"' -a 'get' -d 'show settings'

@@ -195,7 +195,7 @@ _acs_flags() {
     'acs specs') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs list') reply=('-L:print at most this many (default 30)' '--limit:print at most this many (default 30)' '--all-pages:print all, however many pages there are' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs specs show') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
-    'acs batch') reply=('--concurrency:how many run at once' '--retry:start these again (repeatable)' '--diff-dir:write the diff of each task to <dir>/<key>.diff' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
+    'acs batch') reply=('--concurrency:how many run at once' '--retry:start these again (repeatable)' '--diff-dir:write the diff of each task to <dir>/<key>.diff; without it, "diff" of a result is null' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs settings') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs settings get') reply=('-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;
     'acs settings set') reply=('--file:read a JSON object of settings, or - for stdin; arguments take precedence' '--allow-loss:write even when a secret that cannot be read back is lost' '-h:print the help of acs or of a command' '--help:print the help of acs or of a command') ;;

@@ -66,6 +66,7 @@ export async function readSuggestedTask(
     return asSuggestedTask(value, given);
   }
   const [, repo = '', number = ''] = short;
+  if (Number(number) === 0) throw new AppError('usage', `--suggested-task: ${given}: numbers of issues begin at 1`);
   return { repo, issue_number: Number(number), git_provider: gitProvider ?? null };
 }
 

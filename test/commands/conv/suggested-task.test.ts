@@ -59,6 +59,12 @@ describe.each(['v1', 'v0'] as const)('conv new --suggested-task owner/name#numbe
     expect(at.writes()).toEqual([]);
   });
 
+  it('exits 2 for the number 0, before anything is sent', async () => {
+    const ended = await at.acs('conv', 'new', '--suggested-task', 'acme/app#0', '--base-url', 'http://127.0.0.1:1');
+    expect(ended.code).toBe(2);
+    expect(ended.err).toContain('numbers of issues begin at 1');
+  });
+
   it('exits 2 when several providers have it; --git-provider chooses', async () => {
     at.data.tasks = [TASK, { ...TASK, git_provider: 'gitlab' }];
     const { code, err } = await planned('--no-repo');

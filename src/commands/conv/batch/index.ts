@@ -29,7 +29,10 @@ export function declareBatch(parent: Command, ctx: Context): void {
       command.createOption('--concurrency <n>', 'how many run at once').argParser(positiveInteger).default(CONCURRENCY),
     )
     .option('--retry <failed|unknown>', 'start these again (repeatable)', someOf(RETRIES))
-    .option('--diff-dir <dir>', 'write the diff of each task to <dir>/<key>.diff');
+    .option(
+      '--diff-dir <dir>',
+      'write the diff of each task to <dir>/<key>.diff; without it, "diff" of a result is null',
+    );
   explain(command, {
     notes: [
       'A line is such as {"key":"lint","message":"Repair the lint errors.","repo":"owner/name","branch":"main"}. Members are the long flags of `acs conv new` (a flag without a value is true, a repeatable one may be a list), `message` and `key`, a name that no other line has. The whole file is checked before anything is started.',

@@ -93,7 +93,33 @@ function readObject(text: string): Record<string, unknown> {
     throw wrong('it is not JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('it is not a JSON object');
+  const repeated = repeatedMember(text);
+  if (repeated !== null) throw wrong(`it has the member ${repeated.slice(0, 100)} twice`);
   return value as Record<string, unknown>;
+}
+
+/** The name of a member that the object has twice, as JSON; null: none. Of two values JSON.parse returns the last. */
+function repeatedMember(text: string): string | null {
+  const names = new Set<string>();
+  let depth = 0;
+  let from = 0;
+  let isString = false;
+  let lastString = '';
+  // Short matches alone: one that spans a long string may exceed the stack.
+  for (const { 0: token, index } of text.matchAll(/\\.|["{}[\]:]/g)) {
+    if (token === '"') {
+      if (isString) lastString = text.slice(from, index + 1);
+      else from = index;
+      isString = !isString;
+    } else if (isString) continue;
+    else if (token !== ':') depth += token === '{' || token === '[' ? 1 : -1;
+    else if (depth === 1) {
+      const name = JSON.stringify(JSON.parse(lastString));
+      if (names.has(name)) return name;
+      names.add(name);
+    }
+  }
+  return null;
 }
 
 function checkKey(key: unknown): asserts key is string {

@@ -24,6 +24,7 @@ describe('a line of the tasks', () => {
   it.each<[string, unknown, string]>([
     ['is not JSON', '{"key":', 'it is not JSON'],
     ['is not an object', [1], 'it is not a JSON object'],
+    ['has the same member twice', '{"key":"a","message":"{\\"key\\":1}","k\\u0065y":"b"}', 'the member "key" twice'],
     ['has no key', { message: 'hello' }, '"key" is missing'],
     ['has an empty key', { key: ' ', message: 'hello' }, '"key" must be a text that is not empty'],
     ['has no message', { key: 'a' }, '"message", "file", "replay", "suggested-task" or "microagent" is missing'],
