@@ -24,11 +24,9 @@ import { joined, score, titleOf, withSecondRun } from './genuine/verdicts.mjs';
 const LOCAL = ['local', 'local-v0'];
 const TARGETS = [...LOCAL, ...CLIENTS, ...RELEASES];
 /** The order in which targets begin: those that take longest first. */
-const LONGEST_FIRST = ['1.6.0', '1.11.0', '1.4.0', ...LOCAL, ...CLIENTS];
+const LONGEST_FIRST = ['1.11.0', '1.6.0', '1.4.0', ...LOCAL, ...CLIENTS];
 /** How many targets run beside each other: genuine servers mostly wait. */
 const LANES = 4;
-/** Releases whose cases, when all of them run, are shared out to two servers: they take twice as long as the others. */
-const SHARED_OUT = ['1.6.0', '1.4.0'];
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const secondsSince = (sinceMs) => Math.round((performance.now() - sinceMs) / 1000);
@@ -105,8 +103,8 @@ async function runAll(names, problems, { pattern, lists }) {
   const waiting = LONGEST_FIRST.filter((name) => names.includes(name)).flatMap((name) => {
     const only = lists.get(name);
     const problem = problems.get(name) ?? null;
-    const parts =
-      SHARED_OUT.includes(name) && pattern === undefined && only === undefined ? ['1/2', '2/2'] : [undefined];
+    // The cases of a release, when all of them run, are shared out to two servers.
+    const parts = RELEASES.includes(name) && pattern === undefined && only === undefined ? ['1/2', '2/2'] : [undefined];
     return parts.map((part) => ({ name, problem, pattern, only, part, newFolder, stop: stopping.signal }));
   });
   const results = [];
