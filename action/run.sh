@@ -64,6 +64,10 @@ while :; do
 done
 trap - INT TERM
 id=$(cat "$private/id" 2>/dev/null) || id=
+# Before the exports: a job that is cancelled has seconds for all of them.
+output exit-code "$code"
+output id "$id"
+output folder "$([ -z "$id" ] || printf '%s' "$folder")"
 warnings=()
 if [ -n "$id" ]; then
   "${acs[@]}" conv export "$id" --as html --output "$folder/conversation.html" >/dev/null ||
@@ -80,8 +84,6 @@ for warning in "${warnings[@]+"${warnings[@]}"}"; do echo "::warning::$warning";
 # A file that is there and not empty.
 filled() { if [ -s "$1" ]; then printf '%s' "$1"; fi; }
 
-output exit-code "$code"
-output id "$id"
 output url "$([ -z "$id" ] || of_conversation url)"
 output status "$([ -z "$id" ] || of_conversation status)"
 output cost-usd "$([ -z "$id" ] || of_conversation cost_usd)"
@@ -89,7 +91,6 @@ output answer "$(cat "$private/answer" 2>/dev/null)"
 output page "$(filled "$folder/conversation.html")"
 output summary "$(filled "$folder/summary.md")"
 output diff "$(filled "$folder/changes.patch")"
-output folder "$([ -z "$id" ] || printf '%s' "$folder")"
 
 if [ -n "$(filled "$folder/summary.md")" ]; then
   cat "$folder/summary.md"

@@ -7,10 +7,16 @@ import { formatUsd } from '../../../text/usd.ts';
 import { LiveRun } from '../live-run.ts';
 import type { TaskResult } from './task-result.ts';
 
+/** A key takes at most a third of the screen, and no more columns than this. */
 const LONGEST_KEY_COLUMNS = 30;
 /** Rows besides those of tasks: the heading and the counts. */
 const OTHER_ROWS = 3;
 const HEADING = ['KEY', 'STATUS', 'ELAPSED', 'COST', 'LAST ACTION'];
+
+interface Screen {
+  rows: number;
+  columns: number;
+}
 
 interface Row {
   live: LiveRun;
@@ -22,16 +28,16 @@ export class Board {
   private readonly rows = new Map<string, Row>();
   private readonly total: number;
   private readonly now: () => number;
-  private readonly screenRows: () => number;
+  private readonly screen: () => Screen;
   private ended = 0;
   private failed = 0;
   private cost = 0;
   private readonly startMs: number;
 
-  constructor(options: { total: number; now: () => number; screenRows: () => number }) {
+  constructor(options: { total: number; now: () => number; screen: () => Screen }) {
     this.total = options.total;
     this.now = options.now;
-    this.screenRows = options.screenRows;
+    this.screen = options.screen;
     this.startMs = options.now();
   }
 
@@ -60,9 +66,11 @@ export class Board {
       const [status, time, cost, action] = live.parts(this.now());
       return [key, word ?? status, time, cost ?? '', action ?? ''].map(safeLine);
     });
-    const most = Math.max(1, this.screenRows() - OTHER_ROWS);
+    const { rows, columns } = this.screen();
+    const most = Math.max(1, rows - OTHER_ROWS);
+    const keyColumns = Math.min(LONGEST_KEY_COLUMNS, Math.floor(columns / 3));
     const shown = cells.slice(0, most);
-    return [...aligned([HEADING, ...shown]), this.counts(cells.length - shown.length)];
+    return [...aligned([HEADING, ...shown], keyColumns), this.counts(cells.length - shown.length)];
   }
 
   private counts(hidden: number): string {
@@ -79,9 +87,9 @@ export class Board {
 }
 
 /** The last column has no width of its own: the terminal cuts it. */
-function aligned(rows: readonly (readonly string[])[]): string[] {
+function aligned(rows: readonly (readonly string[])[], keyColumns: number): string[] {
   const ruler = roughRuler();
-  const cut = rows.map((row) => row.map((cell, at) => (at === 0 ? ruler.truncate(cell, LONGEST_KEY_COLUMNS) : cell)));
+  const cut = rows.map((row) => row.map((cell, at) => (at === 0 ? ruler.truncate(cell, keyColumns) : cell)));
   const widths = HEADING.map((_, at) => Math.max(...cut.map((row) => ruler.width(row[at] ?? ''))));
   return cut.map((row) =>
     row

@@ -5,7 +5,6 @@ import { AppError, isAppError, READER_GONE } from '../../../errors.ts';
 import { recordOf } from '../../../output/fields.ts';
 import { jsonLine } from '../../../output/json.ts';
 import type { Server } from '../../../servers/server.ts';
-import { shellWord } from '../../../text/shell-quote.ts';
 import { explain } from '../../declare.ts';
 import { positiveInteger, someOf } from '../../option-parsers.ts';
 import { checkServer } from '../new-draft.ts';
@@ -188,7 +187,7 @@ function resultLine({ key, status, exit_code, reason }: TaskResult): string {
 
 async function concludeBatch(
   ctx: Context,
-  { source, file }: Batch,
+  { file }: Batch,
   end: BatchEnd,
   results: readonly TaskResult[],
 ): Promise<void> {
@@ -197,7 +196,6 @@ async function concludeBatch(
   const { halted } = end;
   const { running, unknown, not_started } = unfinished(end, results);
   for (const { key, id } of running) await ctx.notice(`${key}: conversation ${id} continues`);
-  const again = `continue: acs batch ${shellWord(source)} -o ${shellWord(file)}`;
   const counts = [
     running.length === 1 ? '1 run continues' : `${running.length} runs continue`,
     ...(unknown.length === 0
@@ -211,7 +209,7 @@ async function concludeBatch(
   throw new AppError(halted === null ? 'interrupted' : cause.kind, `${cause.message}; ${counts.join(', ')}`, {
     ...cause.details,
     exitCode: halted === null ? cause.exitCode : 1,
-    hint: again,
+    hint: `the same command continues it; its state is in ${file}`,
     data: { running, unknown, not_started },
   });
 }

@@ -61,14 +61,18 @@ const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rat
 export const CONCURRENCY = 3;
 /** How often a refused start is repeated while no task of the batch runs. */
 const TURN_MS = 5_000;
-const UNKNOWN_ROWS = 24;
+const UNKNOWN_SCREEN = { rows: 24, columns: 80 };
 
 /** Runs that continue come first: the server counts them already. */
 export async function runTasks(runner: Runner, planned: readonly PlannedTask[]): Promise<BatchEnd> {
   const order = [...planned.filter(({ plan }) => plan !== 'start'), ...planned.filter(({ plan }) => plan === 'start')];
   const { ctx } = runner;
-  const screenRows = () => ctx.io.stderr.rows ?? UNKNOWN_ROWS;
-  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screenRows });
+  const { stderr } = ctx.io;
+  const screen = () => ({
+    rows: stderr.rows ?? UNKNOWN_SCREEN.rows,
+    columns: stderr.columns ?? UNKNOWN_SCREEN.columns,
+  });
+  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screen });
   const batch = new Batch(runner, board, order);
   const isDryRun = ctx.globals.mode === 'dry-run';
   const progress = isDryRun ? null : await ctx.progress(() => board.lines(), 'nothing');

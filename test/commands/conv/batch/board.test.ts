@@ -17,7 +17,7 @@ const result = (exit_code: number): TaskResult => ({
 describe('the live table of a batch', () => {
   it('has a row for each task that runs, and counts the others', () => {
     let now = 0;
-    const board = new Board({ total: 5, now: () => now, screenRows: () => 24 });
+    const board = new Board({ total: 5, now: () => now, screen: () => ({ rows: 24, columns: 80 }) });
     board.start('first');
     board.start('second');
     board.start('third');
@@ -34,15 +34,25 @@ describe('the live table of a batch', () => {
   });
 
   it('shows as many tasks as the screen has rows for', () => {
-    const board = new Board({ total: 9, now: () => 0, screenRows: () => 5 });
+    const board = new Board({ total: 9, now: () => 0, screen: () => ({ rows: 5, columns: 80 }) });
     for (const key of ['a', 'b', 'c', 'd']) board.start(key);
 
     expect(board.lines()).toHaveLength(4);
     expect(board.lines().at(-1)).toContain('4 running (2 not shown)');
   });
 
+  it('cuts a key at a third of the screen, so that status and time stay visible', () => {
+    const board = new Board({ total: 1, now: () => 0, screen: () => ({ rows: 24, columns: 40 }) });
+    board.start('repair-the-linter-in-every-package');
+
+    expect(board.lines().slice(0, 2)).toEqual([
+      'KEY            STATUS    ELAPSED  COST  LAST ACTION',
+      'repair-the-l…  starting  0:00',
+    ]);
+  });
+
   it('has no control characters of a key or of what an agent does', () => {
-    const board = new Board({ total: 1, now: () => 0, screenRows: () => 24 });
+    const board = new Board({ total: 1, now: () => 0, screen: () => ({ rows: 24, columns: 80 }) });
     board.start('a\x1b[2Jb');
 
     expect(board.lines().join('')).not.toContain('\x1b');

@@ -122,7 +122,7 @@ describe('acs batch', () => {
     expect(ended.code).toBe(130);
     expect(ended.err).toMatch(/slow: conversation [0-9a-f]{32} continues/);
     expect(ended.err).toContain('1 run continues, 1 task was not started');
-    expect(ended.err).toMatch(/continue: acs batch \S+tasks\.jsonl -o \S+results-\d+\.jsonl/);
+    expect(ended.err).toMatch(/the same command continues it; its state is in \S+results-\d+\.jsonl/);
     expect(at.starts()).toEqual(['slow']);
   });
 
