@@ -27,8 +27,12 @@ export interface LineInput {
   read(question: LineQuestion): Promise<Line>;
   /** Puts a text into the next `message`, before what was typed ahead. */
   putBack(text: string): void;
+  /** Enters a text that was given elsewhere into the history. */
+  remember(text: string): void;
   /** Called on Ctrl-C while nothing is read. */
   onInterrupt: () => void;
+  /** Called on Enter while nothing is read, with the last line of what was typed: true removes the line, false keeps it. */
+  onEnter: (line: string) => boolean;
   /** Leaves the terminal to another reader while the work is done. */
   aside<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -56,6 +60,7 @@ export function openLineInput(options: LineInputOptions): LineInput {
 
 class Lines implements LineInput {
   onInterrupt = (): void => undefined;
+  onEnter: LineInput['onEnter'] = () => false;
   private readonly options: LineInputOptions;
   private readonly keyboard: Terminal;
   private readonly write: (text: string) => Promise<void>;
@@ -101,6 +106,8 @@ class Lines implements LineInput {
       this.draft = this.editor.line;
       this.set('');
     }
+    // The last Enter of a text that was typed ahead is for sending it.
+    else this.set(this.editor.line.replace(/\n$/, ''));
     this.editor.setPrompt(prompt);
     this.state = 'cleared';
     this.draw();
@@ -126,6 +133,10 @@ class Lines implements LineInput {
       this.draft = null;
       await this.last;
     }
+  }
+
+  remember(text: string): void {
+    this.history.add(text);
   }
 
   putBack(text: string): void {
@@ -198,8 +209,12 @@ class Lines implements LineInput {
   /** A text that ends in a backslash continues in the next line. */
   private onReturn(): void {
     const { line, cursor } = this.editor;
-    if (this.enter === null) return;
-    if (line[cursor - 1] !== '\\') return this.enter({ type: 'text', text: line });
+    if (line[cursor - 1] !== '\\') {
+      if (this.enter !== null) return this.enter({ type: 'text', text: line });
+      const begin = line.lastIndexOf('\n') + 1;
+      if (begin < line.length) this.set(this.onEnter(line.slice(begin)) ? line.slice(0, begin) : `${line}\n`);
+      return;
+    }
     this.show({ line: `${line.slice(0, cursor - 1)}\n${line.slice(cursor)}`, cursor });
   }
 

@@ -169,6 +169,21 @@ test('Ctrl-C while nothing is read calls onInterrupt and keeps what was typed', 
   expect(await typed(KEYS.enter)).toBe('ahead');
 });
 
+test('Enter while nothing is read separates the lines that are typed ahead', async () => {
+  raw.write(`one${KEYS.enter}two${KEYS.enter}`);
+  await keysRead();
+  expect(await typed(KEYS.enter)).toBe('one\ntwo');
+});
+
+test('Enter while nothing is read removes a line that onEnter takes', async () => {
+  const entered: string[] = [];
+  lines.onEnter = (line) => entered.push(line) > 0 && line === '/stop';
+  raw.write(`${KEYS.enter}before${KEYS.enter}/stop${KEYS.enter}after`);
+  await keysRead();
+  expect(entered).toEqual(['before', '/stop']);
+  expect(await typed(KEYS.enter)).toBe('before\nafter');
+});
+
 test('a signal ends the question with its own reason', async () => {
   const read = lines.read(message);
   const reason = new AppError('interrupted', 'interrupted by SIGTERM', { exitCode: 143 });

@@ -26,6 +26,8 @@ export interface ChatTarget {
   conversation: Conversation;
   /** Of the run that is followed first. */
   options: FilterOptions;
+  /** Given on the command line: it is recalled like one of the prompt. */
+  message?: string | undefined;
 }
 
 /** The run that follows a message has the newest event before it; an answer continues the run. */
@@ -55,6 +57,7 @@ export class Chat {
     this.ctx = ctx;
     this.lines = lines;
     this.target = target;
+    if (target.message !== undefined) lines.remember(target.message);
   }
 
   /** @param first `prompt`: there is no run to follow */
@@ -80,11 +83,19 @@ export class Chat {
     const { ctx, lines, target } = this;
     const over = new AbortController();
     const noRun = new AppError('interrupted', 'no run is in progress', { exitCode: 130 });
-    let presses = 0;
-    lines.onInterrupt = () => {
-      presses += 1;
-      if (presses > 1) return over.abort(new Left(130));
+    let isStopping = false;
+    const stop = (): void => {
+      if (isStopping) return;
+      isStopping = true;
       void this.stop(over.signal).then((stopped) => stopped || over.abort(noRun));
+    };
+    lines.onInterrupt = () => (isStopping ? over.abort(new Left(130)) : stop());
+    lines.onEnter = (text) => {
+      const word = text.trim();
+      if (word === '/stop') stop();
+      else if (word === '/quit') over.abort(new Left(0));
+      else return false;
+      return true;
     };
     try {
       const { outcome, failure } = await showRun(ctx, target.server, target.conversation, {
@@ -102,6 +113,7 @@ export class Chat {
       if (error !== noRun) throw error;
     } finally {
       lines.onInterrupt = () => undefined;
+      lines.onEnter = () => false;
       over.abort(noRun);
     }
   }
@@ -114,7 +126,7 @@ export class Chat {
   private async stop(over: AbortSignal): Promise<boolean> {
     const { ctx, target } = this;
     try {
-      await ctx.notice('stopping the run; Ctrl-C again leaves');
+      await ctx.notice('stopping the run; Ctrl-C leaves');
       const signal = AbortSignal.any([ctx.signal, over]);
       const server = await target.server.withSignal(signal);
       const seen = await server.conversations.getComplete(this.id);

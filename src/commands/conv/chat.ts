@@ -26,7 +26,7 @@ export function declareChat(parent: Command, ctx: Context): void {
     notes: [
       'Needs a terminal. Prints the events of the run as `conv follow` does, and shows a prompt when the run has ended or waits.',
       'Enter sends the message. Alt-Enter, Ctrl-J, or a backslash before Enter begins a new line; a paste of several lines is not sent before Enter. Up and Down recall what was typed in this chat.',
-      'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help. A message that begins with // is sent with one slash.',
+      'Commands at the prompt: /diff, /stop, /approve, /reject [reason], /quit, /help. /stop and /quit are also taken while a run is in progress; other text that is typed then is in the next prompt. A message that begins with // is sent with one slash.',
       'A pending action is answered in place: y, n, or a reason, which rejects it.',
       'Ctrl-C stops the run; pressed again it leaves (130). At an empty prompt Ctrl-C leaves too; /quit and Ctrl-D exit 0. The conversation remains.',
     ],
@@ -83,7 +83,7 @@ async function startNew({ message, ...options }: ChatOptions, ctx: Context): Pro
   if (options.file === '-') throw new AppError('usage', '--file - reads stdin, from which conv chat reads the keys');
   const given = { ...options, startTimeout: START_TIMEOUT_MS };
   const { server, conversation } = await beginConversation(message, given, ctx);
-  return { server, conversation, options };
+  return { server, conversation, options, message };
 }
 
 async function findExisting(word: string, options: ChatOptions, ctx: Context): Promise<ChatTarget> {

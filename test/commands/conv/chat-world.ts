@@ -6,7 +6,7 @@ import { createContext } from '../../../src/wire.ts';
 import { platformOf, type World } from '../../support/world.ts';
 import { finish, replayFile, run as command, until } from './support.ts';
 
-export const KEYS = { enter: '\r', ctrlC: '\x03', ctrlD: '\x04' } as const;
+export const KEYS = { enter: '\r', ctrlC: '\x03', ctrlD: '\x04', up: '\x1b[A' } as const;
 
 export interface ChatOnTerminal {
   type(keys: string): void;

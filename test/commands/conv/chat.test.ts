@@ -39,7 +39,9 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
     await terminal.sees('begin');
     await terminal.sees('The first is done.');
     await terminal.prompt();
-    terminal.type(KEYS.ctrlD);
+    terminal.type(KEYS.up);
+    await terminal.sees('> begin');
+    terminal.type(`${KEYS.ctrlC}${KEYS.ctrlD}`);
     expect(await terminal.ended).toBe(0);
   });
 
@@ -90,6 +92,30 @@ describe.each(['v1', 'v0'] as const)('conv chat over %s', (api) => {
     expect(json(await conv('show', id, '--json')).status).toMatch(/paused|stopped/);
     terminal.type(`${KEYS.ctrlC}${KEYS.ctrlC}`);
     expect(await terminal.ended).toBe(130);
+  });
+
+  it('stops the run on /stop typed during it, and keeps the other lines for the prompt', async () => {
+    const { id } = await startHeldRun(at.world);
+    const terminal = chat(at.world, id);
+    await terminal.sees('$ while');
+    terminal.type(`first${KEYS.enter}/stop${KEYS.enter}second`);
+    await terminal.sees('stopping the run');
+    await terminal.sees('> first');
+    await terminal.sees('second');
+    terminal.type(`${KEYS.ctrlC}${KEYS.ctrlD}`);
+    expect(await terminal.ended).toBe(0);
+    expect(await messages(id)).toHaveLength(1);
+  });
+
+  it('leaves with 0 on /quit typed during a run, which continues', async () => {
+    const { id, release } = await startHeldRun(at.world);
+    const terminal = chat(at.world, id);
+    await terminal.sees('$ while');
+    terminal.type(`/quit${KEYS.enter}`);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.shown()).toContain(`conversation ${id} remains; continue it: acs conv chat ${id}`);
+    expect(json(await conv('show', id, '--json')).status).toBe('running');
+    await release();
   });
 
   it('leaves with 130 on Ctrl-C twice, and says how to continue', async () => {
