@@ -54,7 +54,7 @@ describe('conv events', () => {
     expect(source.err).toContain('agent, user, environment, hook');
     const tail = await conv('events', at.first, '--tail', '-1');
     expect(tail.code).toBe(2);
-    expect(tail.err).toContain('It must be a whole number of at least 0.');
+    expect(tail.err).toContain('it must be a whole number of at least 0.');
   });
 
   it('exits 2 for a malformed starting point', async () => {
