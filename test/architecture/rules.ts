@@ -40,6 +40,7 @@ const MODULES: Record<string, { loads: readonly string[]; types?: readonly strin
 const TOP_FILES: Record<string, string> = {
   'src/cli.ts': 'cli',
   'src/global-options.ts': 'cli',
+  'src/usage-error.ts': 'cli',
   'src/report.ts': 'cli',
   'src/wire.ts': 'wire',
   'src/service-control.ts': 'ports',
