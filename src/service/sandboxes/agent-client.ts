@@ -79,7 +79,11 @@ function send(agent: http.Agent, port: number, key: string, request: AgentReques
     outgoing.setTimeout(request.timeoutMs ?? TIMEOUT_MS, () => {
       outgoing.destroy(new Error('the agent server does not answer'));
     });
-    outgoing.on('error', reject);
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      // The agent server has closed the idle connection when the request was sent: it has not read the request.
+      if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(send(agent, port, key, request));
+      else reject(error);
+    });
     outgoing.end(body);
   });
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
 import { type AgentClient, createAgentClient, jsonOf, textOf } from '../../../src/service/sandboxes/agent-client.ts';
@@ -74,4 +74,21 @@ it('the words of a refusal are its detail, in at most 500 characters', () => {
   expect(said('{"message":"x"}')).toBe('{"message":"x"}');
   expect(said('null')).toBe('"null"');
   expect(said(JSON.stringify({ detail: 'x'.repeat(600) }))).toHaveLength(500);
+});
+
+it('a request is sent again on a new connection when the kept one was closed, and no more than once on a new one', async () => {
+  const connections: Socket[] = [];
+  const seen: string[] = [];
+  const port = await serve(({ socket, url = '' }, response) => {
+    const isKept = connections.includes(socket);
+    if (!isKept) connections.push(socket);
+    seen.push(`${url} on ${connections.indexOf(socket)}`);
+    if (isKept || url === '/refused') socket.destroy();
+    else response.end('{}');
+  });
+  const send = (path: string) => client.send(port, '', { method: 'POST', path });
+  expect((await send('/first')).status).toBe(200);
+  expect((await send('/second')).status).toBe(200);
+  await expect(send('/refused')).rejects.toThrow(/socket hang up|ECONNRESET/);
+  expect(seen).toEqual(['/first on 0', '/second on 0', '/second on 1', '/refused on 1', '/refused on 2']);
 });
