@@ -16,8 +16,11 @@ type FetchPage<T> = (page: string | null) => Promise<Page<T>>;
 const PAGE_SIZE_MAX = 100;
 /** Some servers drop items after paging (interface 3.2), so a page may be empty and not the last one. */
 const MOST_EMPTY_PAGES = 1_000;
-/** A short page has only items that came before when as many were added at the beginning of the list meanwhile. */
-const MOST_KNOWN_PAGES = 10;
+/**
+ * A page has only items that came before when as many were added at the beginning of the list meanwhile. V0's list of a
+ * server with both dialects begins again with the conversations of one dialect when it has listed them (seen on 1.6.0).
+ */
+const MOST_KNOWN_PAGES = 100;
 
 /** The items of all pages, lazily: see eachPage. */
 export async function* allPages<T>(idOf: (item: T) => string, fetchPage: FetchPage<T>): AsyncGenerator<T, void, void> {

@@ -9,8 +9,8 @@ afterEach(() => trap.close());
 
 // Events are read at the sandbox, and then in the app server's copy.
 const LISTS = [
-  ['conv events', '/events/search', ['conv', 'events', ID], 24],
-  ['conv list', '/app-conversations/search', ['conv', 'list', '--all-pages'], 12],
+  ['conv events', '/events/search', ['conv', 'events', ID], 204],
+  ['conv list', '/app-conversations/search', ['conv', 'list', '--all-pages'], 102],
 ] as const;
 
 it.each(LISTS)('%s ends with an error when page ids change over the same items', async (_, path, args, expected) => {
