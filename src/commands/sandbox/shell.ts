@@ -1,16 +1,13 @@
 import type { Command } from 'commander';
-import type { Context, OutputStream } from '../../context.ts';
-import type { TerminalSize } from '../../domain/program.ts';
+import type { Context } from '../../context.ts';
 import { AppError } from '../../errors.ts';
 import { explain } from '../declare.ts';
 import { checkWord } from '../resource/find.ts';
+import { sizeOf } from '../terminal-size.ts';
 import { createControls } from './controls.ts';
 import { requireSocket } from './exec.ts';
 import { findRunning } from './running.ts';
 import { sandboxes } from './sandboxes.ts';
-
-/** Of a terminal that does not report its size. */
-const UNKNOWN_SIZE: TerminalSize = { columns: 80, rows: 24 };
 
 interface ShellOptions {
   resume?: boolean;
@@ -68,8 +65,4 @@ export async function openShell(word: string, { resume }: ShellOptions, ctx: Con
     stopResizing?.();
     controls.close();
   }
-}
-
-function sizeOf({ columns, rows }: OutputStream): TerminalSize {
-  return { columns: columns ?? UNKNOWN_SIZE.columns, rows: rows ?? UNKNOWN_SIZE.rows };
 }

@@ -1,6 +1,7 @@
 /** The live table of a batch on a terminal: the tasks that run, and how many have ended. */
 import { blankConversation } from '../../../domain/conversation.ts';
 import { elapsed } from '../../../domain/event-words.ts';
+import type { TerminalSize } from '../../../domain/program.ts';
 import { roughRuler } from '../../../text/width.ts';
 import { safeLine } from '../../../text/safe-text.ts';
 import { formatUsd } from '../../../text/usd.ts';
@@ -13,11 +14,6 @@ const LONGEST_KEY_COLUMNS = 30;
 const OTHER_ROWS = 3;
 const HEADING = ['KEY', 'STATUS', 'ELAPSED', 'COST', 'LAST ACTION'];
 
-interface Screen {
-  rows: number;
-  columns: number;
-}
-
 interface Row {
   live: LiveRun;
   /** Shown in place of the status. */
@@ -28,13 +24,13 @@ export class Board {
   private readonly rows = new Map<string, Row>();
   private readonly total: number;
   private readonly now: () => number;
-  private readonly screen: () => Screen;
+  private readonly screen: () => TerminalSize;
   private ended = 0;
   private failed = 0;
   private cost = 0;
   private readonly startMs: number;
 
-  constructor(options: { total: number; now: () => number; screen: () => Screen }) {
+  constructor(options: { total: number; now: () => number; screen: () => TerminalSize }) {
     this.total = options.total;
     this.now = options.now;
     this.screen = options.screen;

@@ -5,6 +5,7 @@ import { NOT_READ } from '../../../runs/endings.ts';
 import type { Server } from '../../../servers/server.ts';
 import { endOfDryRun, requestsKeptBack } from '../../bulk.ts';
 import { derivedContext } from '../../derived-context.ts';
+import { sizeOf } from '../../terminal-size.ts';
 import { limitsOf } from '../../wait-limit.ts';
 import { Board } from './board.ts';
 import { createMemoryJournal, type Journal } from './journal.ts';
@@ -28,30 +29,27 @@ export interface Runner {
   onResult(result: TaskResult): Promise<void>;
 }
 
-export interface BatchEnd {
+/** What an early end leaves. */
+interface Unfinished {
   /** Runs that continue without acs. */
-  left: { key: string; id: string | null }[];
-  /** Starts that were sent, and whose answer did not come. */
-  unknown: { key: string; id: string | null }[];
-  /** Why the tasks that are left were not started. */
-  halted: AppError | null;
-  unstarted: string[];
-}
-
-/** What an early end leaves; `unknown`: the answer to the start, or the end of the run, could not be read. */
-export interface Unfinished {
   running: { key: string; id: string | null }[];
+  /** The answer to the start, or the end of the run, could not be read. */
   unknown: { key: string; id: string | null }[];
   not_started: string[];
 }
 
+/** Of tasks without a result; `halted`: why others were not started. */
+export interface BatchEnd extends Unfinished {
+  halted: AppError | null;
+}
+
 /** Also by results: a task that a halted batch could not start, or not read, has one. */
-export function unfinished({ left, unknown, unstarted }: BatchEnd, results: readonly TaskResult[]): Unfinished {
+export function unfinished(end: BatchEnd, results: readonly TaskResult[]): Unfinished {
   const withStatus = (status: string) => results.filter((result) => result.status === status);
   return {
-    running: left,
-    unknown: [...withStatus(NOT_READ).map(({ key, id }) => ({ key, id })), ...unknown],
-    not_started: [...withStatus(NOT_STARTED).map(({ key }) => key), ...unstarted],
+    running: end.running,
+    unknown: [...withStatus(NOT_READ).map(({ key, id }) => ({ key, id })), ...end.unknown],
+    not_started: [...withStatus(NOT_STARTED).map(({ key }) => key), ...end.not_started],
   };
 }
 
@@ -61,18 +59,12 @@ const HALTING: ReadonlySet<string> = new Set<ErrorKind>(['auth', 'network', 'rat
 export const CONCURRENCY = 3;
 /** How often a refused start is repeated while no task of the batch runs. */
 const TURN_MS = 5_000;
-const UNKNOWN_SCREEN = { rows: 24, columns: 80 };
 
 /** Runs that continue come first: the server counts them already. */
 export async function runTasks(runner: Runner, planned: readonly PlannedTask[]): Promise<BatchEnd> {
   const order = [...planned.filter(({ plan }) => plan !== 'start'), ...planned.filter(({ plan }) => plan === 'start')];
   const { ctx } = runner;
-  const { stderr } = ctx.io;
-  const screen = () => ({
-    rows: stderr.rows ?? UNKNOWN_SCREEN.rows,
-    columns: stderr.columns ?? UNKNOWN_SCREEN.columns,
-  });
-  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screen });
+  const board = new Board({ total: planned.length, now: () => ctx.clock.now(), screen: () => sizeOf(ctx.io.stderr) });
   const batch = new Batch(runner, board, order);
   const isDryRun = ctx.globals.mode === 'dry-run';
   const progress = isDryRun ? null : await ctx.progress(() => board.lines(), 'nothing');
@@ -101,7 +93,7 @@ export async function planRequests(ctx: Context, server: Server, planned: readon
 }
 
 class Batch {
-  readonly end: BatchEnd = { left: [], unknown: [], halted: null, unstarted: [] };
+  readonly end: BatchEnd = { running: [], unknown: [], not_started: [], halted: null };
   private readonly runner: Runner;
   private readonly board: Board;
   /** Its notices are about all tasks, and are printed once. */
@@ -122,8 +114,10 @@ class Batch {
 
   async work(): Promise<void> {
     for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-      if (this.isOver()) this.countOpen(next.task.key, next.plan === 'start' ? Infinity : 0);
-      else await this.runToEnd(next);
+      const { key } = next.task;
+      if (!this.isOver()) await this.runToEnd(next);
+      else if (next.plan === 'start') this.end.not_started.push(key);
+      else this.countOpen(key, 0);
     }
   }
 
@@ -169,8 +163,8 @@ class Batch {
   /** By what the journal has of a task without an end; an attempt that it does not have was not sent. */
   private countOpen(key: string, attempt: number): void {
     const { attempts, start, id, start_task_id, sent } = this.runner.journal.of(key);
-    if (attempts < attempt || start === 'none') this.end.unstarted.push(key);
-    else if (start === 'taken') this.end.left.push({ key, id: id ?? start_task_id });
+    if (attempts < attempt || start === 'none') this.end.not_started.push(key);
+    else if (start === 'taken') this.end.running.push({ key, id: id ?? start_task_id });
     else this.end.unknown.push({ key, id: sent?.id ?? null });
   }
 
@@ -204,7 +198,7 @@ class Batch {
   private async conclude(run: TaskRun, end: TaskEnd): Promise<TaskResult | null> {
     const { key } = run.task;
     if (end.kind === 'left') this.countOpen(key, run.attempt.attempt);
-    if (end.kind === 'refused' && this.isOver()) this.end.unstarted.push(key);
+    if (end.kind === 'refused' && this.isOver()) this.end.not_started.push(key);
     if (end.kind === 'left' || (end.kind === 'refused' && this.isOver())) return null;
     const result = end.kind === 'refused' ? refusedResult(run, end.error) : end.result;
     if (end.kind === 'refused') await this.runner.journal.ended(result);
