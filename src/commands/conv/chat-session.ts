@@ -91,11 +91,11 @@ export class Chat {
     };
     lines.onInterrupt = () => (isStopping ? over.abort(new Left(130)) : stop());
     lines.onEnter = (text) => {
-      const word = text.trim();
-      if (word === '/stop') stop();
-      else if (word === '/quit') over.abort(new Left(0));
-      else return false;
-      return true;
+      const input = readChatInput(text.trim());
+      const name = input.type === 'command' ? input.name : null;
+      if (name === 'stop') stop();
+      else if (name === 'quit') over.abort(new Left(0));
+      return name === 'stop' || name === 'quit';
     };
     try {
       const { outcome, failure } = await showRun(ctx, target.server, target.conversation, {
