@@ -1,30 +1,19 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type World } from '../../support/world.ts';
-import { doctor, type CheckJson } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { doctor, type CheckJson, useDoctorWorld } from './support.ts';
 
-let world: World;
-let dir: string;
-beforeAll(async () => {
-  world = await createWorld({ spec: 'process' });
-  dir = await mkdtemp(path.join(tmpdir(), 'acs-doctor-'));
-});
-afterAll(async () => {
-  await world.close();
-  await rm(dir, { recursive: true, force: true });
-});
+const at = useDoctorWorld();
 
 const check = async (id: string, env: Record<string, string | undefined>): Promise<CheckJson | undefined> =>
-  (await doctor(dir, { args: ['-p', 'local'], env })).checks[id];
+  (await doctor(at.dir, { args: ['-p', 'local'], env })).checks[id];
 
 describe('the check of the local service', () => {
   it('warns of one with another version than acs, and names the command that ends it', async () => {
-    const found = await check('local-service', { ACS_DATA_DIR: world.dataDir });
+    const found = await check('local-service', { ACS_DATA_DIR: at.world.dataDir });
     expect(found).toMatchObject({
       status: 'warn',
-      data: { running: true, url: world.service.url, version: '0.0.0-test', data_dir: world.dataDir },
+      data: { running: true, url: at.world.service.url, version: '0.0.0-test', data_dir: at.world.dataDir },
     });
     expect(found?.hint).toContain('acs serve --stop');
   });
@@ -32,7 +21,7 @@ describe('the check of the local service', () => {
 
 describe('the check of isolation', () => {
   it('is a warning with the reason where bubblewrap is not installed', async () => {
-    const found = await check('isolation', { PATH: dir });
+    const found = await check('isolation', { PATH: at.dir });
     expect(found).toMatchObject({ status: 'warn', data: { state: 'unavailable' } });
     expect(found?.text).toBe('the local service cannot isolate sandboxes: bubblewrap (bwrap) is not installed');
   });
@@ -40,24 +29,24 @@ describe('the check of isolation', () => {
 
 describe('the check of git', () => {
   it('is a warning where git is not installed', async () => {
-    expect(await check('git', { PATH: dir })).toMatchObject({ status: 'warn', text: 'git is not installed' });
+    expect(await check('git', { PATH: at.dir })).toMatchObject({ status: 'warn', text: 'git is not installed' });
   });
 });
 
 describe('the check of completion', () => {
   it('passes for a script in its usual folder, and for a start-up file that reads it', async () => {
-    const folder = path.join(dir, 'data/bash-completion/completions');
+    const folder = path.join(at.dir, 'data/bash-completion/completions');
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, 'acs'), '');
-    const bash = await check('completion', { SHELL: '/bin/bash', XDG_DATA_HOME: path.join(dir, 'data') });
+    const bash = await check('completion', { SHELL: '/bin/bash', XDG_DATA_HOME: path.join(at.dir, 'data') });
     expect(bash).toMatchObject({ status: 'pass', text: `bash: ${folder}/acs` });
-    await writeFile(path.join(dir, '.zshrc'), 'source <(acs completion zsh)\n');
+    await writeFile(path.join(at.dir, '.zshrc'), 'source <(acs completion zsh)\n');
     const zsh = await check('completion', { SHELL: '/usr/bin/zsh' });
-    expect(zsh).toMatchObject({ status: 'pass', text: `zsh: ${dir}/.zshrc reads it` });
+    expect(zsh).toMatchObject({ status: 'pass', text: `zsh: ${at.dir}/.zshrc reads it` });
   });
 
   it('is a warning with the command that installs it where it is not found', async () => {
-    const fish = await check('completion', { SHELL: '/usr/bin/fish', XDG_CONFIG_HOME: path.join(dir, 'config') });
+    const fish = await check('completion', { SHELL: '/usr/bin/fish', XDG_CONFIG_HOME: path.join(at.dir, 'config') });
     expect(fish).toMatchObject({
       status: 'warn',
       hint: 'mkdir -p ~/config/fish/completions && acs completion fish > ~/config/fish/completions/acs.fish',
